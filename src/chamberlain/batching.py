@@ -1,0 +1,88 @@
+"""What arrives together goes together: calls that come in while one batch is under way form the next one.
+
+The first call starts a flush at the end of the current tick of the event loop, so nobody waits who is alone, and there is no
+timer. Used for submissions, for questions to the directory, and wherever one statement can serve many callers.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import islice
+from typing import Generic, TypeVar
+
+from chamberlain.rules.errors import Unavailable
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+class Batcher(Generic[Item, Answer]):
+    """Turns single calls into batches, one batch at a time.
+
+    `flush` answers a batch in its order. When it raises one of `divisible`, one item is taken to be the cause: the batch is
+    halved until that item is alone and gets the error itself. Any other error goes to everybody in the batch. More than
+    `most` items never travel together, and with `pending_limit` items waiting, further ones are refused with Unavailable.
+    """
+
+    def __init__(
+        self,
+        flush: Callable[[Sequence[Item]], Awaitable[Sequence[Answer]]],
+        *,
+        divisible: tuple[type[Exception], ...] = (),
+        most: int = 512,
+        pending_limit: int = 20_000,
+    ) -> None:
+        self._flush = flush
+        self._divisible = divisible
+        self._most = most
+        self._pending_limit = pending_limit
+        self._pending: deque[tuple[Item, asyncio.Future[Answer]]] = deque()
+        self._flusher: asyncio.Task[None] | None = None
+
+    async def submit(self, item: Item) -> Answer:
+        """The answer to this one item, after the batch it travelled in is through."""
+        if len(self._pending) >= self._pending_limit:
+            raise Unavailable("overloaded", "Too much is waiting to be written. Send the request again after a second.")
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._pending.append((item, future))
+        if self._flusher is None:
+            self._flusher = asyncio.create_task(self._run())
+        return await future
+
+    async def close(self) -> None:
+        """Wait until everything that was submitted has its answer."""
+        if self._flusher is not None:
+            await self._flusher
+
+    async def _run(self) -> None:
+        try:
+            while self._pending:
+                count = min(self._most, len(self._pending))
+                batch = list(islice(self._pending, count))
+                for _ in range(count):
+                    self._pending.popleft()
+                await self._settle(batch)
+        finally:
+            self._flusher = None
+
+    async def _settle(self, batch: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:
+        # A task of its own keeps its error until it is asked for; so every kind of error reaches those who wait.
+        work = asyncio.ensure_future(self._flush([item for item, _ in batch]))
+        await asyncio.wait((work,))
+        if work.cancelled():
+            for _, future in batch:
+                future.cancel()
+            return
+        error = work.exception()
+        if error is None:
+            for (_, future), answer in zip(batch, work.result(), strict=True):
+                if not future.done():
+                    future.set_result(answer)
+        elif len(batch) > 1 and isinstance(error, self._divisible):
+            middle = len(batch) // 2
+            await self._settle(batch[:middle])
+            await self._settle(batch[middle:])
+        else:
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)

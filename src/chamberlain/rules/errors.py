@@ -1,0 +1,152 @@
+"""What can go wrong, as one family.
+
+    ChamberlainError
+    |-- Refusal                 somebody asked for what we do not do; nothing was changed
+    |   |-- Unauthenticated     who calls is not known
+    |   |-- Forbidden           known, but may not
+    |   |-- Malformed           the call itself cannot be read
+    |   |-- BodyInvalid         the body has faults of form, all of them listed
+    |   |-- NotPossible         well-formed, but it cannot be carried out; all faults listed
+    |   |-- KeyReused           an idempotency key came again with another body
+    |   |-- NotFound            no such thing, or not for this caller
+    |   |-- Conflict            something else stands in the way
+    |   |-- LimitReached        more than is granted at present
+    |   `-- Unavailable         not now; later it will work
+    `-- OutsideFault            the outside world, in two kinds
+        |-- TryAgain            not now: carries when
+        `-- Rejected            never: carries why
+
+Each has a stable code (SHAPES.md, "Problem document") and a sentence that says what to do. Which HTTP status belongs to which class
+is known to api/problems.py alone. Whatever is not of this family is a bug and is loud.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a body: where (a JSON Pointer, RFC 6901), which (a stable code) and how to mend it."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+class ChamberlainError(Exception):
+    """The root of the family."""
+
+
+class Refusal(ChamberlainError):
+    """What a caller gets told, with a stable code and a sentence."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+class Unauthenticated(Refusal):
+    """No token, or one that does not prove anything."""
+
+
+class Forbidden(Refusal):
+    """The caller is known but may not; `sufficient` names the permissions that would do, if any would."""
+
+    def __init__(self, code: str, detail: str, *, sufficient: Sequence[str] = ()) -> None:
+        super().__init__(code, detail)
+        self.sufficient = tuple(sufficient)
+
+
+class Malformed(Refusal):
+    """A parameter, an id in the path or the whole body cannot be read."""
+
+
+class BodyInvalid(Refusal):
+    """Faults of form in a body, all of them."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__("invalidBody", count_faults(faults, "The body has one fault.", "The body has {} faults."))
+        self.faults = tuple(faults)
+
+
+class NotPossible(Refusal):
+    """A well-formed body that cannot be carried out, with all reasons."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        several = "There are {} reasons against it."
+        super().__init__("notPossible", count_faults(faults, "There is one reason against it.", several))
+        self.faults = tuple(faults)
+
+
+class KeyReused(Refusal):
+    """An idempotency key was used before with another body."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "idempotencyKeyReused",
+            "This Idempotency-Key was used before for a different request. Use a new key for a new request.",
+        )
+
+
+class NotFound(Refusal):
+    """No such thing, as far as this caller may know."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("notFound", detail)
+
+
+class Conflict(Refusal):
+    """Something stands in the way; `conflicting_id` names it when the caller may read it."""
+
+    def __init__(
+        self, code: str, detail: str, *, conflicting_id: str | None = None, after: timedelta | None = None
+    ) -> None:
+        super().__init__(code, detail)
+        self.conflicting_id = conflicting_id
+        self.after = after
+
+
+class LimitReached(Refusal):
+    """More than is granted; `limit` names what was reached, `after` says when there is room again."""
+
+    def __init__(self, code: str, detail: str, *, limit: str, after: timedelta) -> None:
+        super().__init__(code, detail)
+        self.limit = limit
+        self.after = after
+
+
+class Unavailable(Refusal):
+    """The service cannot answer now, through no fault of the caller; `after` is a fair time to come back."""
+
+    def __init__(self, code: str, detail: str, *, after: timedelta = timedelta(seconds=1)) -> None:
+        super().__init__(code, detail)
+        self.after = after
+
+
+class OutsideFault(ChamberlainError):
+    """The outside world did not do what was asked."""
+
+
+class TryAgain(OutsideFault):
+    """It may work later: not before `after`, for the reason given."""
+
+    def __init__(self, after: timedelta, reason: str) -> None:
+        super().__init__(reason)
+        self.after = after
+        self.reason = reason
+
+
+class Rejected(OutsideFault):
+    """It will never work as asked: a stable code and a sentence that a person can act on."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+def count_faults(faults: Sequence[Fault], one: str, several: str) -> str:
+    """The sentence for one fault, or the one for several with their number put in for {}."""
+    return one if len(faults) == 1 else several.format(len(faults))

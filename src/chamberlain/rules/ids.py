@@ -1,0 +1,18 @@
+"""The kinds of identifiers, so that one is never taken for another."""
+
+from typing import NewType
+from uuid import UUID
+
+TenantId = NewType("TenantId", UUID)
+UserId = NewType("UserId", UUID)
+GroupId = NewType("GroupId", UUID)
+TemplateId = NewType("TemplateId", UUID)
+PolicyId = NewType("PolicyId", UUID)
+RequestId = NewType("RequestId", UUID)
+JobId = NewType("JobId", int)
+EventId = NewType("EventId", UUID)
+
+# The identity platform names its clients; most use UUIDs, the standard asks for a string only (RFC 6749, 2.2).
+ClientId = NewType("ClientId", str)
+# One for each call that comes in: 32 hexadecimal digits, the trace id of W3C Trace Context.
+TraceId = NewType("TraceId", str)

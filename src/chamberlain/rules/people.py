@@ -1,0 +1,42 @@
+"""People and what a directory knows of them, as far as a request needs it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from chamberlain.rules.ids import GroupId, TenantId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A user of a tenant. `properties` are those that naming rules may use, by their directory names (`department`)."""
+
+    id: UserId
+    display_name: str
+    mail: str | None
+    has_team_license: bool
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleQuestion:
+    """What somebody wants to know of one tenant's directory, all in one question.
+
+    `member` and `groups` belong together: of which of these groups is this user a member, directly or through others?
+    """
+
+    tenant_id: TenantId
+    users: frozenset[UserId] = frozenset()
+    labels: frozenset[str] = frozenset()
+    addresses: frozenset[str] = frozenset()
+    member: UserId | None = None
+    groups: frozenset[GroupId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleAnswer:
+    """What of the question is there. What is not in the answer does not exist in the tenant (for addresses: is free)."""
+
+    people: Mapping[UserId, Person] = field(default_factory=dict)
+    labels: frozenset[str] = frozenset()
+    taken_addresses: frozenset[str] = frozenset()
+    member_of: frozenset[GroupId] = frozenset()
