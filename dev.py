@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Everything a developer does here, one word each. Needs python3 with its venv module, nothing else."""
+
+from __future__ import annotations
+
+import configparser
+import contextlib
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+CLIENTS_VENV = ROOT / ".venv-clients"
+
+# What an environment is made of, in the order of installing: locks, and the tree itself.
+TREE = "pyproject.toml"
+TO_RUN = ("requirements.lock", TREE)
+TO_TEST = ("requirements.lock", "requirements-test.lock", TREE)
+CLIENTS = ("requirements-clients.lock",)
+
+# The question that makes each lock, asked of uv; test packages must agree with those of the service.
+LOCKS = {
+    "requirements.lock": (TREE, "--group", "build"),
+    "requirements-test.lock": ("--group", "test", "--constraints", "requirements.lock"),
+    "requirements-clients.lock": ("--group", "clients"),
+}
+
+
+def main() -> int:
+    """Find the word in the table below and do it."""
+    word, arguments = (sys.argv[1] if len(sys.argv) > 1 else "help"), sys.argv[2:]
+    if sys.version_info < (3, 11):  # noqa: UP036  Whoever has an older Python starts this file with it, and gets a sentence.
+        stop(f"Chamberlain needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
+    if word not in WORDS:
+        print("python3 dev.py WORD\n\n" + "\n".join(f"  {name:6} {done.__doc__}" for name, done in WORDS.items()))
+        return 0 if word in {"help", "-h", "--help"} else 2
+    os.chdir(ROOT)
+    try:
+        return WORDS[word](arguments)
+    except KeyboardInterrupt:
+        return 130  # What a shell gives for a program ended by Ctrl-C.
+
+
+def setup(_: list[str]) -> int:
+    """Install what the service needs into .venv (run and test do it by themselves)."""
+    prepare(VENV, TO_RUN)
+    print(f"Ready: {VENV / 'bin' / 'chamberlain'}")
+    return 0
+
+
+def run(arguments: list[str]) -> int:
+    """Set up and start the service; what follows goes to `chamberlain serve`."""
+    command = prepare(VENV, TO_RUN) / "chamberlain"
+    os.execv(command, [str(command), "serve", *arguments])  # noqa: S606  The service takes our place: signals and exit code are its own.
+
+
+def test(arguments: list[str]) -> int:
+    """Check, then run the tests; --all adds the heavy ones; what follows goes to pytest."""
+    everything, passed_on = "--all" in arguments, [a for a in arguments if a != "--all"]
+    missing = [part for part in PARTS if not part.is_there()] if everything else []
+    if everything:
+        prepare(CLIENTS_VENV, CLIENTS)
+    codes = [check([]), pytest("-n", "2", "--dist", "loadfile", "-m", "not heavy", *passed_on)]
+    if everything:
+        # One after another: the heavy ones measure, kill and wait, and must have the machine for themselves.
+        codes.append(pytest("-m", "heavy", f"--missing={','.join(part.name for part in missing)}", *passed_on))
+    for part in missing:
+        print(f"Not run for want of {part.name} (counted as skipped above). To have it: {part.cure}")
+    # A person may go on without a part; a machine that proves everything may not.
+    return int(any(codes) or (bool(missing) and os.environ.get("CI") == "true"))
+
+
+def check(_: list[str]) -> int:
+    """Format, lint, types, direction of imports, tests of the rules; under a minute."""
+    programs = prepare(VENV, TO_TEST)
+    python = str(programs / "python")
+    # The longest first, so that two cores end at the same time.
+    tools = {
+        "types": [python, "-m", "mypy"],
+        "rules": [python, "-m", "pytest", "-q", "tests/rules", "tests/frame"],
+        "imports": [str(programs / "lint-imports")],
+        "lint": [str(programs / "ruff"), "check"],
+        "format": [str(programs / "ruff"), "format", "--check"],
+    }
+    with ThreadPoolExecutor(max_workers=2) as two_cores:
+        passed = list(two_cores.map(report, tools, tools.values()))
+    uncovered = outside_contracts()
+    for name in uncovered:
+        print(f"contracts  {name} is named in no contract of .importlinter: say where it stands.")
+    return 0 if all(passed) and not uncovered else 1
+
+
+def bench(arguments: list[str]) -> int:
+    """Run the measurements of bench/, all or those named."""
+    python = prepare(VENV, TO_RUN) / "python"
+    files = [Path("bench", f"{name}.py") for name in arguments] or sorted(Path("bench").glob("[!_]*.py"))
+    return max((subprocess.call([python, file]) for file in files), default=0)
+
+
+def lock(arguments: list[str]) -> int:
+    """Write the locks anew from pyproject.toml; --upgrade takes newer versions."""
+    # uv stays a tool of this one command: whoever installs needs pip alone.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("UV_")}
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        pip(Path(folder), "install", "uv")
+        for name, question in LOCKS.items():
+            options = ("--universal", "--python-version=3.11", "--generate-hashes", "--no-config", "--quiet")
+            label = "--custom-compile-command=python3 dev.py lock"
+            command = [f"{folder}/bin/uv", "pip", "compile", *options, label, *arguments, *question, "-o", name]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+    return 0
+
+
+WORDS: dict[str, Callable[[list[str]], int]] = {
+    "setup": setup, "run": run, "test": test, "check": check, "bench": bench, "lock": lock,
+}  # fmt: skip
+
+
+def prepare(folder: Path, parts: tuple[str, ...]) -> Path:
+    """Bring an environment up to date with its parts, and give its folder of programs."""
+    wanted = {part: fingerprint(part) for part in parts}
+    if not todo(folder, wanted):
+        return folder / "bin"
+    with alone():
+        missing = todo(folder, wanted)
+        if missing == list(wanted):
+            make(folder)
+        # Without its stamp an environment counts as unfinished: an interrupted installation is begun anew.
+        stamp = {part: known for part, known in read_stamp(folder).items() if part not in missing}
+        (folder / "stamp.json").unlink(missing_ok=True)
+        for part in missing:
+            install(folder, part)
+        (folder / "stamp.json").write_text(json.dumps(stamp | wanted | {"made for": made_for(folder)}))
+    return folder / "bin"
+
+
+def todo(folder: Path, wanted: dict[str, str]) -> list[str]:
+    """List the parts to be installed; all of them when the environment has to be made anew."""
+    known = read_stamp(folder)
+    usable = os.access(folder / "bin" / "python", os.X_OK) and known.get("made for") == made_for(folder)
+    changed = [part for part in wanted if part != TREE and known.get(part, wanted[part]) != wanted[part]]
+    if not usable or changed:
+        return list(wanted)
+    return [part for part in wanted if known.get(part) != wanted[part]]
+
+
+def read_stamp(folder: Path) -> dict[str, str]:
+    """Read which parts are installed; nothing is known of an environment that is unfinished or not ours."""
+    try:
+        return dict(json.loads((folder / "stamp.json").read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def made_for(folder: Path) -> str:
+    """Name the Python and the place an environment belongs to: programs in it hold both as absolute paths."""
+    return f"{sys.base_prefix} {sys.version} {folder}"
+
+
+def fingerprint(part: str) -> str:
+    """Digest a lock, or that part of pyproject.toml which installing the tree depends on."""
+    content = (ROOT / part).read_bytes()
+    if part == TREE:
+        import tomllib
+
+        tables = tomllib.loads(content.decode())
+        content = json.dumps([tables["project"], tables["build-system"]], sort_keys=True).encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Wait until no other dev.py installs into this tree."""
+    handle = os.open(ROOT, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def make(folder: Path) -> None:
+    """Make an empty environment in place of what is there."""
+    if importlib.util.find_spec("ensurepip") is None:
+        stop("This Python has no venv module. On Debian and Ubuntu: apt-get install python3-venv")
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+        venv.create(folder, with_pip=True, symlinks=True)
+    except PermissionError as error:
+        stop(
+            f"{error.filename} cannot be written by you: remove {folder} as its owner, or work in a clone of your own."
+        )
+
+
+def install(folder: Path, part: str) -> None:
+    """Install one part: exactly what the lock names, or the tree itself so that a change needs no new installation."""
+    if part == TREE:
+        # The build tool is in the lock, so nothing is fetched here.
+        pip(folder, "install", "--no-deps", "--no-build-isolation", "--no-index", "--editable", str(ROOT))
+    else:
+        print(f"Installing {part} into {folder.name} ...", flush=True)
+        pip(folder, "install", "--require-hashes", "--no-deps", "--only-binary=:all:", "-r", str(ROOT / part))
+
+
+def pip(folder: Path, *arguments: str) -> None:
+    """Run the pip of an environment, and show what it says only if it fails."""
+    quiet = ("--quiet", "--no-input", "--disable-pip-version-check")
+    command = [str(folder / "bin" / "python"), "-m", "pip", *quiet, *arguments]
+    environment = os.environ | {"PIP_ROOT_USER_ACTION": "ignore"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode:
+        stop(
+            f"{done.stdout}{done.stderr}\npip could not install; nothing is half done: mend the cause and run it again."
+        )
+
+
+def report(name: str, command: list[str]) -> bool:
+    """Run one tool of the check; say how long it took, and what it found if it is not content."""
+    begin = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    verdict = "failed" if done.returncode else "ok"
+    print(f"{name:10} {verdict} in {time.monotonic() - begin:.1f} s", flush=True)
+    if done.returncode:
+        print(done.stdout + done.stderr, flush=True)
+    return done.returncode == 0
+
+
+def pytest(*arguments: str) -> int:
+    """Run pytest in the test environment, before the eyes of whoever waits."""
+    return subprocess.call([prepare(VENV, TO_TEST) / "python", "-m", "pytest", *arguments])
+
+
+def outside_contracts() -> list[str]:
+    """List the packages, and the modules beside them, that no contract of .importlinter names."""
+    contracts = configparser.ConfigParser()
+    contracts.read(ROOT / ".importlinter")
+    named = {name for section in contracts.sections() for name in names_in(contracts[section])}
+    source = ROOT / "src"
+    files = [*source.glob("chamberlain/*.py"), *source.glob("chamberlain/*/**/__init__.py")]
+    modules = {".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__") for file in files}
+    return sorted(modules - named - {"chamberlain"})
+
+
+def names_in(contract: configparser.SectionProxy) -> Iterator[str]:
+    """Give the full module names of one contract; layers stand below their container, and may be optional."""
+    for option, value in contract.items():
+        prefix = f"{contract['containers'].strip()}." if option == "layers" else ""
+        for word in value.replace("|", " ").replace(":", " ").replace("(", " ").replace(")", " ").split():
+            yield prefix + word.removesuffix(".*")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something of the machine that heavy tests need: they name it by the marker `needs`."""
+
+    name: str
+    is_there: Callable[[], bool]
+    cure: str
+
+
+def can_switch_user() -> bool:
+    """Tell whether tests can start the service as an ordinary user."""
+    return os.geteuid() == 0 and any(user.pw_name == "nobody" for user in pwd.getpwall())
+
+
+PARTS = (
+    Part("wrk", lambda: shutil.which("wrk") is not None, "apt-get install wrk"),
+    Part("postgresql-15", Path("/usr/lib/postgresql/15/bin/postgres").exists, "apt-get install postgresql-15"),
+    Part("root", can_switch_user, "run it as root, on a machine that has the user nobody"),
+)
+
+
+def stop(reason: str) -> NoReturn:
+    """End with a sentence instead of a traceback."""
+    print(reason, file=sys.stderr)
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
