@@ -1,0 +1,166 @@
+"""Requests: what was asked for, and how far it has come."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from chamberlain.rules.callers import Actor
+from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId
+from chamberlain.rules.plans import Step
+
+
+class RequestKind(StrEnum):
+    """What a request brings about: what its template makes, or the effects of an assignment."""
+
+    SHARED = "shared"
+    EQUIPMENT = "equipment"
+    ROOM = "room"
+    GROUP = "group"
+    TEAM = "team"
+    ASSIGNMENT = "assignment"
+
+
+class RequestState(StrEnum):
+    """Where a request stands; the allowed moves are in the table of SHAPES.md, "Request"."""
+
+    PENDING_APPROVAL = "pendingApproval"
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+class StepState(StrEnum):
+    """Where one step of a request stands."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    WAITING = "waiting"
+    SUCCEEDED = "succeeded"
+    WARNING = "warning"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step as the caller sees it. `reason` and `next_attempt_at` belong to a wait, `error` to a failure."""
+
+    step: Step
+    state: StepState
+    attempts: int = 0
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    reason: str | None = None
+    next_attempt_at: datetime | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Why a request waits, and until when."""
+
+    step: Step
+    reason: str
+    attempt: int
+    next_attempt_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RequestError:
+    """Why a request failed."""
+
+    step: Step
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestResult:
+    """What a request has brought about. `type` is mailbox, group or team."""
+
+    type: str
+    id: UUID
+    display_name: str
+    mail: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateReference:
+    """The template of a request, as it was called at submission."""
+
+    id: TemplateId
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyKey:
+    """A caller's key, and the digest of what was asked under it: method, path, query and the body as a JSON value."""
+
+    key: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """How a request came in: its body as it was sent (JSON), the key if one was sent, and the trace it belongs to."""
+
+    body: bytes
+    idempotency: IdempotencyKey | None
+    trace_id: TraceId
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A request that is queued durably. `replayed` says that an earlier call with the same key had been accepted."""
+
+    request_id: RequestId
+    tenant_id: TenantId
+    approval_required: bool
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """A request whole. `body` is the JSON that was sent."""
+
+    request_id: RequestId
+    tenant_id: TenantId
+    approval_required: bool
+    kind: RequestKind
+    state: RequestState
+    display_name: str
+    template: TemplateReference
+    body: bytes
+    waiting: Waiting | None
+    blocked: str | None
+    error: RequestError | None
+    warnings: tuple[str, ...]
+    result: RequestResult | None
+    steps: tuple[StepRecord, ...]
+    created_at: datetime
+    created_by: Actor
+    client_id: ClientId
+    updated_at: datetime
+    finished_at: datetime | None
+
+
+# For each state, the states that may follow it (SHAPES.md, "Request"). No other move exists.
+MOVES: Mapping[RequestState, frozenset[RequestState]] = {
+    RequestState.PENDING_APPROVAL: frozenset(
+        {RequestState.QUEUED, RequestState.REJECTED, RequestState.CANCELLED, RequestState.EXPIRED}
+    ),
+    RequestState.QUEUED: frozenset({RequestState.RUNNING, RequestState.CANCELLED}),
+    RequestState.RUNNING: frozenset({RequestState.WAITING, RequestState.SUCCEEDED, RequestState.FAILED}),
+    RequestState.WAITING: frozenset({RequestState.RUNNING, RequestState.FAILED, RequestState.CANCELLED}),
+    RequestState.FAILED: frozenset({RequestState.QUEUED, RequestState.CANCELLED}),
+    RequestState.SUCCEEDED: frozenset(),
+    RequestState.REJECTED: frozenset(),
+    RequestState.CANCELLED: frozenset(),
+    RequestState.EXPIRED: frozenset(),
+}
