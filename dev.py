@@ -54,6 +54,8 @@ def main() -> int:
     os.chdir(ROOT)
     try:
         return WORDS[word](arguments)
+    except PermissionError as error:
+        stop(f"{error.strerror}: {error.filename}. Let its owner do it or remove .venv, or use a clone of your own.")
     except KeyboardInterrupt:
         return 130  # What a shell gives for a program ended by Ctrl-C.
 
@@ -129,9 +131,7 @@ def lock(arguments: list[str]) -> int:
     return 0
 
 
-WORDS: dict[str, Callable[[list[str]], int]] = {
-    "setup": setup, "run": run, "test": test, "check": check, "bench": bench, "lock": lock,
-}  # fmt: skip
+WORDS = {"setup": setup, "run": run, "test": test, "check": check, "bench": bench, "lock": lock}
 
 
 def prepare(folder: Path, parts: tuple[str, ...]) -> Path:
@@ -179,7 +179,7 @@ def fingerprint(part: str) -> str:
     """Digest a lock, or that part of pyproject.toml which installing the tree depends on."""
     content = (ROOT / part).read_bytes()
     if part == TREE:
-        import tomllib
+        import tomllib  # Not there in a Python too old for us, which must get as far as main.
 
         tables = tomllib.loads(content.decode())
         content = json.dumps([tables["project"], tables["build-system"]], sort_keys=True).encode()
@@ -249,12 +249,12 @@ def pytest(*arguments: str) -> int:
     return subprocess.call([prepare(VENV, TO_TEST) / "python", "-m", "pytest", *arguments])
 
 
-def outside_contracts() -> list[str]:
+def outside_contracts(root: Path = ROOT) -> list[str]:
     """List the packages, and the modules beside them, that no contract of .importlinter names."""
     contracts = configparser.ConfigParser()
-    contracts.read(ROOT / ".importlinter")
+    contracts.read(root / ".importlinter")
     named = {name for section in contracts.sections() for name in names_in(contracts[section])}
-    source = ROOT / "src"
+    source = root / "src"
     files = [*source.glob("chamberlain/*.py"), *source.glob("chamberlain/*/**/__init__.py")]
     modules = {".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__") for file in files}
     return sorted(modules - named - {"chamberlain"})

@@ -1,0 +1,80 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dev
+
+CONTRACTS = """
+[importlinter:contract:layers]
+type = layers
+containers = chamberlain
+layers =
+    cli
+    api | (worker)
+
+[importlinter:contract:apart]
+type = independence
+modules = chamberlain.api.endpoints.*
+"""
+
+
+def test_it_works_without_a_word() -> None:
+    answer = subprocess.run([sys.executable, dev.__file__], capture_output=True, text=True, check=True)
+
+    assert all(f"  {word}" in answer.stdout for word in ("setup", "run", "test", "check", "bench", "lock"))
+
+
+def test_it_rejects_an_unknown_word() -> None:
+    answer = subprocess.run([sys.executable, dev.__file__, "tset"], capture_output=True, text=True, check=False)
+
+    assert answer.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("stamp", "todo"),
+    [
+        pytest.param({}, ["a.lock", dev.TREE], id="unfinished"),
+        pytest.param({"a.lock": "1", dev.TREE: "1"}, [], id="nothing changed"),
+        pytest.param({"a.lock": "0", dev.TREE: "1"}, ["a.lock", dev.TREE], id="a lock changed"),
+        pytest.param({"a.lock": "1", dev.TREE: "0"}, [dev.TREE], id="only the tree's own table changed"),
+        pytest.param({dev.TREE: "1"}, ["a.lock"], id="a lock more than before"),
+        pytest.param({"a.lock": "1", dev.TREE: "1", "b.lock": "0"}, [], id="a lock that is not asked for"),
+        pytest.param({"a.lock": "1", dev.TREE: "1", "made for": "x"}, ["a.lock", dev.TREE], id="another Python"),
+    ],
+)
+def test_it_handles_what_is_installed_already(tmp_path: Path, stamp: dict[str, str], todo: list[str]) -> None:
+    environment(tmp_path, {"made for": dev.made_for(tmp_path)} | stamp if stamp else {})
+
+    assert dev.todo(tmp_path, {"a.lock": "1", dev.TREE: "1"}) == todo
+
+
+def test_it_handles_an_environment_whose_python_is_gone(tmp_path: Path) -> None:
+    environment(tmp_path, {"made for": dev.made_for(tmp_path), "a.lock": "1"})
+    (tmp_path / "bin" / "python").unlink()
+
+    assert dev.todo(tmp_path, {"a.lock": "1"}) == ["a.lock"]
+
+
+def test_it_finds_packages_and_modules_in_no_contract(tmp_path: Path) -> None:
+    (tmp_path / ".importlinter").write_text(CONTRACTS)
+    for name in ("__init__", "cli/__init__", "api/__init__", "api/endpoints/__init__", "worker/__init__"):
+        module(tmp_path, name)
+    for name in ("stray", "api/forgotten/__init__", "api/app"):
+        module(tmp_path, name)
+
+    assert dev.outside_contracts(tmp_path) == ["chamberlain.api.forgotten", "chamberlain.stray"]
+
+
+def environment(folder: Path, stamp: dict[str, str]) -> None:
+    (folder / "bin").mkdir()
+    (folder / "bin" / "python").symlink_to(sys.executable)
+    (folder / "stamp.json").write_text(json.dumps(stamp))
+
+
+def module(root: Path, name: str) -> None:
+    file = root / "src" / "chamberlain" / f"{name}.py"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
