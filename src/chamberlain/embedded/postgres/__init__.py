@@ -1,0 +1,45 @@
+"""A real PostgreSQL that the service starts for itself, keeps running and stops.
+
+Here lives what is needed to find the programs, make the data, start the server and start it again. What is stored in
+it may not be known here: whoever starts it gets addresses and nothing else. It is reached through a socket inside a
+closed folder, by the user who runs the service; there is no password and no network port.
+"""
+
+from chamberlain.embedded.postgres.addresses import Addresses
+from chamberlain.embedded.postgres.errors import (
+    AlreadyRunning,
+    DidNotStart,
+    EmbeddedPostgresError,
+    FolderOutOfReach,
+    InitializationFailed,
+    NoUserForServer,
+    OtherMajorVersion,
+    ProgramsMissing,
+    ProgramsOutOfReach,
+    SocketPathTooLong,
+    StillRunning,
+    UnsupportedVersion,
+)
+from chamberlain.embedded.postgres.programs import find_programs
+from chamberlain.embedded.postgres.roles import database_statements
+from chamberlain.embedded.postgres.server import Server, start
+
+__all__ = [
+    "Addresses",
+    "AlreadyRunning",
+    "DidNotStart",
+    "EmbeddedPostgresError",
+    "FolderOutOfReach",
+    "InitializationFailed",
+    "NoUserForServer",
+    "OtherMajorVersion",
+    "ProgramsMissing",
+    "ProgramsOutOfReach",
+    "Server",
+    "SocketPathTooLong",
+    "StillRunning",
+    "UnsupportedVersion",
+    "database_statements",
+    "find_programs",
+    "start",
+]

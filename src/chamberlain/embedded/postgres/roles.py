@@ -1,0 +1,42 @@
+"""The roles of the server, and what each may do in a database."""
+
+SET_UP = "chamberlain_set_up"
+OWNER = "chamberlain_owner"
+APPLICATION = "chamberlain_application"
+WORKER = "chamberlain_worker"
+
+ALL = (SET_UP, OWNER, APPLICATION, WORKER)
+
+
+def role_statements() -> list[str]:
+    """Make the three roles. Only the worker passes row-level security: it claims and clears for all tenants."""
+    without = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION"
+    return [
+        f"CREATE ROLE {OWNER} {without} NOBYPASSRLS",
+        f"CREATE ROLE {APPLICATION} {without} NOBYPASSRLS",
+        f"CREATE ROLE {WORKER} {without} BYPASSRLS",
+    ]
+
+
+def closing_statements() -> list[str]:
+    """Take from everybody what PostgreSQL gives to everybody; run in template1, so every later database has it too."""
+    return [
+        "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+        "REVOKE ALL ON DATABASE postgres FROM PUBLIC",
+        "REVOKE ALL ON DATABASE template1 FROM PUBLIC",
+    ]
+
+
+def database_statements(database: str) -> list[str]:
+    """Make a database that the owner owns and that the two others may connect to, and nothing more."""
+    name = quote(database)
+    return [
+        f"CREATE DATABASE {name} OWNER {OWNER}",
+        f"REVOKE ALL ON DATABASE {name} FROM PUBLIC",
+        f"GRANT CONNECT ON DATABASE {name} TO {APPLICATION}, {WORKER}",
+    ]
+
+
+def quote(identifier: str) -> str:
+    """Write a name so that SQL takes it as it is."""
+    return '"' + identifier.replace('"', '""') + '"'

@@ -1,0 +1,68 @@
+"""A real PostgreSQL for tests: one server for a test session, and as many databases in it as there are tests.
+
+With CHAMBERLAIN_TEST_POSTGRES_BIN, a folder of programs such as /usr/lib/postgresql/15/bin, the same tests run on
+another PostgreSQL.
+"""
+
+import asyncio
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import asyncpg
+
+from chamberlain.embedded import postgres
+
+
+@contextmanager
+def running_postgres() -> Iterator[postgres.Server]:
+    """Run a server in a short-lived folder. It belongs to no event loop: a fixture of the session can hold it."""
+    with short_folder() as folder:
+        # Nobody cuts the power to a test, so nothing has to be waited for until it is on the disk.
+        starting = postgres.start(folder, programs=tested_programs(), run_as=None, extra_settings={"fsync": "off"})
+        server = asyncio.run(starting)
+        try:
+            yield server
+        finally:
+            asyncio.run(server.stop())
+
+
+@asynccontextmanager
+async def new_database(server: postgres.Server) -> AsyncIterator[postgres.Addresses]:
+    """Make an empty database for one test, as a first start of the service makes it, and remove it afterwards."""
+    name = f"test_{secrets.token_hex(6)}"
+    await _run(server, postgres.database_statements(name))
+    try:
+        yield server.addresses_of(name)
+    finally:
+        await _run(server, [f"DROP DATABASE {name} WITH (FORCE)"])
+
+
+@contextmanager
+def short_folder() -> Iterator[Path]:
+    """Make a folder whose path leaves room for a socket, and which the server's user can pass when root runs tests."""
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    if os.geteuid() == 0:
+        folder.chmod(0o711)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def tested_programs() -> Path | None:
+    named = os.environ.get("CHAMBERLAIN_TEST_POSTGRES_BIN")
+    return Path(named) if named else None
+
+
+async def _run(server: postgres.Server, statements: list[str]) -> None:
+    connection = await asyncpg.connect(server.set_up_address)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
