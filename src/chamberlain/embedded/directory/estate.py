@@ -1,0 +1,128 @@
+"""The shape of what a configuration file says about a directory: people, groups, sites and labels for a start and for tests.
+
+Properties have the names and the words that Graph gives them. Every entry names its tenant, and ids are never made up here.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+from uuid import UUID
+
+from msgspec import Meta, Struct, ValidationError, convert
+
+Name = Annotated[str, Meta(min_length=1, max_length=256)]
+Text = Annotated[str, Meta(max_length=1024)]
+Address = Annotated[str, Meta(pattern=r"^[^@\s]{1,64}@[^@\s]{1,255}\Z")]
+SharingCapability = Literal[
+    "disabled", "existingExternalUserSharingOnly", "externalUserSharingOnly", "externalUserAndGuestSharing"
+]
+
+
+class EstateInvalid(ValueError):
+    """The directory section cannot be read; the sentence says where and why."""
+
+
+class Entry(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """One thing in the file; a misspelt property is refused rather than ignored."""
+
+
+class ServicePlan(Entry):
+    """A part of a licence, such as `TEAMS1`; it counts only while its state is `Success`."""
+
+    service_plan_name: Name
+    provisioning_status: Literal["Success", "Disabled", "Error", "PendingInput", "PendingActivation"] = "Success"
+
+
+class License(Entry):
+    """A product that a user holds, with its service plans."""
+
+    sku_part_number: Name
+    service_plans: tuple[ServicePlan, ...] = ()
+
+
+class User(Entry):
+    """A user. Naming and membership rules may use every property that is text."""
+
+    id: UUID
+    tenant: UUID
+    display_name: Name
+    user_principal_name: Address
+    mail: Address | None = None
+    user_type: Literal["Member", "Guest"] = "Member"
+    account_enabled: bool = True
+    manager: UUID | None = None
+    licenses: tuple[License, ...] = ()
+    given_name: Text | None = None
+    surname: Text | None = None
+    department: Text | None = None
+    job_title: Text | None = None
+    company_name: Text | None = None
+    office_location: Text | None = None
+    employee_id: Text | None = None
+    mobile_phone: Text | None = None
+    street_address: Text | None = None
+    postal_code: Text | None = None
+    city: Text | None = None
+    state: Text | None = None
+    country: Text | None = None
+    usage_location: Text | None = None
+    preferred_language: Text | None = None
+
+
+class Group(Entry):
+    """A group, or the security group of a site. Members are users or other groups; with a rule they follow the rule.
+
+    `channels` makes it a team. `extensions` holds extension attributes by their name, each an object of strings.
+    """
+
+    id: UUID
+    tenant: UUID
+    display_name: Name
+    mail_nickname: Name
+    mail: Address | None = None
+    description: Text | None = None
+    visibility: Literal["Private", "Public"] = "Private"
+    group_types: tuple[Literal["Unified", "DynamicMembership"], ...] = ()
+    membership_rule: Annotated[str, Meta(max_length=3072)] | None = None
+    mail_enabled: bool = False
+    security_enabled: bool = True
+    label: Name | None = None
+    owners: tuple[UUID, ...] = ()
+    members: tuple[UUID, ...] = ()
+    channels: tuple[Name, ...] | None = None
+    extensions: Mapping[str, Mapping[str, str]] = {}
+
+
+class Site(Entry):
+    """A site; it is addressed by its security group, which stands among the groups."""
+
+    security_group_id: UUID
+    tenant: UUID
+    display_name: Name
+    web_url: Annotated[str, Meta(pattern=r"^https://\S{1,400}\Z")]
+    sharing_capability: SharingCapability = "disabled"
+
+
+class Label(Entry):
+    """A sensitivity label."""
+
+    id: Name
+    tenant: UUID
+    display_name: Name
+
+
+class Estate(Entry):
+    """The whole `directory:` section."""
+
+    users: tuple[User, ...] = ()
+    groups: tuple[Group, ...] = ()
+    sites: tuple[Site, ...] = ()
+    labels: tuple[Label, ...] = ()
+
+
+def read_estate(section: Mapping[str, object]) -> Estate:
+    """The section as values; raises EstateInvalid with the place and the reason."""
+    try:
+        return convert(section, Estate)
+    except ValidationError as error:
+        message = f"The directory section cannot be used: {error}"
+        raise EstateInvalid(message) from error
