@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
+from xml.etree import ElementTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,6 +35,9 @@ TREE = "pyproject.toml"
 TO_RUN = ("requirements.lock", TREE)
 TO_TEST = ("requirements.lock", "requirements-test.lock", TREE)
 CLIENTS = ("requirements-clients.lock",)
+
+# How the ordinary tests run; a file stays together, for it may share a running service.
+ORDINARY = ("-n", "2", "--dist", "loadfile", "-m", "not heavy")
 
 # The question that makes each lock, asked of uv; test packages must agree with those of the service.
 LOCKS = {
@@ -75,18 +79,25 @@ def run(arguments: list[str]) -> int:
 
 def test(arguments: list[str]) -> int:
     """Check, then run the tests; --all adds the heavy ones; what follows goes to pytest."""
-    everything, passed_on = "--all" in arguments, [a for a in arguments if a != "--all"]
-    missing = [part for part in PARTS if not part.is_there()] if everything else []
-    if everything:
-        prepare(CLIENTS_VENV, CLIENTS)
-    codes = [check([]), pytest("-n", "2", "--dist", "loadfile", "-m", "not heavy", *passed_on)]
-    if everything:
+    if "--all" in arguments:
+        return test_everything([argument for argument in arguments if argument != "--all"])
+    return check([]) | pytest(*ORDINARY, *arguments)
+
+
+def test_everything(arguments: list[str]) -> int:
+    """Run all tests, say what the machine lacks for some of them, and end with the sum in pytest's own form."""
+    prepare(CLIENTS_VENV, CLIENTS)
+    missing = [part for part in PARTS if not part.is_there()]
+    heavy = ("-m", "heavy", f"--missing={','.join(part.name for part in missing)}")
+    with tempfile.TemporaryDirectory() as reports:
+        failed = check([]) | pytest(*ORDINARY, f"--junit-xml={reports}/ordinary.xml", *arguments)
         # One after another: the heavy ones measure, kill and wait, and must have the machine for themselves.
-        codes.append(pytest("-m", "heavy", f"--missing={','.join(part.name for part in missing)}", *passed_on))
-    for part in missing:
-        print(f"Not run for want of {part.name} (counted as skipped above). To have it: {part.cure}")
+        failed |= pytest(*heavy, f"--junit-xml={reports}/heavy.xml", *arguments)
+        for part in missing:
+            print(f"Not run for want of {part.name}, counted as skipped. To have it: {part.cure}")
+        print(total(sorted(Path(reports).iterdir())))
     # A person may go on without a part; a machine that proves everything may not.
-    return int(any(codes) or (bool(missing) and os.environ.get("CI") == "true"))
+    return int(bool(failed) or (bool(missing) and os.environ.get("CI") == "true"))
 
 
 def check(_: list[str]) -> int:
@@ -247,6 +258,15 @@ def report(name: str, command: list[str]) -> bool:
 def pytest(*arguments: str) -> int:
     """Run pytest in the test environment, before the eyes of whoever waits."""
     return subprocess.call([prepare(VENV, TO_TEST) / "python", "-m", "pytest", *arguments])
+
+
+def total(reports: list[Path]) -> str:
+    """Sum up what several runs of pytest have reported."""
+    suites = [suite for report in reports for suite in ElementTree.parse(report).getroot()]  # noqa: S314  Our own files.
+    counts = {word: sum(int(suite.attrib[word]) for suite in suites) for word in ("failures", "errors", "skipped")}
+    counts = {"passed": sum(int(suite.attrib["tests"]) for suite in suites) - sum(counts.values())} | counts
+    words = ", ".join(f"{count} {word.replace('failures', 'failed')}" for word, count in counts.items() if count)
+    return f"=== {words or 'no tests ran'} in {sum(float(suite.attrib['time']) for suite in suites):.2f}s ==="
 
 
 def outside_contracts(root: Path = ROOT) -> list[str]:

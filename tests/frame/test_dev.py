@@ -78,3 +78,14 @@ def module(root: Path, name: str) -> None:
     file = root / "src" / "chamberlain" / f"{name}.py"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch()
+
+
+def test_it_works_out_the_total_of_several_runs(tmp_path: Path) -> None:
+    for name, tests in (("one", "assert 1\n\ndef test_b(): assert 0"), ("two", "assert 1")):
+        (tmp_path / f"test_{name}.py").write_text(f"def test_a(): {tests}\n")
+        arguments = ("-q", "-c", "/dev/null", f"--junit-xml={name}.xml", f"test_{name}.py")
+        subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=tmp_path, capture_output=True, check=False)
+
+    answer = dev.total(sorted(tmp_path.glob("*.xml")))
+
+    assert answer.startswith("=== 2 passed, 1 failed in ")
