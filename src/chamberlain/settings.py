@@ -1,0 +1,250 @@
+"""The one table of settings, for operators in docs/reference/settings.md. This file alone reads the environment."""
+
+import difflib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "CHAMBERLAIN_"
+
+# Variables of the tests, which steer them and never the service.
+_TEST_PREFIX = "CHAMBERLAIN_TEST_"
+
+
+class SettingsInvalid(Exception):
+    """The settings cannot be used; `faults` has one sentence for each reason, the message has all of them."""
+
+    def __init__(self, faults: tuple[str, ...]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a value must be, as the end of the sentence "expected ..."."""
+
+    text: str
+
+
+def _host(value: str) -> str:
+    try:
+        return str(ip_address(value))
+    except ValueError:
+        if re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", value) is None or value.replace(".", "").isdigit():
+            raise
+        return value
+
+
+def _url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or "@" in value:
+        raise ValueError
+    _ = parts.port  # Reading it raises ValueError when it is no port.
+    return value.rstrip("/")
+
+
+def _prefix(value: str) -> str:
+    if re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s?#]*[^\s?#/]/*", value) is None:
+        raise ValueError
+    return value.rstrip("/")
+
+
+def _database_address(value: SecretStr) -> SecretStr:
+    if re.match(r"postgres(ql)?://\S", value.get_secret_value()) is None:
+        raise ValueError
+    return value
+
+
+def _path(value: Path) -> Path:
+    return value.expanduser().absolute()
+
+
+_Host = Annotated[str, AfterValidator(_host), Expected("an IP address or a host name, such as 127.0.0.1")]
+_Url = Annotated[str, AfterValidator(_url), Expected("an address such as https://chamberlain.example.org")]
+_Prefix = Annotated[str, AfterValidator(_prefix), Expected("an absolute prefix such as https://api.example.org")]
+_Path = Annotated[Path, AfterValidator(_path), Expected("a path")]
+_Bool = Annotated[bool, Expected("true or false")]
+_Database = Annotated[
+    Annotated[SecretStr, AfterValidator(_database_address)] | None,
+    Expected("an address such as postgresql://role:password@host:5432/database"),
+]
+# The port behind it is taken too, so 65535 is out of reach.
+_Port = Annotated[int, Field(ge=1, le=65534), Expected("a whole number from 1 to 65534")]
+_MetricsPort = Annotated[
+    Annotated[int, Field(ge=1, le=65535)] | None,
+    Expected("a whole number from 1 to 65535"),
+]
+_Count = Annotated[int, Field(ge=1, le=100_000), Expected("a whole number from 1 to 100000")]
+
+
+def _default_data_dir() -> Path:
+    if os.geteuid() == 0:
+        return Path("/var/lib/chamberlain")
+    # The XDG Base Directory specification: a relative path is to be ignored.
+    share = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return (share if share.is_absolute() else Path.home() / ".local" / "share") / "chamberlain"
+
+
+def _default_base_url(data: Mapping[str, object]) -> str:
+    return f"http://{_reachable(str(data['host']), here='127.0.0.1')}:{data['port']}"
+
+
+def _reachable(host: str, *, here: str) -> str:
+    """The host as a client writes it; `here` when the listener is on all addresses, which says nothing about a name."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if address.is_unspecified:
+        return here
+    return f"[{address}]" if address.version == 6 else str(address)
+
+
+class Settings(BaseSettings):
+    """Everything an operator can set, each with a default that works on a laptop. Build it with `read_settings`."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True)
+
+    host: _Host = "127.0.0.1"
+    port: _Port = 8365
+    data_dir: _Path = Field(default_factory=_default_data_dir)
+
+    database_url: _Database = None
+    database_worker_url: _Database = None
+    database_owner_url: _Database = None
+    database_direct_url: _Database = Field(default_factory=lambda data: data["database_url"])
+    keys_file: _Path = Field(default_factory=lambda data: data["data_dir"] / "keys")
+
+    base_url: _Url = Field(default_factory=_default_base_url)
+    insiders_base_url: _Url = Field(default_factory=lambda data: data["base_url"])
+    graph_url: _Url = Field(default_factory=lambda data: f"{data['base_url']}/graph")
+    scope_prefix: _Prefix = "https://api.estate.example"
+    insiders_scope_prefix: _Prefix = Field(default_factory=lambda data: data["scope_prefix"])
+
+    directory: Annotated[Literal["embedded"], Expected("embedded")] = "embedded"
+    metrics_port: _MetricsPort = None
+    allow_embedded_identity: _Bool = False
+    postgres_bin: Annotated[_Path | None, Expected("the folder of PostgreSQL's programs")] = None
+    postgres_user: Annotated[str | None, Expected("the name of a user of this machine")] = None
+    tenant_running_jobs: _Count = 512
+
+    @property
+    def tls_port(self) -> int:
+        """Where the same application listens with TLS, for the sign-in libraries that insist on it."""
+        return self.port + 1
+
+    @property
+    def tls_url(self) -> str:
+        """The address of that listener, which the issuer of the embedded identity platform begins with."""
+        host = "localhost" if self.listens_on_loopback else _reachable(self.host, here="localhost")
+        return f"https://{host}:{self.tls_port}"
+
+    @property
+    def listens_on_loopback(self) -> bool:
+        """Whether nobody outside this machine can reach the listeners."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+# Settings that hold a password; each may be given as the path of a file that holds it.
+SECRETS = ("database_url", "database_worker_url", "database_owner_url", "database_direct_url")
+
+
+def variable(name: str) -> str:
+    """The name of the environment variable of a setting."""
+    return PREFIX + name.upper()
+
+
+def read_settings(**options: object) -> Settings:
+    """The settings from the environment; `options` are those of the command line and come before it.
+
+    Raises SettingsInvalid with every fault there is.
+    """
+    secrets, faults = _read_secret_files()
+    faults += _unknown_names()
+    faults += _half_a_database({name for name in SECRETS if name in secrets or os.environ.get(variable(name))})
+    try:
+        settings = Settings.model_validate({**secrets, **options})
+    except ValidationError as error:
+        raise SettingsInvalid((*faults, *_bad_values(error))) from None  # The cause would show secret values.
+    if faults:
+        raise SettingsInvalid(tuple(faults))
+    return settings
+
+
+def _read_secret_files() -> tuple[dict[str, str], list[str]]:
+    secrets: dict[str, str] = {}
+    faults: list[str] = []
+    for name in SECRETS:
+        file_name = f"{variable(name)}_FILE"
+        path = os.environ.get(file_name)
+        if not path:
+            continue
+        if os.environ.get(variable(name)):
+            faults.append(f"{variable(name)} and {file_name} are both set: keep one of them.")
+        try:
+            secrets[name] = Path(path).expanduser().read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+            faults.append(f'{file_name} is "{path}", which cannot be read ({reason}): expected a readable text file.')
+    return secrets, faults
+
+
+def _unknown_names() -> list[str]:
+    known = [variable(name) for name in Settings.model_fields] + [f"{variable(name)}_FILE" for name in SECRETS]
+    faults = []
+    for name in sorted(os.environ):
+        if not name.upper().startswith(PREFIX) or name.startswith(_TEST_PREFIX) or name in known:
+            continue
+        cure = _nearest(name.upper(), known)
+        faults.append(f"{name} is not a setting: {cure}")
+    return faults
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    # Compared without the prefix, which alone would make any two of them alike.
+    bare = [each.removeprefix(PREFIX) for each in known]
+    nearest = difflib.get_close_matches(name.removeprefix(PREFIX), bare, n=1)
+    return f"did you mean {PREFIX}{nearest[0]}?" if nearest else "docs/reference/settings.md lists those there are."
+
+
+def _half_a_database(given: set[str]) -> list[str]:
+    """An outside database needs its two roles; a stray address must not start the embedded one unnoticed."""
+    needed = ("database_url", "database_worker_url")
+    if not given:
+        return []
+    return [
+        f"{variable(name)} is missing: an outside database needs it beside {variable(min(given))}; "
+        "without any address the embedded database is used."
+        for name in needed
+        if name not in given
+    ]
+
+
+def _bad_values(error: ValidationError) -> Iterator[str]:
+    for fault in error.errors(include_url=False, include_context=False):
+        name = str(fault["loc"][0])
+        if fault["type"] == "default_factory_not_called":
+            continue  # It follows from another value, which is a fault of its own.
+        field = Settings.model_fields.get(name)
+        if field is None:
+            yield f"{variable(name)} is not a setting."
+        elif name in SECRETS:
+            yield f"{variable(name)} has a value that is not shown here: expected {_expected(field)}."
+        else:
+            yield f'{variable(name)} is "{fault["input"]}": expected {_expected(field)}.'
+
+
+def _expected(field: FieldInfo) -> str:
+    return next(each.text for each in reversed(field.metadata) if isinstance(each, Expected))

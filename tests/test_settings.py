@@ -1,0 +1,224 @@
+"""What an operator sets, and what they are told when it cannot be used."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from chamberlain.settings import Settings, SettingsInvalid, read_settings, variable
+
+
+@pytest.fixture(autouse=True)
+def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.upper().startswith("CHAMBERLAIN_"):
+            monkeypatch.delenv(name)
+
+
+def _faults(**options: object) -> tuple[str, ...]:
+    with pytest.raises(SettingsInvalid) as caught:
+        read_settings(**options)
+    return caught.value.faults
+
+
+def test_it_works_with_no_settings_at_all() -> None:
+    settings = read_settings()
+
+    assert settings.host == "127.0.0.1"
+    assert settings.base_url == settings.insiders_base_url == "http://127.0.0.1:8365"
+    assert settings.graph_url == "http://127.0.0.1:8365/graph"
+    assert settings.tls_url == "https://localhost:8366"
+    assert settings.scope_prefix == settings.insiders_scope_prefix == "https://api.estate.example"
+    assert settings.keys_file == settings.data_dir / "keys"
+    assert (settings.database_url, settings.metrics_port, settings.postgres_bin) == (None, None, None)
+    assert settings.listens_on_loopback
+
+
+def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    values: dict[str, str] = {
+        "host": "::",
+        "port": "9000",
+        "data_dir": "/srv/data",
+        "database_url": "postgresql://app:p1@db/chamberlain",
+        "database_worker_url": "postgresql://worker:p2@db/chamberlain",
+        "database_owner_url": "postgresql://owner:p3@db/chamberlain",
+        "database_direct_url": "postgresql://app:p1@direct/chamberlain",
+        "keys_file": "/srv/keys",
+        "base_url": "https://chamberlain.example.org/",
+        "insiders_base_url": "https://insiders.example.org",
+        "graph_url": "https://graph.example.org",
+        "scope_prefix": "https://api.example.org",
+        "insiders_scope_prefix": "https://insiders.example.org",
+        "directory": "embedded",
+        "metrics_port": "9090",
+        "allow_embedded_identity": "true",
+        "postgres_bin": "/usr/lib/postgresql/18/bin",
+        "postgres_user": "postgres",
+        "tenant_running_jobs": "7",
+    }
+    for name, value in values.items():
+        monkeypatch.setenv(variable(name), value)
+
+    settings = read_settings()
+
+    assert set(values) == set(Settings.model_fields)
+    assert (settings.port, settings.tls_port, settings.metrics_port) == (9000, 9001, 9090)
+    assert settings.tenant_running_jobs == 7
+    assert settings.base_url == "https://chamberlain.example.org"
+    assert settings.keys_file == Path("/srv/keys")
+    assert settings.allow_embedded_identity
+    assert settings.database_worker_url is not None
+    assert settings.database_worker_url.get_secret_value() == values["database_worker_url"]
+
+
+def test_it_lets_the_command_line_come_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_PORT", "9000")
+
+    settings = read_settings(port=9100, data_dir=Path("here"))
+
+    assert settings.base_url == "http://127.0.0.1:9100"
+    assert settings.data_dir == Path.cwd() / "here"
+
+
+@pytest.mark.parametrize(
+    ("host", "base_url", "tls_url", "loopback"),
+    [
+        ("localhost", "http://localhost:8365", "https://localhost:8366", True),
+        ("127.0.0.2", "http://127.0.0.2:8365", "https://localhost:8366", True),
+        ("::1", "http://[::1]:8365", "https://localhost:8366", True),
+        ("0.0.0.0", "http://127.0.0.1:8365", "https://localhost:8366", False),  # noqa: S104 - nothing is bound here
+        ("10.1.2.3", "http://10.1.2.3:8365", "https://10.1.2.3:8366", False),
+        ("chamberlain.lan", "http://chamberlain.lan:8365", "https://chamberlain.lan:8366", False),
+    ],
+)
+def test_it_works_out_the_addresses_from_the_host(host: str, base_url: str, tls_url: str, *, loopback: bool) -> None:
+    settings = read_settings(host=host)
+
+    assert (settings.base_url, settings.tls_url, settings.listens_on_loopback) == (base_url, tls_url, loopback)
+
+
+def test_it_puts_the_data_where_the_platform_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", "/home/ada/share")
+    expected = "/var/lib/chamberlain" if os.geteuid() == 0 else "/home/ada/share/chamberlain"
+
+    assert read_settings().data_dir == Path(expected)
+
+
+def test_it_reads_a_secret_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("database_url", "database_worker_url"):
+        (tmp_path / name).write_text(f"postgresql://{name}:hidden@db/chamberlain\n")
+        monkeypatch.setenv(f"{variable(name)}_FILE", str(tmp_path / name))
+
+    settings = read_settings()
+
+    assert settings.database_url is not None
+    assert settings.database_url.get_secret_value() == "postgresql://database_url:hidden@db/chamberlain"
+    assert settings.database_direct_url == settings.database_url
+    assert "hidden" not in repr(settings) + str(settings)
+
+
+def test_it_takes_an_empty_value_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_PORT", "")
+    monkeypatch.setenv("CHAMBERLAIN_DATABASE_URL", "")
+
+    assert read_settings().port == 8365
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("host", "http://here", "an IP address or a host name, such as 127.0.0.1"),
+        ("host", "999.1.1.1", "an IP address or a host name, such as 127.0.0.1"),
+        ("port", "x", "a whole number from 1 to 65534"),
+        ("port", "65535", "a whole number from 1 to 65534"),
+        ("metrics_port", "0", "a whole number from 1 to 65535"),
+        ("base_url", "chamberlain.example.org", "an address such as https://chamberlain.example.org"),
+        ("base_url", "https://example.org:port", "an address such as https://chamberlain.example.org"),
+        ("graph_url", "https://ada:pw@example.org", "an address such as https://chamberlain.example.org"),
+        ("scope_prefix", "api", "an absolute prefix such as https://api.example.org"),
+        ("directory", "ldap", "embedded"),
+        ("allow_embedded_identity", "perhaps", "true or false"),
+        ("tenant_running_jobs", "0", "a whole number from 1 to 100000"),
+    ],
+)
+def test_it_rejects_a_bad_value_with_its_name_and_cure(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, expected: str
+) -> None:
+    monkeypatch.setenv(variable(name), value)
+
+    assert _faults() == (f'{variable(name)} is "{value}": expected {expected}.',)
+
+
+def test_it_rejects_everything_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_PORT", "x")
+    monkeypatch.setenv("CHAMBERLAIN_METRICS_PORT", "y")
+    monkeypatch.setenv("CHAMBERLAIN_DATABSE_URL", "postgresql://a@b/c")
+
+    assert [fault.split()[0] for fault in _faults()] == [
+        "CHAMBERLAIN_DATABSE_URL",
+        "CHAMBERLAIN_PORT",
+        "CHAMBERLAIN_METRICS_PORT",
+    ]
+
+
+def test_it_rejects_a_bad_database_address_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_DATABASE_URL", "mysql://app:hidden@db/chamberlain")
+    monkeypatch.setenv("CHAMBERLAIN_DATABASE_WORKER_URL", "postgresql://worker:hidden@db/chamberlain")
+
+    (fault,) = _faults()
+
+    assert fault.startswith("CHAMBERLAIN_DATABASE_URL has a value that is not shown here: expected an address such as")
+    assert "hidden" not in fault
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("CHAMBERLAIN_PROT", "CHAMBERLAIN_PROT is not a setting: did you mean CHAMBERLAIN_PORT?"),
+        ("chamberlain_port", "chamberlain_port is not a setting: did you mean CHAMBERLAIN_PORT?"),
+        ("CHAMBERLAIN_ZZZZ", "CHAMBERLAIN_ZZZZ is not a setting: docs/reference/settings.md lists those there are."),
+    ],
+)
+def test_it_rejects_a_name_that_is_no_setting(monkeypatch: pytest.MonkeyPatch, name: str, sentence: str) -> None:
+    monkeypatch.setenv(name, "8365")
+
+    assert _faults() == (sentence,)
+
+
+def test_it_leaves_the_variables_of_tests_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_TEST_ANYTHING", "x")
+
+    assert read_settings().port == 8365
+
+
+@pytest.mark.parametrize("given", ["database_url", "database_worker_url", "database_owner_url", "database_direct_url"])
+def test_it_rejects_a_part_of_an_outside_database(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv(variable(given), "postgresql://somebody@db/chamberlain")
+
+    missing = {"CHAMBERLAIN_DATABASE_URL", "CHAMBERLAIN_DATABASE_WORKER_URL"} - {variable(given)}
+
+    assert {fault.split()[0] for fault in _faults()} == missing
+    assert all("is missing" in fault and variable(given) in fault for fault in _faults())
+
+
+def test_it_rejects_a_secret_file_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_DATABASE_URL_FILE", str(tmp_path / "nothing"))
+    monkeypatch.setenv("CHAMBERLAIN_DATABASE_WORKER_URL", "postgresql://worker@db/chamberlain")
+
+    assert any("nothing" in fault and "No such file" in fault for fault in _faults())
+
+
+def test_it_rejects_a_secret_given_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("postgresql://app@db/chamberlain")
+    monkeypatch.setenv("CHAMBERLAIN_DATABASE_URL_FILE", str(tmp_path / "url"))
+    monkeypatch.setenv("CHAMBERLAIN_DATABASE_URL", "postgresql://app@db/chamberlain")
+    monkeypatch.setenv("CHAMBERLAIN_DATABASE_WORKER_URL", "postgresql://worker@db/chamberlain")
+
+    assert _faults() == ("CHAMBERLAIN_DATABASE_URL and CHAMBERLAIN_DATABASE_URL_FILE are both set: keep one of them.",)
+
+
+def test_it_cannot_be_changed_afterwards() -> None:
+    settings = read_settings()
+
+    with pytest.raises(ValueError, match="frozen"):
+        settings.port = 1
