@@ -10,7 +10,6 @@ import hashlib
 import importlib.util
 import json
 import os
-import pwd
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,6 @@ import tempfile
 import time
 import venv
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from xml.etree import ElementTree
@@ -38,6 +36,13 @@ CLIENTS = ("requirements-clients.lock",)
 
 # How the ordinary tests run; a file stays together, for it may share a running service.
 ORDINARY = ("-n", "2", "--dist", "loadfile", "-m", "not heavy")
+
+# Parts of the machine that heavy tests name by the marker `needs`: is it there, and how does one get it?
+PARTS: dict[str, tuple[Callable[[], object], str]] = {
+    "wrk": (lambda: shutil.which("wrk"), "apt-get install wrk"),
+    "postgresql-15": (Path("/usr/lib/postgresql/15/bin/postgres").exists, "apt-get install postgresql-15"),
+    "root": (lambda: os.geteuid() == 0, "run it as root, so that tests can start the service as another user"),
+}
 
 # The question that makes each lock, asked of uv; test packages must agree with those of the service.
 LOCKS = {
@@ -87,14 +92,14 @@ def test(arguments: list[str]) -> int:
 def test_everything(arguments: list[str]) -> int:
     """Run all tests, say what the machine lacks for some of them, and end with the sum in pytest's own form."""
     prepare(CLIENTS_VENV, CLIENTS)
-    missing = [part for part in PARTS if not part.is_there()]
-    heavy = ("-m", "heavy", f"--missing={','.join(part.name for part in missing)}")
+    missing = {part: cure for part, (is_there, cure) in PARTS.items() if not is_there()}
+    heavy = ("-m", "heavy", f"--missing={','.join(missing)}")
     with tempfile.TemporaryDirectory() as reports:
         failed = check([]) | pytest(*ORDINARY, f"--junit-xml={reports}/ordinary.xml", *arguments)
         # One after another: the heavy ones measure, kill and wait, and must have the machine for themselves.
         failed |= pytest(*heavy, f"--junit-xml={reports}/heavy.xml", *arguments)
-        for part in missing:
-            print(f"Not run for want of {part.name}, counted as skipped. To have it: {part.cure}")
+        for part, cure in missing.items():
+            print(f"Not run for want of {part}, counted as skipped. To have it: {cure}")
         print(total(sorted(Path(reports).iterdir())))
     # A person may go on without a part; a machine that proves everything may not.
     return int(bool(failed) or (bool(missing) and os.environ.get("CI") == "true"))
@@ -286,27 +291,6 @@ def names_in(contract: configparser.SectionProxy) -> Iterator[str]:
         prefix = f"{contract['containers'].strip()}." if option == "layers" else ""
         for word in value.replace("|", " ").replace(":", " ").replace("(", " ").replace(")", " ").split():
             yield prefix + word.removesuffix(".*")
-
-
-@dataclass(frozen=True)
-class Part:
-    """Something of the machine that heavy tests need: they name it by the marker `needs`."""
-
-    name: str
-    is_there: Callable[[], bool]
-    cure: str
-
-
-def can_switch_user() -> bool:
-    """Tell whether tests can start the service as an ordinary user."""
-    return os.geteuid() == 0 and any(user.pw_name == "nobody" for user in pwd.getpwall())
-
-
-PARTS = (
-    Part("wrk", lambda: shutil.which("wrk") is not None, "apt-get install wrk"),
-    Part("postgresql-15", Path("/usr/lib/postgresql/15/bin/postgres").exists, "apt-get install postgresql-15"),
-    Part("root", can_switch_user, "run it as root, on a machine that has the user nobody"),
-)
 
 
 def stop(reason: str) -> NoReturn:
