@@ -1,0 +1,138 @@
+"""The format of all logs: one JSON object a line on standard error, or plain lines where a person watches a terminal.
+
+Every line says when, how grave and what happened, and carries `traceId` and `requestId` where there is one. Secrets are
+masked. There is no line for each call: that is what metrics are for.
+"""
+
+import logging
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import TextIO
+
+import msgspec
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+_trace_id: ContextVar[str | None] = ContextVar("trace_id", default=None)
+_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+
+def configure_logs(stream: TextIO | None = None) -> None:
+    """Send all log lines and warnings, those of libraries too, to the stream (standard error when None)."""
+    stream = sys.stderr if stream is None else stream
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_formatter(_plain_lines if stream.isatty() else _json_lines))
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.WARNING)
+    # Our own starts and stops are worth a line; what libraries do in good health is not.
+    logging.getLogger("chamberlain").setLevel(logging.INFO)
+    logging.captureWarnings(capture=True)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+
+
+def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+    """The logger of a module, by its `__name__`; call it with a sentence and named values."""
+    return structlog.stdlib.get_logger(name)
+
+
+@contextmanager
+def about(*, trace_id: str | None = None, request_id: str | None = None) -> Iterator[None]:
+    """Lines written within are about this call or request; None keeps what is already known."""
+    trace = _trace_id.set(trace_id or _trace_id.get())
+    request = _request_id.set(request_id or _request_id.get())
+    try:
+        yield
+    finally:
+        _request_id.reset(request)
+        _trace_id.reset(trace)
+
+
+def _formatter(render: Processor) -> structlog.stdlib.ProcessorFormatter:
+    return structlog.stdlib.ProcessorFormatter(
+        processors=[
+            _put_in_order,
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            # Behind the traceback, whose text may hold a password as well.
+            _mask,
+            render,
+        ],
+    )
+
+
+def _put_in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    record: logging.LogRecord = event["_record"]
+    head: dict[str, object] = {
+        # The clock was read by the standard library when the line was written.
+        "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "level": record.levelname.lower(),
+        "event": event.pop("event"),
+        "logger": record.name,
+    }
+    if trace_id := _trace_id.get():
+        head["traceId"] = trace_id
+    if request_id := _request_id.get():
+        head["requestId"] = request_id
+    return {**head, **event}
+
+
+_SECRET_NAME = re.compile(r"token|secret|authorization|password|passphrase|cookie|assertion|privatekey", re.IGNORECASE)
+_SECRET_TEXT = re.compile(
+    r"(?<=://)(?P<user>[^\s:/?#@]*):[^\s/]*@"  # The password of an address.
+    r"|(?P<scheme>\b(?:Bearer|Basic)\s+)[\w.~+/=-]+"  # An Authorization header (RFC 9110, 11.4).
+    r"|\beyJ[\w-]+\.[\w-]+\.[\w-]*"  # A signed token (RFC 7515): its first part is `{"` in base64.
+    r"|\bwhsec_[\w+/=-]+",  # The secret of a webhook.
+    re.IGNORECASE,
+)
+_MASK = "***"
+
+
+def _mask(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    return {name: _masked(name, value) for name, value in event.items()}
+
+
+def _masked(name: str, value: object) -> object:
+    if _SECRET_NAME.search(name.replace("_", "").replace("-", "")):
+        return _MASK
+    if isinstance(value, str):
+        return _SECRET_TEXT.sub(_mask_text, value)
+    if isinstance(value, Mapping):
+        return {str(key): _masked(str(key), each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_masked("", each) for each in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    # Whatever it is, its text is what would be written; so the text is what must be looked at.
+    return _SECRET_TEXT.sub(_mask_text, str(value))
+
+
+def _mask_text(found: re.Match[str]) -> str:
+    if found["user"] is not None:
+        return f"{found['user']}:{_MASK}@"
+    return f"{found['scheme'] or ''}{_MASK}"
+
+
+def _json_lines(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
+    return msgspec.json.encode(event).decode()
+
+
+_console = structlog.dev.ConsoleRenderer(
+    timestamp_key="time", exception_formatter=structlog.dev.plain_traceback, sort_keys=False
+)
+
+
+def _plain_lines(logger: WrappedLogger, method: str, event: EventDict) -> str:
+    return _console(logger, method, event)

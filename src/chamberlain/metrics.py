@@ -1,0 +1,76 @@
+"""The figures of operation: how fast calls are answered and how jobs get on. /metrics shows them.
+
+They belong to the process. A figure for a tenant or a person may not be here: labels are few and known beforehand.
+"""
+
+from functools import lru_cache
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+# A registry of our own: the library's has collectors that are registered by being imported.
+_registry = CollectorRegistry()
+ProcessCollector(registry=_registry)
+
+_calls = Histogram(
+    "chamberlain_http_request_duration_seconds",
+    "Time from a call's first byte to the end of its answer.",
+    ("endpoint", "method", "status"),
+    registry=_registry,
+    # From an answer out of memory to one that waited for `Prefer: wait=30`.
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0),
+)
+_batches = Histogram(
+    "chamberlain_submission_batch_size",
+    "Submissions that were written by one commit.",
+    registry=_registry,
+    # The batcher sends at most 512 at once.
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
+)
+_jobs_queued = Gauge("chamberlain_jobs_queued", "Jobs that are due and not finished.", registry=_registry)
+_jobs_oldest = Gauge(
+    "chamberlain_jobs_oldest_seconds", "How long the oldest due job has been due already.", registry=_registry
+)
+_jobs_held = Gauge("chamberlain_jobs_held", "Jobs that wait for somebody to look at them.", registry=_registry)
+_jobs_done = Counter(
+    "chamberlain_jobs_done", "Runs of jobs by kind and how they ended.", ("kind", "outcome"), registry=_registry
+)
+
+
+def call_answered(endpoint: str, method: str, status: int, *, seconds: float) -> None:
+    """Count one answer. `endpoint` is the path with its placeholders, never the path that was called."""
+    _calls_of(endpoint, method, status).observe(seconds)
+
+
+def submissions_written(count: int) -> None:
+    """Count one commit of the batcher."""
+    _batches.observe(count)
+
+
+def jobs_seen(*, queued: int, oldest_seconds: float, held: int) -> None:
+    """Note how the queue stood when it was last looked at."""
+    _jobs_queued.set(queued)
+    _jobs_oldest.set(oldest_seconds)
+    _jobs_held.set(held)
+
+
+def jobs_done(kind: str, outcome: str, count: int = 1) -> None:
+    """Count runs of jobs of one kind that ended the same way."""
+    _jobs_done_of(kind, outcome).inc(count)
+
+
+def exposition() -> bytes:
+    """All figures as they stand, in the text format of Prometheus."""
+    return generate_latest(_registry)
+
+
+# Finding the series of some labels costs more than counting in it, and there are few (endpoints times statuses).
+@lru_cache(maxsize=4096)
+def _calls_of(endpoint: str, method: str, status: int) -> Histogram:
+    return _calls.labels(endpoint, method, str(status))
+
+
+@lru_cache(maxsize=4096)
+def _jobs_done_of(kind: str, outcome: str) -> Counter:
+    return _jobs_done.labels(kind, outcome)

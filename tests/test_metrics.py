@@ -1,0 +1,48 @@
+"""What /metrics shows."""
+
+import re
+
+from chamberlain import metrics
+
+
+def _figure(line: str) -> float:
+    found = re.search(rf"^{re.escape(line)} (\S+)$", metrics.exposition().decode(), re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+def test_it_works() -> None:
+    labels = 'endpoint="/collab/v1/groups/",method="POST",status="202"'
+    count = f"chamberlain_http_request_duration_seconds_count{{{labels}}}"
+    total = f"chamberlain_http_request_duration_seconds_sum{{{labels}}}"
+    before = _figure(count), _figure(total)
+
+    metrics.call_answered("/collab/v1/groups/", "POST", 202, seconds=0.25)
+    metrics.call_answered("/collab/v1/groups/", "POST", 202, seconds=0.5)
+
+    assert (_figure(count), _figure(total)) == (before[0] + 2, before[1] + 0.75)
+
+
+def test_it_counts_jobs_by_kind_and_outcome() -> None:
+    line = 'chamberlain_jobs_done_total{kind="group",outcome="succeeded"}'
+    before = _figure(line)
+
+    metrics.jobs_done("group", "succeeded", 3)
+
+    assert _figure(line) == before + 3
+
+
+def test_it_shows_the_queue_as_last_seen() -> None:
+    metrics.jobs_seen(queued=5, oldest_seconds=1.5, held=2)
+
+    assert _figure("chamberlain_jobs_queued") == 5
+    assert _figure("chamberlain_jobs_oldest_seconds") == 1.5
+    assert _figure("chamberlain_jobs_held") == 2
+
+
+def test_it_shows_how_many_travel_together() -> None:
+    before = _figure('chamberlain_submission_batch_size_bucket{le="64.0"}')
+
+    metrics.submissions_written(33)
+
+    assert _figure('chamberlain_submission_batch_size_bucket{le="64.0"}') == before + 1
+    assert _figure("process_start_time_seconds") > 0
