@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from chamberlain.rules.ids import GroupId, RequestId, TemplateId, TenantId, UserId
+from chamberlain.rules.templates import GroupTemplate, TemplateKind
 
 
 class MemberShipType(IntEnum):
@@ -33,9 +34,9 @@ class GroupOrder:
 class WantedGroup:
     """A group or team as it shall be in the directory.
 
-    `owners` are members as well, except in a dynamic group, whose members follow `membership_rule`. `extension` is the name
-    of the extension attribute (`<prefix>_group`) and `marks` its members, `requestId` among them. `channels` is None for a
-    group that is no team.
+    `owners` are members as well, except in a dynamic group, whose members follow `membership_rule`. `extension` is the
+    name of the extension attribute (`<prefix>_group`) and `marks` its members, `requestId` among them. `channels` is
+    None for a group that is no team.
     """
 
     tenant_id: TenantId
@@ -52,6 +53,14 @@ class WantedGroup:
     channels: tuple[str, ...] | None
     extension: str
     marks: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAddress:
+    """A mail nickname and the address that it makes at a domain."""
+
+    mail_nickname: str
+    mail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +85,61 @@ class ObservedGroup:
     label_id: str | None
     channels: tuple[str, ...] | None
     marks: Mapping[str, str]
+
+
+def wanted_group(
+    order: GroupOrder,
+    template: GroupTemplate,
+    *,
+    request_id: RequestId,
+    caller: UserId,
+    display_name: str,
+    address: GroupAddress,
+    prefix: str,
+) -> WantedGroup:
+    """What an order brings about: at submission, in a dry run, and from what is stored whenever a worker runs it."""
+    owners = owners_of(order, template, caller)
+    member_ship_type = member_ship_type_of(order, template)
+    is_dynamic = member_ship_type is MemberShipType.DYNAMIC
+    return WantedGroup(
+        tenant_id=template.head.tenant_id,
+        request_id=request_id,
+        display_name=display_name,
+        mail_nickname=address.mail_nickname,
+        mail=address.mail,
+        description=order.description,
+        member_ship_type=member_ship_type,
+        membership_rule=template.membership_rule if is_dynamic else None,
+        owners=owners,
+        members=() if is_dynamic else tuple(dict.fromkeys((*owners, *order.members, *template.members))),
+        label_id=label_of(order, template),
+        channels=template.channels if template.head.kind is TemplateKind.TEAM else None,
+        extension=f"{prefix}_group",
+        marks=marks_of(template, request_id),
+    )
+
+
+def owners_of(order: GroupOrder, template: GroupTemplate, caller: UserId) -> tuple[UserId, ...]:
+    """The caller, those that were sent, those of the template, each once."""
+    return tuple(dict.fromkeys((caller, *order.owners, *template.owners)))
+
+
+def member_ship_type_of(order: GroupOrder, template: GroupTemplate) -> MemberShipType:
+    """What was sent, else what the template says (it says 0 when its author said nothing)."""
+    sent = order.member_ship_type
+    return MemberShipType(template.member_ship_type) if sent is None else sent
+
+
+def label_of(order: GroupOrder, template: GroupTemplate) -> str | None:
+    """The label that was sent, else the template's."""
+    return template.label_id if order.label_id is None else order.label_id
+
+
+def marks_of(template: GroupTemplate, request_id: RequestId) -> Mapping[str, str]:
+    """What the group carries: the request that made it, and the guest template and policy that it is to get."""
+    marks = {"requestId": str(request_id)}
+    if template.guest_template_id is not None:
+        marks["templateId"] = str(template.guest_template_id)
+    if template.guest_policy_id is not None:
+        marks["policyId"] = str(template.guest_policy_id)
+    return marks

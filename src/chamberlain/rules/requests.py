@@ -7,6 +7,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from chamberlain.rules.callers import Actor
+from chamberlain.rules.errors import Fault
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId
 from chamberlain.rules.plans import Step
 
@@ -73,11 +74,12 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class RequestError:
-    """Why a request failed."""
+    """Why a request failed. `faults` are those of a body that could be checked only after it was accepted."""
 
     step: Step
     code: str
     detail: str
+    faults: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,3 +166,8 @@ MOVES: Mapping[RequestState, frozenset[RequestState]] = {
     RequestState.CANCELLED: frozenset(),
     RequestState.EXPIRED: frozenset(),
 }
+
+
+def may_move(old: RequestState, new: RequestState) -> bool:
+    """Whether a request may go from one state to the other."""
+    return new in MOVES[old]

@@ -1,0 +1,75 @@
+"""Custom fields: what a template demands of a request's metadata, for groups, teams and mailboxes alike."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from uuid import UUID
+
+from chamberlain.rules.errors import Fault
+from chamberlain.rules.ids import UserId
+from chamberlain.rules.templates import CustomField, FieldType
+
+Value = str | bool
+Metadata = Mapping[str, Value]
+
+TEXT_LENGTH = 1024
+# The one way in which ids are written; the UUID class would take others as well.
+ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def field_faults(fields: Sequence[CustomField], metadata: Metadata | None) -> Iterator[Fault]:
+    """What is missing or ill-formed. Keys that no field names are as free as they are."""
+    values = metadata or {}
+    for field in fields:
+        value = values.get(field.key)
+        if is_missing(value) and field.required:
+            yield fault_at(field, "customFieldRequired", f'"{field.label}" is required.')
+        elif value is not None and (wrong := what_is_wrong(field, value)):
+            yield fault_at(field, "customFieldInvalid", f'"{field.label}" {wrong}')
+
+
+def unknown_user_faults(
+    fields: Sequence[CustomField], metadata: Metadata | None, known: AbstractSet[UserId]
+) -> Iterator[Fault]:
+    """The fields that name a user whom the directory does not know."""
+    for field, user in users_in(fields, metadata):
+        if user not in known:
+            yield fault_at(field, "customFieldInvalid", f'"{field.label}" names {user}, who is no user of this tenant.')
+
+
+def named_users(fields: Sequence[CustomField], metadata: Metadata | None) -> Iterator[UserId]:
+    """The users that the fields name."""
+    return (user for _, user in users_in(fields, metadata))
+
+
+def users_in(fields: Sequence[CustomField], metadata: Metadata | None) -> Iterator[tuple[CustomField, UserId]]:
+    """Each field that holds a well-formed user id, with it."""
+    if metadata:
+        for field in fields:
+            value = metadata.get(field.key)
+            if field.type is FieldType.USER and isinstance(value, str) and ID.fullmatch(value):
+                yield field, UserId(UUID(value))
+
+
+def is_missing(value: Value | None) -> bool:
+    """A text of nothing but white space says as much as none."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def what_is_wrong(field: CustomField, value: Value) -> str | None:
+    """The second half of a sentence about a value that does not fit, or None when it does."""
+    match field.type:
+        case FieldType.BOOLEAN:
+            return None if isinstance(value, bool) else "is true or false, without quotation marks."
+        case FieldType.TEXT:
+            fits = isinstance(value, str) and len(value) <= TEXT_LENGTH
+            return None if fits else f"is a text of at most {TEXT_LENGTH} characters."
+        case FieldType.CHOICE:
+            return None if value in field.choices else f"is one of: {', '.join(field.choices)}."
+        case FieldType.USER:
+            return None if isinstance(value, str) and ID.fullmatch(value) else "is the id of a user."
+
+
+def fault_at(field: CustomField, code: str, detail: str) -> Fault:
+    """A fault that points to the field (RFC 6901, 3: tilde and slash are escaped)."""
+    return Fault(f"/metadata/{field.key.replace('~', '~0').replace('/', '~1')}", code, detail)

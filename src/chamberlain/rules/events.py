@@ -1,0 +1,144 @@
+"""Events: what others are told about what has happened, as documents of the shapes that SHAPES.md, "Event", gives.
+
+Their `data` is what goes over the wire and into the log of events, hence its names. It never holds a list of members.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from chamberlain.rules.callers import Actor
+from chamberlain.rules.groups import ObservedGroup
+from chamberlain.rules.ids import EventId, RequestId, TemplateId, TenantId
+from chamberlain.rules.people import Person
+from chamberlain.rules.requests import RequestError, RequestKind, RequestState
+
+# A JSON object. Its values are of many types, and nobody but the encoder looks at them.
+Document = Mapping[str, object]
+
+
+class EventType(StrEnum):
+    """What can have happened."""
+
+    MAILBOX_CREATED = "mailbox.created"
+    GROUP_CREATED = "group.created"
+    TEAM_CREATED = "team.created"
+    GROUP_ASSIGNMENT_CHANGED = "group.assignmentChanged"
+    SITE_ASSIGNMENT_CHANGED = "site.assignmentChanged"
+    REQUEST_APPROVAL_REQUIRED = "request.approvalRequired"
+    REQUEST_REJECTED = "request.rejected"
+    REQUEST_FAILED = "request.failed"
+    REQUEST_CANCELLED = "request.cancelled"
+    REQUEST_EXPIRED = "request.expired"
+    POLICY_REMINDER = "policy.reminder"
+    POLICY_ACTION_TAKEN = "policy.actionTaken"
+    WEBHOOK_DISABLED = "webhook.disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that has happened. `request_id` is None where no request is behind it."""
+
+    id: EventId
+    type: EventType
+    timestamp: datetime
+    tenant_id: TenantId
+    request_id: RequestId | None
+    data: Document
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSummary:
+    """What events tell of a request: where it stands now, and whose it is."""
+
+    request_id: RequestId
+    tenant_id: TenantId
+    kind: RequestKind
+    state: RequestState
+    display_name: str
+    error: RequestError | None
+    created_by: Actor
+
+
+def group_created(
+    event_id: EventId,
+    request: RequestSummary,
+    group: ObservedGroup,
+    *,
+    template_id: TemplateId,
+    metadata: Mapping[str, str | bool] | None,
+    now: datetime,
+) -> Event:
+    """The group or team of a request exists."""
+    is_team = request.kind is RequestKind.TEAM
+    return Event(
+        id=event_id,
+        type=EventType.TEAM_CREATED if is_team else EventType.GROUP_CREATED,
+        timestamp=now,
+        tenant_id=request.tenant_id,
+        request_id=request.request_id,
+        data={
+            "group": {
+                "id": str(group.id),
+                "displayName": group.display_name,
+                "mail": group.mail,
+                "mailNickname": group.mail_nickname,
+            },
+            "templateId": str(template_id),
+            "metadata": dict(metadata or {}),
+            "createdBy": actor_document(request.created_by),
+        },
+    )
+
+
+def approval_required(
+    event_id: EventId, request: RequestSummary, *, level: int, approvers: Iterable[Person], now: datetime
+) -> Event:
+    """A level of approval is open, and these may decide; nobody when the request is blocked."""
+    people = [{"id": str(person.id), "displayName": person.display_name} for person in approvers]
+    more: Document = {"level": level, "approvers": people}
+    return request_event(event_id, EventType.REQUEST_APPROVAL_REQUIRED, request, now=now, more=more)
+
+
+def request_failed(event_id: EventId, request: RequestSummary, *, now: datetime) -> Event:
+    """A request cannot be carried out; its error says why."""
+    return request_event(event_id, EventType.REQUEST_FAILED, request, now=now, more={})
+
+
+def request_event(
+    event_id: EventId, event_type: EventType, request: RequestSummary, *, now: datetime, more: Document
+) -> Event:
+    """What all events of a request have in common."""
+    return Event(
+        id=event_id,
+        type=event_type,
+        timestamp=now,
+        tenant_id=request.tenant_id,
+        request_id=request.request_id,
+        data={
+            "request": {
+                "requestId": str(request.request_id),
+                "kind": str(request.kind),
+                "displayName": request.display_name,
+                "state": str(request.state),
+                "error": None if request.error is None else error_document(request.error),
+            },
+            **more,
+            "createdBy": actor_document(request.created_by),
+        },
+    )
+
+
+def error_document(error: RequestError) -> Document:
+    """Why a request failed."""
+    return {"step": str(error.step), "code": error.code, "detail": error.detail}
+
+
+def actor_document(actor: Actor) -> Document:
+    """Somebody, as every record names them."""
+    return {
+        "type": str(actor.type),
+        "id": None if actor.id is None else str(actor.id),
+        "displayName": actor.display_name,
+    }

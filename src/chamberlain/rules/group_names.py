@@ -1,0 +1,75 @@
+"""The names of a group: what its template makes of the name that was given, and which addresses it may get."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chamberlain.rules.errors import Conflict
+from chamberlain.rules.groups import GroupAddress, GroupOrder
+from chamberlain.rules.ids import RequestId
+from chamberlain.rules.naming import expand, nickname_candidates
+from chamberlain.rules.people import PeopleAnswer
+from chamberlain.rules.templates import CompiledGroupTemplate
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The next numbers of a template's counters, one for each of its rules; None where a rule has no counter."""
+
+    display_name: int | None = None
+    mail_nickname: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupNames:
+    """The display name that a group gets, and the addresses that it may get, best first."""
+
+    display_name: str
+    addresses: tuple[GroupAddress, ...]
+
+
+NO_NUMBERS = Numbers()
+
+
+def names_of(
+    order: GroupOrder,
+    template: CompiledGroupTemplate,
+    *,
+    request_id: RequestId,
+    domain: str,
+    properties: Mapping[str, str],
+    numbers: Numbers = NO_NUMBERS,
+) -> GroupNames:
+    """The names that the template's rules make. `properties` are the caller's, as far as the rules need any."""
+    metadata = order.metadata or {}
+    display_name = expand(
+        template.display_name,
+        given=order.display_name,
+        metadata=metadata,
+        properties=properties,
+        number=numbers.display_name,
+    )
+    by_rule = None
+    if template.mail_nickname is not None:
+        by_rule = expand(
+            template.mail_nickname,
+            given=order.display_name,
+            metadata=metadata,
+            properties=properties,
+            number=numbers.mail_nickname,
+        )
+    nicknames = nickname_candidates(display_name, by_rule=by_rule, request_id=request_id)
+    return GroupNames(display_name, tuple([GroupAddress(name, f"{name}@{domain}") for name in nicknames]))
+
+
+def free_addresses(names: GroupNames, answer: PeopleAnswer) -> tuple[GroupAddress, ...]:
+    """The addresses that nobody in the directory has, best first."""
+    taken = answer.taken_addresses
+    return tuple([address for address in names.addresses if address.mail not in taken]) if taken else names.addresses
+
+
+def address_taken(names: GroupNames) -> Conflict:
+    """What to say when none of these addresses is free, in the directory or among those that are reserved."""
+    return Conflict(
+        "addressTaken",
+        f"The address {names.addresses[0].mail} is taken. Choose another display name.",
+    )

@@ -1,0 +1,85 @@
+"""Steps: how a request stands after its steps were worked on."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from chamberlain.rules.errors import Fault, NotPossible, OutsideFault, Rejected
+from chamberlain.rules.plans import Step
+from chamberlain.rules.requests import RequestError, RequestState, StepRecord, StepState, Waiting
+from chamberlain.rules.retries import After, GiveUp, retry_step
+
+# The states of a step that no later run touches.
+FINISHED = frozenset({StepState.SUCCEEDED, StepState.WARNING})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the steps say of their request. Its job runs again at `waiting.next_attempt_at`."""
+
+    state: RequestState
+    steps: tuple[StepRecord, ...]
+    waiting: Waiting | None = None
+    error: RequestError | None = None
+
+
+def begin_steps(steps: Iterable[Step]) -> tuple[StepRecord, ...]:
+    """The records of steps that nobody has worked on yet."""
+    return tuple([StepRecord(step, StepState.PENDING) for step in steps])
+
+
+def after_outcome(
+    records: Sequence[StepRecord],
+    *,
+    done: Collection[Step],
+    fault: OutsideFault | None,
+    started_at: datetime,
+    now: datetime,
+) -> Standing:
+    """What a run of the job, begun at `started_at`, has made of a request.
+
+    `done` are the steps that are true by now, those included that the directory showed already. Without a fault all
+    of them are done. With one, the first that is not done is the one that it stopped; those after it were not begun.
+    """
+    steps = [finish(record, started_at, now) if is_true(record, done, fault) else record for record in records]
+    if fault is None:
+        return Standing(RequestState.SUCCEEDED, tuple(steps))
+    index = next((index for index, record in enumerate(steps) if record.state not in FINISHED), None)
+    if index is None:
+        raise ValueError("A fault came with steps that are all done; an outcome says one or the other.") from fault
+    return stop(steps, index, fault, started_at=started_at, now=now)
+
+
+def after_faults(
+    records: Sequence[StepRecord], faults: Sequence[Fault], *, started_at: datetime, now: datetime
+) -> Standing:
+    """What becomes of a request whose people could be checked only now, and in which there are faults."""
+    refusal = NotPossible(faults)
+    failed = after_outcome(
+        records, done=(), fault=Rejected(refusal.code, refusal.detail), started_at=started_at, now=now
+    )
+    return replace(failed, error=failed.error and replace(failed.error, faults=refusal.faults))
+
+
+def is_true(record: StepRecord, done: Collection[Step], fault: OutsideFault | None) -> bool:
+    """Whether this run has brought a step to its end."""
+    return record.state not in FINISHED and (fault is None or record.step in done)
+
+
+def finish(record: StepRecord, started_at: datetime, now: datetime) -> StepRecord:
+    """A step that is done."""
+    return StepRecord(record.step, StepState.SUCCEEDED, record.attempts + 1, record.started_at or started_at, now)
+
+
+def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at: datetime, now: datetime) -> Standing:
+    """What one step that was stopped makes of all."""
+    step = steps[index].step
+    attempts = steps[index].attempts + 1
+    first = steps[index].started_at or started_at
+    match retry_step(step, fault, attempt=attempts, first=first, now=now):
+        case After(at=at, reason=reason):
+            steps[index] = StepRecord(step, StepState.WAITING, attempts, first, reason=reason, next_attempt_at=at)
+            return Standing(RequestState.WAITING, tuple(steps), waiting=Waiting(step, reason, attempts, at))
+        case GiveUp(code=code, detail=detail):
+            steps[index] = StepRecord(step, StepState.FAILED, attempts, first, now, error=detail)
+            return Standing(RequestState.FAILED, tuple(steps), error=RequestError(step, code, detail))
