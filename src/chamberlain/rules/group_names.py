@@ -13,7 +13,7 @@ from chamberlain.rules.templates import CompiledGroupTemplate
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The next numbers of a template's counters, one for each of its rules; None where a rule has no counter."""
+    """The next numbers of a template's counters, one for each of its rules; None where none is drawn."""
 
     display_name: int | None = None
     mail_nickname: int | None = None

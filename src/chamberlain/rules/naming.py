@@ -134,7 +134,10 @@ def expand(
     properties: Mapping[str, str],
     number: int | None,
 ) -> str:
-    """The name that a rule makes. What is absent is empty; a rule with a counter must get its number."""
+    """The name that a rule makes. What is absent is empty.
+
+    As long as no number is drawn (None), zeros stand for it: enough to check a request, or to show it in a dry run.
+    """
     return "".join([text_of(part, given, metadata, properties, number=number) for part in rule.parts])
 
 
@@ -153,10 +156,7 @@ def text_of(
         case CallerProperty(name=name):
             return properties.get(name, "")
         case Counter(digits=digits):
-            if number is None:
-                # A made-up number would be given twice.
-                raise ValueError("A rule with a counter was expanded without a number.")
-            return f"{number:0{digits}d}"
+            return f"{number or 0:0{digits}d}"
 
 
 def local_part(text: str) -> str | None:

@@ -1,6 +1,6 @@
 """Requests: what was asked for, and how far it has come."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -80,6 +80,16 @@ class RequestError:
     code: str
     detail: str
     faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the steps say of their request. Its job runs again at `waiting.next_attempt_at`."""
+
+    state: RequestState
+    steps: tuple[StepRecord, ...]
+    waiting: Waiting | None = None
+    error: RequestError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +181,8 @@ MOVES: Mapping[RequestState, frozenset[RequestState]] = {
 def may_move(old: RequestState, new: RequestState) -> bool:
     """Whether a request may go from one state to the other."""
     return new in MOVES[old]
+
+
+def begin_steps(steps: Iterable[Step]) -> tuple[StepRecord, ...]:
+    """The records of steps that nobody has worked on yet."""
+    return tuple([StepRecord(step, StepState.PENDING) for step in steps])

@@ -1,31 +1,16 @@
-"""Steps: how a request stands after its steps were worked on."""
+"""Steps: how far a request has come after its steps were worked on."""
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from chamberlain.rules.errors import Fault, NotPossible, OutsideFault, Rejected
 from chamberlain.rules.plans import Step
-from chamberlain.rules.requests import RequestError, RequestState, StepRecord, StepState, Waiting
+from chamberlain.rules.requests import Progress, RequestError, RequestState, StepRecord, StepState, Waiting
 from chamberlain.rules.retries import After, GiveUp, retry_step
 
 # The states of a step that no later run touches.
 FINISHED = frozenset({StepState.SUCCEEDED, StepState.WARNING})
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What the steps say of their request. Its job runs again at `waiting.next_attempt_at`."""
-
-    state: RequestState
-    steps: tuple[StepRecord, ...]
-    waiting: Waiting | None = None
-    error: RequestError | None = None
-
-
-def begin_steps(steps: Iterable[Step]) -> tuple[StepRecord, ...]:
-    """The records of steps that nobody has worked on yet."""
-    return tuple([StepRecord(step, StepState.PENDING) for step in steps])
 
 
 def after_outcome(
@@ -35,7 +20,7 @@ def after_outcome(
     fault: OutsideFault | None,
     started_at: datetime,
     now: datetime,
-) -> Standing:
+) -> Progress:
     """What a run of the job, begun at `started_at`, has made of a request.
 
     `done` are the steps that are true by now, those included that the directory showed already. Without a fault all
@@ -43,7 +28,7 @@ def after_outcome(
     """
     steps = [finish(record, started_at, now) if is_true(record, done, fault) else record for record in records]
     if fault is None:
-        return Standing(RequestState.SUCCEEDED, tuple(steps))
+        return Progress(RequestState.SUCCEEDED, tuple(steps))
     index = next((index for index, record in enumerate(steps) if record.state not in FINISHED), None)
     if index is None:
         raise ValueError("A fault came with steps that are all done; an outcome says one or the other.") from fault
@@ -52,7 +37,7 @@ def after_outcome(
 
 def after_faults(
     records: Sequence[StepRecord], faults: Sequence[Fault], *, started_at: datetime, now: datetime
-) -> Standing:
+) -> Progress:
     """What becomes of a request whose people could be checked only now, and in which there are faults."""
     refusal = NotPossible(faults)
     failed = after_outcome(
@@ -71,7 +56,7 @@ def finish(record: StepRecord, started_at: datetime, now: datetime) -> StepRecor
     return StepRecord(record.step, StepState.SUCCEEDED, record.attempts + 1, record.started_at or started_at, now)
 
 
-def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at: datetime, now: datetime) -> Standing:
+def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at: datetime, now: datetime) -> Progress:
     """What one step that was stopped makes of all."""
     step = steps[index].step
     attempts = steps[index].attempts + 1
@@ -79,7 +64,7 @@ def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at
     match retry_step(step, fault, attempt=attempts, first=first, now=now):
         case After(at=at, reason=reason):
             steps[index] = StepRecord(step, StepState.WAITING, attempts, first, reason=reason, next_attempt_at=at)
-            return Standing(RequestState.WAITING, tuple(steps), waiting=Waiting(step, reason, attempts, at))
+            return Progress(RequestState.WAITING, tuple(steps), waiting=Waiting(step, reason, attempts, at))
         case GiveUp(code=code, detail=detail):
             steps[index] = StepRecord(step, StepState.FAILED, attempts, first, now, error=detail)
-            return Standing(RequestState.FAILED, tuple(steps), error=RequestError(step, code, detail))
+            return Progress(RequestState.FAILED, tuple(steps), error=RequestError(step, code, detail))

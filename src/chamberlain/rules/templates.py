@@ -100,6 +100,11 @@ class CompiledGroupTemplate:
     mail_nickname: NamingRule | None
 
     @property
+    def needs_numbers(self) -> bool:
+        """Whether a name has a number that must be drawn for each request."""
+        return self.display_name.needs_counter or (self.mail_nickname is not None and self.mail_nickname.needs_counter)
+
+    @property
     def needs_properties(self) -> bool:
         """Whether a name cannot be made before the directory has told what it knows of the caller."""
         return self.display_name.needs_properties or (
