@@ -12,10 +12,13 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import asyncpg
 
 from chamberlain.embedded import postgres
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 
 @contextmanager
@@ -23,12 +26,33 @@ def running_postgres() -> Iterator[postgres.Server]:
     """Run a server in a short-lived folder. It belongs to no event loop: a fixture of the session can hold it."""
     with short_folder() as folder:
         # Nobody cuts the power to a test, so nothing has to be waited for until it is on the disk.
-        starting = postgres.start(folder, programs=tested_programs(), run_as=None, extra_settings={"fsync": "off"})
+        starting = postgres.start(folder, programs=named_programs(), run_as=None, extra_settings={"fsync": "off"})
         server = asyncio.run(starting)
         try:
             yield server
         finally:
             asyncio.run(server.stop())
+
+
+@asynccontextmanager
+async def started(
+    folder: Path, *, programs: Path | None = None, run_as: str | None = None
+) -> AsyncIterator[postgres.Server]:
+    """Run a server as the service does, in a folder that the test keeps."""
+    server = await postgres.start(folder, programs=programs or named_programs(), run_as=run_as)
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
+@asynccontextmanager
+async def connected(address: str) -> AsyncIterator[Connection]:
+    connection = await asyncpg.connect(address)
+    try:
+        yield connection
+    finally:
+        await connection.close()
 
 
 @asynccontextmanager
@@ -54,15 +78,13 @@ def short_folder() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def tested_programs() -> Path | None:
+def named_programs() -> Path | None:
+    """Answer the folder of programs that the tests shall run on, or None for those of the installed package."""
     named = os.environ.get("CHAMBERLAIN_TEST_POSTGRES_BIN")
     return Path(named) if named else None
 
 
 async def _run(server: postgres.Server, statements: list[str]) -> None:
-    connection = await asyncpg.connect(server.set_up_address)
-    try:
+    async with connected(server.set_up_address) as connection:
         for statement in statements:
             await connection.execute(statement)
-    finally:
-        await connection.close()

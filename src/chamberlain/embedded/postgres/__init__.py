@@ -10,6 +10,7 @@ from chamberlain.embedded.postgres.errors import (
     AlreadyRunning,
     DidNotStart,
     EmbeddedPostgresError,
+    FolderNotUsable,
     FolderOutOfReach,
     InitializationFailed,
     NoUserForServer,
@@ -19,6 +20,7 @@ from chamberlain.embedded.postgres.errors import (
     SocketPathTooLong,
     StillRunning,
     UnsupportedVersion,
+    UserWithoutName,
 )
 from chamberlain.embedded.postgres.programs import find_programs
 from chamberlain.embedded.postgres.roles import database_statements
@@ -29,6 +31,7 @@ __all__ = [
     "AlreadyRunning",
     "DidNotStart",
     "EmbeddedPostgresError",
+    "FolderNotUsable",
     "FolderOutOfReach",
     "InitializationFailed",
     "NoUserForServer",
@@ -39,6 +42,7 @@ __all__ = [
     "SocketPathTooLong",
     "StillRunning",
     "UnsupportedVersion",
+    "UserWithoutName",
     "database_statements",
     "find_programs",
     "start",

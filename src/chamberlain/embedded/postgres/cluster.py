@@ -5,7 +5,8 @@ from pathlib import Path
 from chamberlain.embedded.postgres import roles
 from chamberlain.embedded.postgres.child import run_child
 from chamberlain.embedded.postgres.errors import InitializationFailed, OtherMajorVersion
-from chamberlain.embedded.postgres.folder import Folder, new_data_folder
+from chamberlain.embedded.postgres.folder import Folder, new_data_folder, put_in_place
+from chamberlain.embedded.postgres.left_over import end_left_over
 from chamberlain.embedded.postgres.users import ServerUser
 
 # The locale that sorts alike on all systems and never changes comes with PostgreSQL from this version on.
@@ -14,13 +15,14 @@ _BUILTIN_LOCALE_SINCE = 17
 
 def make_cluster(folder: Folder, *, programs: Path, version: int, user: ServerUser, database: str) -> None:
     """Make the data beside its place and move it there when it is whole: a first start may be cut short."""
+    end_left_over(folder.unfinished_data)
     data = new_data_folder(folder, user)
     _run([programs / "initdb", f"--pgdata={data}", *_initdb_options(version)], folder, user)
     # Set up without a server: nobody can connect before everything is closed, and the superuser is needed never again.
     single: list[str | Path] = [programs / "postgres", "--single", "-D", data, "-c", "exit_on_error=true"]
     _run([*single, "template1"], folder, user, roles.closing_statements())
     _run([*single, "postgres"], folder, user, roles.role_statements() + roles.database_statements(database))
-    data.rename(folder.data)
+    put_in_place(folder)
 
 
 def check_version(data: Path, *, programs: Path, version: int, database: str) -> None:

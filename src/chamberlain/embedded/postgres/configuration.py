@@ -55,8 +55,8 @@ _SETTINGS = {
 }
 
 
-def write_configuration(folder: Folder, *, visitors: set[str], extra_settings: Mapping[str, str]) -> Path:
-    """Write the files and answer the first; the visitors are the system users who may take any of the roles."""
+def write_configuration(folder: Folder, *, visitor: str, extra_settings: Mapping[str, str]) -> Path:
+    """Write the files and answer the first; the visitor is the system user who may take any of the roles."""
     access = folder.path / "pg_hba.conf"
     users = folder.path / "pg_ident.conf"
     settings = folder.path / "postgresql.conf"
@@ -66,13 +66,16 @@ def write_configuration(folder: Folder, *, visitors: set[str], extra_settings: M
         "unix_socket_directories": '"' + str(folder.data).replace('"', '""') + '"',
     }
     _write(access, [f"local all {','.join(roles.ALL)} peer map={_MAP}"])
-    _write(users, [f'{_MAP} "{visitor}" {role}' for visitor in sorted(visitors) for role in roles.ALL])
+    _write(users, [f'{_MAP} "{visitor}" {role}' for role in roles.ALL])
     _write(settings, [f"{name} = {_quote(value)}" for name, value in (_SETTINGS | own | dict(extra_settings)).items()])
     return settings
 
 
 def _write(path: Path, lines: list[str]) -> None:
-    path.write_text(_HEAD + "\n".join(lines) + "\n")
+    # Never through a link that lies there already: root may have been given somebody's folder.
+    path.unlink(missing_ok=True)
+    with path.open("x") as file:
+        file.write(_HEAD + "\n".join(lines) + "\n")
     # The server's user reads them; there is nothing secret in them.
     path.chmod(0o644)
 

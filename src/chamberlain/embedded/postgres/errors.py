@@ -4,8 +4,10 @@ EmbeddedPostgresError
 +-- AlreadyRunning          another service uses the folder
 +-- StillRunning            processes of an earlier server do not end
 +-- SocketPathTooLong       the folder's path is too long for a unix socket
++-- FolderNotUsable         the folder cannot be made, or it is another user's
 +-- FolderOutOfReach        the server's user cannot enter the folder
 +-- NoUserForServer         root runs the service and nobody is there to run the server
++-- UserWithoutName         whoever runs the service has a number and no name
 +-- ProgramsMissing         no PostgreSQL programs where they should be
 +-- ProgramsOutOfReach      the server's user cannot run them, and they cannot be copied
 +-- UnsupportedVersion      the programs are too old or too new
@@ -27,8 +29,8 @@ class AlreadyRunning(EmbeddedPostgresError):
     def __init__(self, folder: Path, holder: str) -> None:
         who = f"process {holder}" if holder else "another process"
         super().__init__(
-            f"The database in {folder} is in use by {who}. Stop that service first, or give this one a data folder of "
-            "its own."
+            f"The database in {folder} is in use by {who}. Stop that service first, or give this one a data folder "
+            "of its own."
         )
 
 
@@ -49,6 +51,14 @@ class SocketPathTooLong(EmbeddedPostgresError):
         )
 
 
+class FolderNotUsable(EmbeddedPostgresError):
+    def __init__(self, folder: Path, reason: str) -> None:
+        super().__init__(
+            f"The data folder {folder} cannot be used: {reason}. Choose another one, or run the service as the "
+            "user who owns it."
+        )
+
+
 class FolderOutOfReach(EmbeddedPostgresError):
     def __init__(self, folder: Path, user: str) -> None:
         super().__init__(
@@ -62,6 +72,14 @@ class NoUserForServer(EmbeddedPostgresError):
         super().__init__(
             f"PostgreSQL does not run as root, and none of these users exists: {', '.join(names)}. Make one of them "
             "(for example: useradd --system chamberlain), or run the service as an ordinary user."
+        )
+
+
+class UserWithoutName(EmbeddedPostgresError):
+    def __init__(self, user_id: int) -> None:
+        super().__init__(
+            f"The user with the number {user_id}, who runs the service, has no name on this system, and PostgreSQL "
+            "lets nobody in without one. Add the user to /etc/passwd."
         )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chamberlain.embedded.postgres.addresses import PORT
-from chamberlain.embedded.postgres.errors import AlreadyRunning, FolderOutOfReach, SocketPathTooLong
+from chamberlain.embedded.postgres.errors import AlreadyRunning, FolderNotUsable, FolderOutOfReach, SocketPathTooLong
 from chamberlain.embedded.postgres.users import ServerUser, can_enter
 
 # sockaddr_un.sun_path holds 108 bytes on Linux and 104 on macOS and the BSDs, the closing zero included.
@@ -52,7 +52,15 @@ def make_folder(path: Path) -> Folder:
     folder = Folder(path.absolute())
     if len(bytes(folder.socket)) > SOCKET_PATH_LIMIT:
         raise SocketPathTooLong(folder.socket, SOCKET_PATH_LIMIT)
-    folder.path.mkdir(parents=True, exist_ok=True)
+    if "," in str(folder.path) or "\n" in str(folder.path):
+        raise FolderNotUsable(folder.path, "addresses of databases have no room for a comma or a new line")
+    try:
+        folder.path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FolderNotUsable(folder.path, str(error.strerror)) from error
+    owner = folder.path.stat().st_uid
+    if os.geteuid() not in {owner, 0}:
+        raise FolderNotUsable(folder.path, f"it belongs to the user with the number {owner}")
     return folder
 
 
@@ -67,7 +75,7 @@ def open_to(folder: Folder, user: ServerUser) -> None:
 
 def hold(folder: Folder) -> int:
     """Take the folder for this process until the answered file descriptor is closed, or the process ends."""
-    lock = os.open(folder.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(folder.path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -85,6 +93,14 @@ def new_data_folder(folder: Folder, user: ServerUser) -> Path:
     folder.unfinished_data.mkdir(mode=0o700)
     os.chown(folder.unfinished_data, user.user_id, user.group_id)
     return folder.unfinished_data
+
+
+def put_in_place(folder: Folder) -> None:
+    """Let the data be found by the next start, even if the power fails now."""
+    folder.unfinished_data.rename(folder.data)
+    directory = os.open(folder.path, os.O_RDONLY)
+    os.fsync(directory)
+    os.close(directory)
 
 
 def _hand_over(data: Path, user: ServerUser) -> None:

@@ -12,8 +12,8 @@ from chamberlain.embedded.postgres.folder import Folder
 from chamberlain.embedded.postgres.left_over import end_left_over
 from chamberlain.embedded.postgres.users import ServerUser
 
-# Time to repeat what the last checkpoint does not have yet, after a crash; a checkpoint is made every 2 GB of log.
-_SECONDS_TO_BE_READY = 120.0
+# Time to repeat, after a crash, what the last checkpoint does not have yet: 2 GB of log at the most.
+_SECONDS_TO_BE_READY = 300.0
 _SECONDS_BETWEEN_LOOKS = 0.005
 
 
@@ -48,6 +48,8 @@ class ServerProcess:
         deadline = time.monotonic() + _SECONDS_TO_BE_READY
         while not self._is_ready(process.pid):
             if process.poll() is not None:
+                if self.stopping.is_set():
+                    return
                 raise self._did_not_start(f"ended with status {process.returncode} before it was ready")
             if time.monotonic() > deadline:
                 self.send(signal.SIGQUIT)
@@ -69,7 +71,8 @@ class ServerProcess:
             self._process.send_signal(number)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        with self._folder.start_log.open("wb") as output:
+        self._folder.start_log.unlink(missing_ok=True)
+        with self._folder.start_log.open("xb") as output:
             return start_child(
                 self._command,
                 user=self._user,

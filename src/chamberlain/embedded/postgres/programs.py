@@ -29,8 +29,9 @@ def find_programs(programs: Path | None) -> Path:
 
 
 def major_version(programs: Path) -> int:
-    question = [programs / "postgres", "--version"]
-    said = subprocess.run(question, check=False, capture_output=True, text=True)  # noqa: S603 - the operator's program.
+    said = subprocess.run(  # noqa: S603 - the operator's program.
+        [str(programs / "postgres"), "--version"], check=False, capture_output=True, text=True
+    )
     answer = (said.stdout or said.stderr).strip()
     number = re.search(r"\(PostgreSQL\) (\d+)", answer)
     if number is None or not OLDEST_VERSION <= int(number[1]) <= NEWEST_VERSION:

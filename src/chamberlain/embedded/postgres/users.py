@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chamberlain.embedded.postgres.errors import NoUserForServer
+from chamberlain.embedded.postgres.errors import NoUserForServer, UserWithoutName
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ServerUser:
 
 def choose_server_user(run_as: str | None) -> ServerUser:
     if os.geteuid() != 0:
-        return _as_server_user(pwd.getpwuid(os.geteuid()), is_other=False)
+        return _as_server_user(_service_user(), is_other=False)
     names = [name for name in (run_as, "chamberlain", "postgres", "nobody") if name]
     for name in names:
         entry = _find(name)
@@ -36,7 +36,7 @@ def choose_server_user(run_as: str | None) -> ServerUser:
 
 def service_user_name() -> str:
     """Name the user who runs the service, as the server will see it on the other end of the socket."""
-    return pwd.getpwuid(os.geteuid()).pw_name
+    return _service_user().pw_name
 
 
 def can_enter(user: ServerUser, folder: Path) -> bool:
@@ -68,6 +68,13 @@ os.setgid(group_id)
 os.setuid(user_id)
 sys.exit(not all(os.access(path, mode) for path in sys.argv[4:]))
 """
+
+
+def _service_user() -> pwd.struct_passwd:
+    try:
+        return pwd.getpwuid(os.geteuid())
+    except KeyError as error:
+        raise UserWithoutName(os.geteuid()) from error
 
 
 def _find(name: str) -> pwd.struct_passwd | None:
