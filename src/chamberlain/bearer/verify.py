@@ -58,7 +58,7 @@ class Verifier:
             raise _token_missing()
         if len(authorization) > _LONGEST_AUTHORIZATION:
             raise token_invalid(f"The header Authorization is longer than {_LONGEST_AUTHORIZATION} characters.")
-        digest = sha256(authorization.encode("utf-8", "surrogateescape")).digest()
+        digest = sha256(authorization.encode("utf-8", "surrogatepass")).digest()
         verified = self._verified.get(digest)
         now = self._now()
         if verified is not None and now < verified.until:

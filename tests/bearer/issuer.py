@@ -1,0 +1,87 @@
+"""An issuer of tokens for tests: a real HTTP server on loopback that counts what it is asked."""
+
+import asyncio
+import json
+from base64 import urlsafe_b64encode
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from joserfc import jws
+from joserfc.jwk import ECKey, RSAKey
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+Answer = tuple[int, bytes]
+
+
+class Issuer:
+    """Publishes its keys and signs tokens; `answers` takes the place of what a path would answer."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.keys: list[RSAKey | ECKey] = []
+        self.asked: Counter[str] = Counter()
+        self.answers: dict[str, Callable[[], Answer]] = {}
+        self.hold: asyncio.Event | None = None
+
+    @property
+    def discovery(self) -> dict[str, object]:
+        return {"issuer": self.address, "jwks_uri": f"{self.address}/keys"}
+
+    def answer(self, path: str) -> Answer:
+        self.asked[path] += 1
+        if path in self.answers:
+            return self.answers[path]()
+        if path == "/.well-known/openid-configuration":
+            return 200, json.dumps(self.discovery).encode()
+        if path == "/keys":
+            return 200, json.dumps({"keys": [key.as_dict(private=False) for key in self.keys]}).encode()
+        return 404, b""
+
+    @property
+    def fetches(self) -> int:
+        return self.asked["/keys"]
+
+
+def make_key(kid: str) -> RSAKey:
+    return RSAKey.generate_key(2048, {"kid": kid, "use": "sig", "alg": "RS256"})
+
+
+def sign(claims: Mapping[str, object], key: RSAKey | ECKey, **header: object) -> str:
+    """A signed token with any header whatever; members of it that are None are left out."""
+    algorithm = "RS256" if isinstance(key, RSAKey) else "ES256"
+    whole = {"alg": algorithm, "typ": "JWT", "kid": key.kid, **header}
+    protected = {name: value for name, value in whole.items() if value is not None}
+    signed = b".".join(encoded(json.dumps(part).encode()) for part in (protected, claims))
+    signature = jws.JWSRegistry.algorithms[algorithm].sign(signed, key)
+    return b".".join((signed, encoded(signature))).decode()
+
+
+def encoded(part: bytes) -> bytes:
+    return urlsafe_b64encode(part).rstrip(b"=")
+
+
+@asynccontextmanager
+async def run_issuer() -> "AsyncIterator[Issuer]":
+    """An issuer on a free port."""
+    issuers: list[Issuer] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await reader.readuntil(b"\r\n\r\n")
+        path = request.split(b" ")[1].decode()
+        status, body = issuers[0].answer(path)
+        if issuers[0].hold is not None:
+            await issuers[0].hold.wait()
+        location = b"Location: /keys\r\n" if status == 302 else b""
+        head = b"HTTP/1.1 %d X\r\n%sContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, location, len(body))
+        writer.write(head + body)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        issuers.append(Issuer(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"))
+        yield issuers[0]

@@ -1,0 +1,220 @@
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from joserfc.jwk import ECKey, OctKey, RSAKey
+
+from chamberlain.bearer.keys import IssuerKeys
+from chamberlain.rules.errors import Unavailable
+from tests.bearer.issuer import Answer, Issuer, make_key, run_issuer
+
+START = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+FIRST, SECOND = make_key("first"), make_key("second")
+DISCOVERY = "/.well-known/openid-configuration"
+
+
+@dataclass
+class World:
+    issuer: Issuer
+    now: datetime = START
+
+    def __post_init__(self) -> None:
+        self.keys = IssuerKeys(lambda: self.now)
+
+    async def knows(self, kid: str, algorithm: str = "RS256") -> bool:
+        return await self.keys.find(self.issuer.address, kid, algorithm) is not None
+
+    async def is_unavailable(self, kid: str = "first") -> bool:
+        try:
+            await self.knows(kid)
+        except Unavailable:
+            return True
+        return False
+
+    def after(self, **time: float) -> None:
+        self.now = START + timedelta(**time)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with run_issuer() as issuer:
+        issuer.keys = [FIRST]
+        world = World(issuer)
+        yield world
+        await world.keys.close()
+
+
+async def test_it_works(world: World) -> None:
+    assert await world.knows("first")
+    assert await world.knows("first")
+
+    assert world.issuer.fetches == 1
+
+
+async def test_an_unknown_key_is_asked_for_once_in_30_seconds(world: World) -> None:
+    await world.knows("first")
+    world.issuer.keys = [FIRST, SECOND]
+
+    world.after(seconds=29)
+    assert not await world.knows("second")
+    assert world.issuer.fetches == 1
+
+    world.after(seconds=30)
+    assert await world.knows("second")
+    assert world.issuer.fetches == 2
+
+    for kid in ("made up", "and", "so on"):
+        assert not await world.knows(kid)
+    world.after(seconds=59)
+    assert not await world.knows("made up")
+    assert world.issuer.fetches == 2
+
+
+async def test_many_who_ask_at_once_share_one_fetch(world: World) -> None:
+    world.issuer.hold = asyncio.Event()
+    asking = [asyncio.create_task(world.knows(kid)) for kid in ["first", "made up"] * 20]
+    impatient = asyncio.create_task(world.knows("first"))
+    await until(lambda: bool(world.issuer.asked))
+
+    impatient.cancel()
+    world.issuer.hold.set()
+
+    assert await asyncio.gather(*asking) == [True, False] * 20
+    assert world.issuer.asked == {DISCOVERY: 1, "/keys": 1}
+
+
+async def test_a_key_that_was_taken_back_is_forgotten(world: World) -> None:
+    assert await world.knows("first")
+    world.issuer.keys = [SECOND]
+
+    world.after(hours=1)
+    assert await world.knows("first")
+    await until(lambda: world.issuer.fetches == 2)
+
+    world.after(hours=1, seconds=1)
+    assert await world.knows("second")
+    assert not await world.knows("first")
+
+
+async def test_known_keys_outlast_an_issuer_that_is_away_for_a_day(world: World) -> None:
+    assert await world.knows("first")
+    world.issuer.answers[DISCOVERY] = lambda: (503, b"")
+
+    world.after(hours=23, minutes=59)
+    assert await world.knows("first")
+
+    world.after(hours=24)
+    assert await world.is_unavailable("first")
+
+
+async def test_an_issuer_that_was_away_is_asked_again_after_a_second(world: World) -> None:
+    world.issuer.answers[DISCOVERY] = lambda: (503, b"")
+    assert await world.is_unavailable()
+    assert await world.is_unavailable()
+    assert world.issuer.asked[DISCOVERY] == 1
+
+    del world.issuer.answers[DISCOVERY]
+    world.after(seconds=1)
+
+    assert await world.knows("first")
+
+
+async def test_it_handles_an_issuer_that_nobody_answers_for() -> None:
+    keys = IssuerKeys(lambda: START)
+
+    with pytest.raises(Unavailable):
+        await keys.find("http://127.0.0.1:1", "first", "RS256")
+
+    await keys.close()
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    ["http://issuer.example", "ftp://127.0.0.1/", "file:///etc/passwd", "issuer", "http://[", "", "https://é\x00"],
+)
+async def test_it_rejects_addresses_that_prove_nothing(issuer: str) -> None:
+    keys = IssuerKeys(lambda: START)
+
+    with pytest.raises(Unavailable):
+        await keys.find(issuer, "first", "RS256")
+
+    await keys.close()
+
+
+def discovery(world: World, **changes: object) -> Callable[[], Answer]:
+    return lambda: (200, json.dumps({**world.issuer.discovery, **changes}).encode())
+
+
+async def test_it_rejects_the_discovery_document_of_another_issuer(world: World) -> None:
+    world.issuer.answers[DISCOVERY] = discovery(world, issuer="https://other.example")
+
+    assert await world.is_unavailable()
+    assert world.issuer.fetches == 0
+
+
+@pytest.mark.parametrize("address", ["http://keys.example/keys", "file:///etc/passwd", "keys", 7, None])
+async def test_it_rejects_an_address_of_keys_that_proves_nothing(world: World, address: object) -> None:
+    world.issuer.answers[DISCOVERY] = discovery(world, jwks_uri=address)
+
+    assert await world.is_unavailable()
+
+
+@pytest.mark.parametrize("path", [DISCOVERY, "/keys"])
+@pytest.mark.parametrize(
+    "answer",
+    [(302, b""), (404, b"{}"), (200, b""), (200, b"[]"), (200, b'{"keys": 7}'), (200, b" " * 300_000), (200, b"\xff")],
+)
+async def test_it_rejects_answers_that_are_of_no_use(world: World, path: str, answer: Answer) -> None:
+    world.issuer.answers[path] = lambda: answer
+
+    assert await world.is_unavailable()
+
+
+async def test_it_passes_over_keys_that_are_of_no_use(world: World) -> None:
+    public = FIRST.as_dict(private=False)
+    curve = ECKey.generate_key("P-256", {"kid": "curve"}).as_dict(private=False)
+    useless: list[object] = [
+        {**public, "kid": "for encryption", "use": "enc"},
+        {**public, "kid": "of another algorithm", "alg": "RS512"},
+        {**public, "kid": "to sign with", "key_ops": ["sign"], "use": "sig"},
+        {**public, "kid": 7},
+        {**public, "kid": "broken", "n": 7},
+        {**public, "kid": "more broken", "n": "*" * 400},
+        {**public, "kid": "short", "n": public["n"][:170]},
+        {**curve, "kid": "of another curve", "crv": "P-384"},
+        {**curve, "kid": "beside the curve", "x": curve["y"]},
+        OctKey.generate_key(256, {"kid": "shared"}).as_dict(private=True),
+        {"kty": "new", "kid": "unknown kind"},
+        {},
+    ]
+    usable = [{"kty": "RSA", "kid": "bare", "n": public["n"], "e": public["e"]}, curve]
+    world.issuer.answers["/keys"] = lambda: (200, json.dumps({"keys": useless + usable}).encode())
+
+    assert await world.knows("bare")
+    assert await world.knows("curve", "ES256")
+    assert not await world.knows("bare", "ES256")
+    assert not await world.knows("curve", "RS256")
+    for key in useless:
+        assert isinstance(key, dict)
+        assert not await world.knows(str(key.get("kid")))
+
+
+async def test_it_never_holds_a_private_key(world: World) -> None:
+    private = FIRST.as_dict(private=True)
+    world.issuer.answers["/keys"] = lambda: (200, json.dumps({"keys": [private]}).encode())
+
+    key = await world.keys.find(world.issuer.address, "first", "RS256")
+
+    assert isinstance(key, RSAKey)
+    assert not key.is_private
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("It did not happen within ten seconds.")
