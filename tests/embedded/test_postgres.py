@@ -81,6 +81,10 @@ async def test_no_role_of_the_service_may_change_the_server(server: postgres.Ser
     ]
 
 
+async def test_no_password_exists(server: postgres.Server) -> None:
+    assert await _value(server.set_up_address, "SELECT count(rolpassword) FROM pg_authid") == 0
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -147,7 +147,7 @@ async def _service(folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run a process that holds a server and does nothing else."""
     service = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", _SERVICE, folder, named_programs() or ""),
-        env={"PYTHONPATH": str(_SOURCE)},
+        env={"PYTHONPATH": os.pathsep.join([str(_SOURCE), *sys.path])},
         stdout=asyncio.subprocess.PIPE,
     )
     try:

@@ -16,6 +16,7 @@ EmbeddedPostgresError
 +-- DidNotStart             the server ended, or was not ready in time
 """
 
+import shlex
 from pathlib import Path
 
 from chamberlain.embedded.postgres import roles
@@ -63,7 +64,7 @@ class FolderOutOfReach(EmbeddedPostgresError):
     def __init__(self, folder: Path, user: str) -> None:
         super().__init__(
             f"PostgreSQL runs as the user {user}, who cannot enter {folder}. Let that user pass through the folders "
-            f"above it (for each of them: chmod o+x), or choose another data folder or another user."
+            "above it (for each of them: chmod o+x), or choose another data folder or another user."
         )
 
 
@@ -112,13 +113,11 @@ class OtherMajorVersion(EmbeddedPostgresError):
     """The two commands are whole: they can be copied, and a test runs them."""
 
     def __init__(self, *, data: Path, programs: Path, data_version: int, programs_version: int, database: str) -> None:
-        self.save_command = (
-            f"{programs}/pg_dumpall --host={data} --username={roles.SET_UP} --database=postgres --file=chamberlain.sql"
-        )
-        self.load_command = (
-            f"{programs}/psql --host={data} --username={roles.SET_UP} --dbname=postgres "
-            f"--command='DROP DATABASE {roles.quote(database)} WITH (FORCE)' --file=chamberlain.sql"
-        )
+        where = [f"--host={data}", f"--username={roles.SET_UP}"]
+        clear = f"--command=DROP DATABASE {roles.quote(database)} WITH (FORCE)"
+        file = "--file=chamberlain.sql"
+        self.save_command = shlex.join([f"{programs}/pg_dumpall", *where, "--database=postgres", file])
+        self.load_command = shlex.join([f"{programs}/psql", *where, "--dbname=postgres", clear, file])
         super().__init__(
             f"The data in {data} was made by PostgreSQL {data_version}, the programs in {programs} are PostgreSQL "
             f"{programs_version}. Start the service once more with programs of PostgreSQL {data_version} and save "
