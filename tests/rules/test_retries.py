@@ -1,0 +1,64 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chamberlain.rules.errors import Rejected, TryAgain
+from chamberlain.rules.plans import Step
+from chamberlain.rules.retries import ENDS, After, GiveUp, retry_step
+
+FIRST = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+REASON = "The directory does not show the new group yet."
+
+
+def test_it_works() -> None:
+    fault = TryAgain(10 * SECOND, REASON)
+
+    assert retry_step(Step.CREATE_TEAM, fault, attempt=1, first=FIRST, now=FIRST) == After(FIRST + 10 * SECOND, REASON)
+
+
+@pytest.mark.parametrize(
+    ("after", "waits"),
+    [
+        (10.0, [10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 60.0]),
+        (0.2, [0.2, 0.3, 0.4, 0.6, 0.9, 1.2, 1.2]),
+        (0.0, [0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.6]),
+        (50.0, [50.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0]),
+        (600.0, [600.0] * 7),
+    ],
+)
+def test_it_waits_longer_each_time(after: float, waits: list[float]) -> None:
+    fault = TryAgain(after * SECOND, REASON)
+
+    for attempt, wait in enumerate(waits, start=1):
+        again = retry_step(Step.ADD_OWNERS, fault, attempt=attempt, first=FIRST, now=FIRST)
+        assert again == After(FIRST + wait * SECOND, REASON)
+
+
+@pytest.mark.parametrize("step", Step)
+def test_it_gives_up_at_a_time_whatever_the_number_of_tries(step: Step) -> None:
+    fault = TryAgain(10 * SECOND, REASON)
+    end = FIRST + ENDS[step]
+
+    assert isinstance(retry_step(step, fault, attempt=10_000, first=FIRST, now=end - SECOND), After)
+    assert isinstance(retry_step(step, fault, attempt=2, first=FIRST, now=end), GiveUp)
+
+
+def test_it_says_what_it_waited_for_and_how_long() -> None:
+    fault = TryAgain(10 * SECOND, REASON)
+    late = FIRST + timedelta(days=2)
+
+    assert retry_step(Step.ADD_MEMBERS, fault, attempt=30, first=FIRST, now=late) == GiveUp(
+        "directoryNotReady", f"{REASON} This was tried for 20 minutes. Retry the request later."
+    )
+    assert retry_step(Step.CREATE_TEAM, fault, attempt=30, first=FIRST, now=late) == GiveUp(
+        "directoryNotReady", f"{REASON} This was tried for 2 hours. Retry the request later."
+    )
+
+
+def test_it_gives_up_at_once_when_the_directory_says_never() -> None:
+    fault = Rejected("addressTaken", "Somebody else has this address.")
+
+    again = retry_step(Step.CREATE_GROUP, fault, attempt=1, first=FIRST, now=FIRST)
+
+    assert again == GiveUp("addressTaken", "Somebody else has this address.")

@@ -1,0 +1,123 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chamberlain.rules.errors import Fault, Rejected, TryAgain
+from chamberlain.rules.plans import Step
+from chamberlain.rules.requests import (
+    Progress,
+    RequestError,
+    RequestState,
+    StepRecord,
+    StepState,
+    Waiting,
+    begin_steps,
+    may_move,
+)
+from chamberlain.rules.steps import after_faults, after_outcome
+
+BEGUN = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+NOW = BEGUN + SECOND
+STEPS = (Step.CREATE_GROUP, Step.CREATE_TEAM, Step.CREATE_CHANNELS)
+NOT_YET = TryAgain(10 * SECOND, "The team service does not see the group yet.")
+CREATED = StepRecord(Step.CREATE_GROUP, StepState.SUCCEEDED, 1, BEGUN, NOW)
+WAITING = StepRecord(
+    Step.CREATE_TEAM, StepState.WAITING, 1, BEGUN, reason=NOT_YET.reason, next_attempt_at=NOW + 10 * SECOND
+)
+PENDING = StepRecord(Step.CREATE_CHANNELS, StepState.PENDING)
+
+
+def test_it_works() -> None:
+    progress = after_outcome(begin_steps(STEPS), done=STEPS, fault=None, started_at=BEGUN, now=NOW)
+
+    assert progress == Progress(
+        RequestState.SUCCEEDED, tuple(StepRecord(step, StepState.SUCCEEDED, 1, BEGUN, NOW) for step in STEPS)
+    )
+
+
+def test_it_waits_at_the_first_step_that_is_not_done() -> None:
+    progress = after_outcome(begin_steps(STEPS), done=(Step.CREATE_GROUP,), fault=NOT_YET, started_at=BEGUN, now=NOW)
+
+    assert progress == Progress(
+        RequestState.WAITING,
+        (CREATED, WAITING, PENDING),
+        waiting=Waiting(Step.CREATE_TEAM, NOT_YET.reason, 1, NOW + 10 * SECOND),
+    )
+
+
+def test_it_goes_on_where_it_waited() -> None:
+    begun, now = BEGUN + 11 * SECOND, BEGUN + 12 * SECOND
+
+    progress = after_outcome((CREATED, WAITING, PENDING), done=STEPS, fault=None, started_at=begun, now=now)
+
+    assert progress == Progress(
+        RequestState.SUCCEEDED,
+        (
+            CREATED,
+            StepRecord(Step.CREATE_TEAM, StepState.SUCCEEDED, 2, BEGUN, now),
+            StepRecord(Step.CREATE_CHANNELS, StepState.SUCCEEDED, 1, begun, now),
+        ),
+    )
+
+
+def test_it_waits_longer_the_second_time() -> None:
+    progress = after_outcome((CREATED, WAITING, PENDING), done=(), fault=NOT_YET, started_at=NOW, now=NOW)
+
+    assert progress.waiting == Waiting(Step.CREATE_TEAM, NOT_YET.reason, 2, NOW + 15 * SECOND)
+    assert progress.steps[0] is CREATED
+
+
+def test_it_fails_when_the_wait_began_too_long_ago() -> None:
+    late = BEGUN + timedelta(days=1)
+
+    progress = after_outcome((CREATED, WAITING, PENDING), done=(), fault=NOT_YET, started_at=late, now=late)
+
+    assert progress.state is RequestState.FAILED
+    assert progress.error is not None
+    assert (progress.error.step, progress.error.code) == (Step.CREATE_TEAM, "directoryNotReady")
+
+
+def test_it_fails_when_the_directory_says_never() -> None:
+    never = Rejected("addressTaken", "Somebody else has this address.")
+
+    progress = after_outcome(begin_steps(STEPS), done=(), fault=never, started_at=BEGUN, now=NOW)
+
+    failed = StepRecord(Step.CREATE_GROUP, StepState.FAILED, 1, BEGUN, NOW, error=never.detail)
+    assert progress == Progress(
+        RequestState.FAILED,
+        (failed, StepRecord(Step.CREATE_TEAM, StepState.PENDING), PENDING),
+        error=RequestError(Step.CREATE_GROUP, never.code, never.detail),
+    )
+
+
+def test_it_keeps_warnings() -> None:
+    warned = StepRecord(Step.SET_LABEL, StepState.WARNING, 1, BEGUN, NOW, reason="A delegated token is needed.")
+
+    progress = after_outcome((CREATED, warned), done=(), fault=None, started_at=NOW, now=NOW)
+
+    assert progress == Progress(RequestState.SUCCEEDED, (CREATED, warned))
+
+
+@pytest.mark.parametrize("fault", [None, NOT_YET, Rejected("no", "No.")])
+def test_it_only_moves_where_a_running_request_may(fault: TryAgain | Rejected | None) -> None:
+    progress = after_outcome(begin_steps(STEPS), done=(), fault=fault, started_at=BEGUN, now=NOW)
+
+    assert may_move(RequestState.RUNNING, progress.state)
+
+
+def test_it_rejects_a_fault_without_a_step() -> None:
+    with pytest.raises(ValueError, match="all done"):
+        after_outcome(begin_steps(STEPS), done=STEPS, fault=NOT_YET, started_at=BEGUN, now=NOW)
+
+
+def test_it_fails_with_the_faults_that_were_found_late() -> None:
+    faults = (Fault("/owners/0", "userUnknown", "No such user."), Fault("/labelId", "labelUnknown", "No such label."))
+
+    progress = after_faults(begin_steps((Step.CHECK_PEOPLE, Step.CREATE_GROUP)), faults, started_at=BEGUN, now=NOW)
+
+    assert progress.state is RequestState.FAILED
+    assert [record.state for record in progress.steps] == [StepState.FAILED, StepState.PENDING]
+    assert progress.error == RequestError(
+        Step.CHECK_PEOPLE, "notPossible", "There are 2 reasons against it.", faults=faults
+    )
