@@ -1,33 +1,38 @@
-"""The section `identity` of a tenant's configuration file: who may sign in, and which programs may ask for which permissions.
+"""What a configuration file says to the identity platform: the section `clients`, and who may sign in.
 
-    identity:
-      accounts:
-        - {id: ada00000-0000-4000-8000-000000000001, address: ada@estate.example, displayName: Ada Achterberg}
-      clients:
-        - id: c11e0000-0000-4000-8000-000000000001
-          name: chamberlain-cli
-          kind: public
-          delegated: {"https://api.estate.example": [collab/App.ReadWrite.All]}
-        - id: c11e0000-0000-4000-8000-000000000002
-          name: automation
-          kind: confidential
-          application: {"https://graph.estate.example": [Group.Read.All]}
+    clients:
+      - id: c11e0000-0000-4000-8000-000000000001
+        tenants: [e57a7e00-0000-4000-8000-000000000001, e57a7e00-0000-4000-8000-000000000002]
+        name: chamberlain-cli
+        kind: public
+        delegated: {"https://api.estate.example": [collab/App.ReadWrite.All]}
+      - id: c11e0000-0000-4000-8000-000000000002
+        tenants: [e57a7e00-0000-4000-8000-000000000001]
+        name: automation
+        kind: confidential
+        application: {"https://graph.estate.example": [Group.Read.All]}
 
-Secrets are not in the file: they are made at the first start, and only their hashes are kept.
+Accounts have no section of their own: whoever loads them takes them from where the people are. Secrets are not in the
+file: they are made at the first start, and only their hashes are kept.
 """
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, ValidationError, convert
 
 # An audience, which a token names in `aud`; permissions are named relative to it, so it never ends in a slash.
-Resource = Annotated[str, Meta(pattern=r"^[^\s/][^\s]*[^\s/]$", max_length=512)]
+Resource = Annotated[str, Meta(pattern=r"^[^\s/]\S*[^\s/]\Z", max_length=512)]
 # A permission of a resource. OAuth joins several by spaces (RFC 6749, 3.3), so there is none in a name.
-PermissionName = Annotated[str, Meta(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]+$", max_length=256)]
-Address = Annotated[str, Meta(pattern=r"^[^\s@]+@[^\s@]+$", max_length=320)]
-Name = Annotated[str, Meta(min_length=1, max_length=256)]
+PermissionName = Annotated[str, Meta(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]+\Z", max_length=256)]
+Name = Annotated[str, Meta(pattern=r"\S", max_length=256)]
+Permissions = Mapping[Resource, tuple[PermissionName, ...]]
+
+
+class EstateInvalid(ValueError):
+    """The section cannot be read; the sentence says where and why."""
 
 
 class ClientKind(StrEnum):
@@ -37,26 +42,37 @@ class ClientKind(StrEnum):
     CONFIDENTIAL = "confidential"
 
 
-class Account(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A person who can sign in."""
+class Account(Struct, frozen=True, kw_only=True):
+    """A person of one tenant who can sign in."""
 
     id: UUID
-    address: Address
-    display_name: Name
+    tenant: UUID
+    address: str
+    display_name: str
 
 
-class Client(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A program: the permissions it may use for a user, and those it holds by itself, both by resource."""
+class Client(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A program, known in each of the tenants: what it may ask for in a user's name, and what it may do by itself.
+
+    Everything is consented: `delegated` for all users of the tenants, `application` by their administrators.
+    """
 
     id: UUID
+    tenants: Annotated[tuple[UUID, ...], Meta(min_length=1)]
     name: Name
     kind: ClientKind
-    delegated: dict[Resource, tuple[PermissionName, ...]] = {}
-    application: dict[Resource, tuple[PermissionName, ...]] = {}
+    delegated: Permissions = {}
+    application: Permissions = {}
 
 
-class Identity(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """All that the identity platform knows of one tenant."""
-
-    accounts: tuple[Account, ...] = ()
-    clients: tuple[Client, ...] = ()
+def read_clients(section: Sequence[Mapping[str, object]]) -> tuple[Client, ...]:
+    """The section as values; raises EstateInvalid with the place and the reason."""
+    try:
+        clients = convert(section, tuple[Client, ...])
+    except ValidationError as error:
+        raise EstateInvalid(f"The section clients cannot be used: {error}") from error
+    for client in clients:
+        # Nothing proves that a public client is itself, so it never acts in its own name (RFC 6749, 4.4).
+        if client.kind is ClientKind.PUBLIC and client.application:
+            raise EstateInvalid(f"The public client {client.name} cannot have application permissions. Remove them.")
+    return clients
