@@ -1,0 +1,41 @@
+"""All endpoints on one screen, and the application made of them."""
+
+from collections.abc import Mapping
+
+from starlette.middleware.errors import ServerErrorMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from chamberlain.api.endpoint import Endpoint
+from chamberlain.api.endpoints import groups, health, requests
+from chamberlain.api.front import TRACE_ID, Front
+from chamberlain.api.problems import problem_of_bug
+from chamberlain.api.resources import AnyEndpoint
+from chamberlain.api.services import Services
+from chamberlain.rules.permissions import Operation
+
+# fmt: off
+ENDPOINTS: tuple[AnyEndpoint, ...] = (
+    Endpoint("POST", "/collab/v1/groups/", groups.create, Operation.CREATE_GROUP, groups.ABOUT_CREATE,
+             (groups.CREATED,), shape=groups.GROUP, codes=groups.CREATE_CODES),
+    Endpoint("GET", "/requests/v1/{requestId}/", requests.read, Operation.READ_REQUESTS, requests.ABOUT_READ,
+             requests.READ, codes=requests.READ_CODES),
+    Endpoint("GET", "/health/live", health.live, None, health.ABOUT_LIVE, health.LIVE),
+    Endpoint("GET", "/health/ready", health.ready, None, health.ABOUT_READY, health.READY),
+)
+# fmt: on
+
+
+def create_app(services: Services, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
+    """The whole API. `mounts` are applications of others below a path prefix, such as the embedded directory."""
+    # It answers what no handler meant to raise, and raises it again, so that the server logs it with its traceback,
+    # once.
+    return ServerErrorMiddleware(Front(services, ENDPOINTS, mounts or {}), handler=_answer_bug)
+
+
+async def _answer_bug(request: Request, _: Exception) -> Response:
+    trace_id = request.scope[TRACE_ID]
+    answer = problem_of_bug(request.scope["path"], trace_id)
+    headers = {"request-id": trace_id, "content-type": answer.content_type.decode("ascii")}
+    return Response(answer.body, answer.status, headers)

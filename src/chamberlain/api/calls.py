@@ -1,0 +1,50 @@
+"""One call and its answer, as handlers see them."""
+
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from msgspec import Struct
+
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.ids import TraceId
+
+Body_co = TypeVar("Body_co", covariant=True)
+Headers = tuple[tuple[bytes, bytes], ...]
+JSON = b"application/json"
+
+
+# Structs rather than dataclasses: one of each is made for every call, and a frozen dataclass costs ten times as much
+# to make.
+class Call(Struct, Generic[Body_co], frozen=True):
+    """A call whose checks are all passed.
+
+    `path` is the canonical one, with its trailing slash. `raw` is the body as it was sent and `body` what it says,
+    None for an endpoint without a body. `ids` are the ids of the path, `query` its parameters.
+    """
+
+    method: str
+    path: str
+    ids: Mapping[str, UUID]
+    query: Mapping[str, str]
+    headers: Mapping[bytes, bytes]
+    trace_id: TraceId
+    raw: bytes
+    body: Body_co
+    known_caller: Caller | None
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls. Asked by handlers of endpoints that need a permission; public ones have no caller."""
+        if self.known_caller is None:
+            raise LookupError(f"{self.method} {self.path} is public; its handler must not ask who calls.")
+        return self.known_caller
+
+
+class Answer(Struct, frozen=True):
+    """What is sent back. Length, request-id and client-request-id are added on the way out."""
+
+    status: int
+    body: bytes
+    headers: Headers = ()
+    content_type: bytes = JSON

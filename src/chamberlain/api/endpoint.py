@@ -1,0 +1,66 @@
+"""One row of the table of endpoints: all that is known of it, for the front to serve and for OpenAPI to describe."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from chamberlain.api.bodies import Shape
+from chamberlain.api.calls import Answer, Call
+from chamberlain.api.services import Services
+from chamberlain.rules.permissions import Operation
+
+Body = TypeVar("Body")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A query parameter: its JSON Schema, and the sentence that explains it."""
+
+    name: str
+    schema: Mapping[str, object]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """One way in which an endpoint succeeds. `headers` maps names to what they say; `content` None is no body."""
+
+    status: int
+    description: str
+    content: type[Struct] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    example: Mapping[str, object] | None = None
+    links: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a reader of the OpenAPI document gets told. `example` is one of the body."""
+
+    id: str
+    tag: str
+    summary: str
+    description: str = ""
+    example: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint(Generic[Body]):
+    """A method and a path, who may call it, what it takes, what it answers.
+
+    `operation` None means that no token is needed. `shape` None means no body. Parameters of the path are ids, all of
+    them. `codes` are those that only the use case can find; those that the way itself gives are known from the rest
+    of the row.
+    """
+
+    method: str
+    path: str
+    handler: Callable[[Services, Call[Body]], Awaitable[Answer]]
+    operation: Operation | None
+    about: About
+    answers: tuple[Success, ...]
+    shape: Shape[Body] | None = None
+    parameters: tuple[Parameter, ...] = ()
+    codes: tuple[str, ...] = ()

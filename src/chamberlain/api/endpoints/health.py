@@ -1,0 +1,53 @@
+"""Whether the process lives, and whether it can do its work. Both are public and say nothing of anybody's data."""
+
+from typing import Literal
+
+from msgspec import Struct, json
+
+from chamberlain.api.calls import Answer, Call
+from chamberlain.api.endpoint import About, Success
+from chamberlain.api.services import Services
+
+
+class CheckBody(Struct, frozen=True):
+    """One thing that must be well; `detail` says what is wrong when it is not."""
+
+    name: str
+    passed: bool
+    detail: str | None
+
+
+class Health(Struct, frozen=True):
+    """The sum of all checks."""
+
+    status: Literal["live", "ready", "notReady"]
+    checks: tuple[CheckBody, ...]
+
+
+async def live(_: Services, __: Call[None]) -> Answer:
+    """The process answers, which is all there is to say."""
+    return Answer(200, json.encode(Health("live", ())), _HEADERS)
+
+
+async def ready(services: Services, _: Call[None]) -> Answer:
+    """Whether requests would be served well at present."""
+    checks = tuple(CheckBody(check.name, check.passed, check.detail) for check in await services.check_readiness())
+    if all(check.passed for check in checks):
+        return Answer(200, json.encode(Health("ready", checks)), _HEADERS)
+    return Answer(503, json.encode(Health("notReady", checks)), _HEADERS)
+
+
+_HEADERS = ((b"cache-control", b"no-store"),)
+
+ABOUT_LIVE = About("readLiveness", "Operation", "Whether the process answers")
+ABOUT_READY = About("readReadiness", "Operation", "Whether the service can do its work")
+LIVE = (Success(200, "It does.", Health, example={"status": "live", "checks": []}),)
+READY = (
+    Success(
+        200,
+        "It can.",
+        Health,
+        example={"status": "ready", "checks": [{"name": "database", "passed": True, "detail": None}]},
+    ),
+    Success(503, "It cannot at present; the checks say why.", Health),
+)

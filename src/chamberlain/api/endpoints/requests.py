@@ -1,0 +1,218 @@
+"""Requests are read here: what was asked for, and how far it has come."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta, Raw, Struct, json
+
+from chamberlain.api.calls import Answer, Call
+from chamberlain.api.endpoint import About, Success
+from chamberlain.api.services import Services
+from chamberlain.rules.callers import ActorType
+from chamberlain.rules.ids import RequestId
+from chamberlain.rules.plans import Step
+from chamberlain.rules.requests import RequestKind, RequestRecord, RequestState, StepRecord, StepState
+
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"}, description="UTC, with milliseconds")]
+
+# A step in words, for people who read a timeline.
+STEP_TITLES: Mapping[Step, str] = MappingProxyType(
+    {
+        Step.CHECK_PEOPLE: "Check the people",
+        Step.CREATE_GROUP: "Create the group",
+        Step.ADD_OWNERS: "Add the owners",
+        Step.ADD_MEMBERS: "Add the members",
+        Step.SET_LABEL: "Set the label",
+        Step.CREATE_TEAM: "Make the group a team",
+        Step.CREATE_CHANNELS: "Create the channels",
+        Step.ASSIGN_GUEST_RULES: "Assign the rules for guests",
+    }
+)
+
+
+class ActorBody(Struct, rename="camel", frozen=True):
+    """Who did something; `id` is null for the service itself."""
+
+    type: ActorType
+    id: UUID | None
+    display_name: str
+
+
+class TemplateBody(Struct, rename="camel", frozen=True):
+    """A template, as it was called at submission."""
+
+    id: UUID
+    name: str
+
+
+class WaitingBody(Struct, rename="camel", frozen=True):
+    """Why a request waits, and until when."""
+
+    step: Step
+    reason: str
+    attempt: int
+    next_attempt_at: Time
+
+
+class RequestErrorBody(Struct, rename="camel", frozen=True):
+    """Why a request failed."""
+
+    step: Step
+    code: str
+    detail: str
+
+
+class ResultBody(Struct, rename="camel", frozen=True):
+    """What a request has brought about."""
+
+    type: str
+    id: UUID
+    display_name: str
+    mail: str | None
+
+
+class StepBody(Struct, rename="camel", frozen=True):
+    """One step on the way."""
+
+    name: Step
+    title: str
+    state: StepState
+    attempts: int
+    started_at: Time | None
+    finished_at: Time | None
+    reason: str | None
+    next_attempt_at: Time | None
+    error: str | None
+
+
+class RequestBody(Struct, rename="camel", frozen=True):
+    """A request, whole. `body` is what was sent."""
+
+    request_id: UUID
+    tenant_id: UUID
+    approval_required: bool
+    kind: RequestKind
+    state: RequestState
+    display_name: str
+    template: TemplateBody
+    body: Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
+    waiting: WaitingBody | None
+    blocked: str | None
+    error: RequestErrorBody | None
+    warnings: tuple[str, ...]
+    result: ResultBody | None
+    steps: tuple[StepBody, ...]
+    # Nothing can be approved or acted upon over this API yet; the members are there, so that clients can be written
+    # for them.
+    approvals: tuple[dict[str, str], ...]
+    actions: tuple[str, ...]
+    created_at: Time
+    created_by: ActorBody
+    updated_at: Time
+    finished_at: Time | None
+
+
+async def read(services: Services, call: Call[None]) -> Answer:
+    """One request with its steps."""
+    record = await services.read_request(call.caller, RequestId(call.ids["requestId"]))
+    return Answer(200, json.encode(_request(record)), ((b"cache-control", b"no-store"),))
+
+
+def _request(record: RequestRecord) -> RequestBody:
+    return RequestBody(
+        request_id=record.request_id,
+        tenant_id=record.tenant_id,
+        approval_required=record.approval_required,
+        kind=record.kind,
+        state=record.state,
+        display_name=record.display_name,
+        template=TemplateBody(record.template.id, record.template.name),
+        body=Raw(record.body),
+        waiting=_waiting(record),
+        blocked=record.blocked,
+        error=RequestErrorBody(record.error.step, record.error.code, record.error.detail) if record.error else None,
+        warnings=record.warnings,
+        result=_result(record),
+        steps=tuple(map(_step, record.steps)),
+        approvals=(),
+        actions=(),
+        created_at=_time(record.created_at),
+        created_by=ActorBody(record.created_by.type, record.created_by.id, record.created_by.display_name),
+        updated_at=_time(record.updated_at),
+        finished_at=_time_or_none(record.finished_at),
+    )
+
+
+def _waiting(record: RequestRecord) -> WaitingBody | None:
+    if record.waiting is None:
+        return None
+    waiting = record.waiting
+    return WaitingBody(waiting.step, waiting.reason, waiting.attempt, _time(waiting.next_attempt_at))
+
+
+def _result(record: RequestRecord) -> ResultBody | None:
+    if record.result is None:
+        return None
+    return ResultBody(record.result.type, record.result.id, record.result.display_name, record.result.mail)
+
+
+def _step(record: StepRecord) -> StepBody:
+    return StepBody(
+        name=record.step,
+        title=STEP_TITLES[record.step],
+        state=record.state,
+        attempts=record.attempts,
+        started_at=_time_or_none(record.started_at),
+        finished_at=_time_or_none(record.finished_at),
+        reason=record.reason,
+        next_attempt_at=_time_or_none(record.next_attempt_at),
+        error=record.error,
+    )
+
+
+def _time(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _time_or_none(value: datetime | None) -> str | None:
+    return None if value is None else _time(value)
+
+
+ABOUT_READ = About(
+    id="readRequest",
+    tag="Requests",
+    summary="Read a request with its steps",
+    description="Why it waits, until when, what was done and what came of it. What one may not read answers 404.",
+)
+_EXAMPLE: Mapping[str, object] = {
+    "requestId": "0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10",
+    "tenantId": "e57a7e00-0000-4000-8000-000000000001",
+    "approvalRequired": True,
+    "kind": "team",
+    "state": "waiting",
+    "displayName": "CONF-Secret",
+    "template": {"id": "7e000000-0000-4000-8000-000000000013", "name": "Confidential team"},
+    "body": {"displayName": "Secret", "templateId": "7e000000-0000-4000-8000-000000000013"},
+    "waiting": {
+        "step": "createTeam",
+        "reason": "The directory does not show the new group to the team service yet.",
+        "attempt": 3,
+        "nextAttemptAt": "2026-11-20T09:31:00.000Z",
+    },
+    "blocked": None,
+    "error": None,
+    "warnings": [],
+    "result": None,
+    "steps": [],
+    "approvals": [],
+    "actions": [],
+    "createdAt": "2026-11-20T09:30:00.000Z",
+    "createdBy": {"type": "user", "id": "ada00000-0000-4000-8000-000000000001", "displayName": "Ada Achterberg"},
+    "updatedAt": "2026-11-20T09:30:20.000Z",
+    "finishedAt": None,
+}
+READ = (Success(200, "The request.", RequestBody, headers={"Cache-Control": "Always `no-store`."}, example=_EXAMPLE),)
+READ_CODES = ("notFound", "rateExceeded", "databaseUnavailable", "overloaded")

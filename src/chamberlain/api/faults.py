@@ -1,0 +1,223 @@
+"""Every fault of a body, with its place and its code.
+
+Driven by the type of the body itself, so that what is refused here and what the strict decoder refuses cannot drift
+apart. Slow compared with that decoder, and used only when it has refused.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import cast
+
+from msgspec import NODEFAULT, inspect, json
+
+from chamberlain.rules.errors import Fault
+
+# What a JSON value is called. A whole number may be written 2.0; the parser has made it 2 by then.
+_KINDS: tuple[tuple[type, str], ...] = (
+    (bool, "true or false"),
+    (str, "a string"),
+    (int, "a whole number"),
+    (float, "a number"),
+    (list, "an array"),
+    (dict, "an object"),
+)
+# Nobody mends more at once, and a body made of faults must not cost more than one made of sense.
+_MOST_FAULTS = 1_000
+# Names longer than any of ours are not worth comparing with them.
+_LONGEST_MISSPELLING = 64
+_MOST_COMPARED = 20
+
+
+def list_faults(value: object, form: inspect.Type) -> Sequence[Fault]:
+    """All faults of a decoded JSON value against a type, in the order of the type; of many the first thousand."""
+    return tuple(islice(_faults(value, form, "", {}), _MOST_FAULTS))
+
+
+def too_heavy(value: object, bytes_allowed: int) -> bool:
+    """Whether a value is larger than so many bytes of compact JSON."""
+    return len(json.encode(value)) > bytes_allowed
+
+
+def _faults(value: object, form: inspect.Type, pointer: str, extra: Mapping[str, object]) -> Iterator[Fault]:
+    # The kinds of types belong to msgspec, so the last case is not for a forgotten value but for a body that asks for
+    # more.
+    match form:
+        case inspect.Metadata():
+            yield from _faults(value, form.type, pointer, form.extra or {})
+        case inspect.UnionType():
+            yield from _one_of(value, form.types, pointer)
+        case _ if not _fits(value, form):
+            yield _wrong_type(value, (form,), pointer)
+        case inspect.StrType():
+            yield from _text(cast("str", value), form, pointer, extra)
+        case inspect.IntType():
+            yield from _number(cast("int", value), form, pointer)
+        case inspect.EnumType() | inspect.LiteralType():
+            yield from _choice(value, form, pointer)
+        case inspect.ListType() | inspect.VarTupleType():
+            yield from _items(cast("list[object]", value), form, pointer)
+        case inspect.DictType():
+            yield from _entries(cast("dict[str, object]", value), form, pointer, extra)
+        case inspect.StructType():
+            yield from _properties(cast("dict[str, object]", value), form, pointer)
+        case _:
+            pass  # Nothing more is asked of it than its kind.
+
+
+def _fits(value: object, form: inspect.Type) -> bool:
+    """Whether a value is of the JSON kind that a type asks for; its bounds are another matter."""
+    match form:
+        case inspect.Metadata():
+            return _fits(value, form.type)
+        case inspect.AnyType():
+            return True
+        case _:
+            return _kind(value) == _expected(form)
+
+
+def _kind(value: object) -> str:
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "null")
+
+
+def _expected(form: inspect.Type) -> str:
+    match form:
+        case inspect.Metadata():
+            return _expected(form.type)
+        case inspect.StrType():
+            return "a string"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.IntType():
+            return "a whole number"
+        case inspect.NoneType():
+            return "null"
+        case inspect.EnumType():
+            return _kind(next(iter(form.cls)).value)
+        case inspect.LiteralType():
+            return _kind(form.values[0])
+        case inspect.ListType() | inspect.VarTupleType():
+            return "an array"
+        case inspect.DictType() | inspect.StructType():
+            return "an object"
+        case _:
+            raise TypeError(f"A body has no rule for {form}.")
+
+
+def _one_of(value: object, forms: Sequence[inspect.Type], pointer: str) -> Iterator[Fault]:
+    fitting = next((form for form in forms if _fits(value, form)), None)
+    if fitting is None:
+        yield _wrong_type(value, forms, pointer)
+    else:
+        yield from _faults(value, fitting, pointer, {})
+
+
+def _wrong_type(value: object, forms: Sequence[inspect.Type], pointer: str) -> Fault:
+    expected = dict.fromkeys(_expected(form) for form in forms if not isinstance(form, inspect.NoneType))
+    return Fault(pointer, "wrongType", f"{_called(pointer)} must be {' or '.join(expected)}, and is {_kind(value)}.")
+
+
+def _text(value: str, form: inspect.StrType, pointer: str, extra: Mapping[str, object]) -> Iterator[Fault]:
+    yield from _length(len(value), (form.min_length, form.max_length), pointer, "character")
+    if form.pattern is not None and not re.search(form.pattern, value):
+        yield Fault(pointer, str(extra["code"]), f"{_called(pointer)} {extra['sentence']}.")
+
+
+def _length(size: int, bounds: tuple[int | None, int | None], pointer: str, unit: str) -> Iterator[Fault]:
+    least, most = bounds
+    if most is not None and size > most:
+        detail = f"{_called(pointer)} may have at most {_counted(most, unit)}, and has {size:,}."
+        yield Fault(pointer, "outOfBounds", detail)
+    if least is not None and size < least:
+        yield Fault(pointer, "outOfBounds", f"{_called(pointer)} must have at least {_counted(least, unit)}.")
+
+
+def _number(value: int, form: inspect.IntType, pointer: str) -> Iterator[Fault]:
+    if form.ge is not None and value < form.ge:
+        yield Fault(pointer, "outOfBounds", f"{_called(pointer)} must be at least {form.ge}.")
+    if form.le is not None and value > form.le:
+        yield Fault(pointer, "outOfBounds", f"{_called(pointer)} must be at most {form.le}.")
+
+
+def _choice(value: object, form: inspect.EnumType | inspect.LiteralType, pointer: str) -> Iterator[Fault]:
+    known = [member.value for member in form.cls] if isinstance(form, inspect.EnumType) else list(form.values)
+    if value not in known:
+        yield Fault(pointer, "unknownValue", f"{_called(pointer)} must be one of {', '.join(map(str, known))}.")
+
+
+def _items(value: list[object], form: inspect.ListType | inspect.VarTupleType, pointer: str) -> Iterator[Fault]:
+    yield from _length(len(value), (form.min_length, form.max_length), pointer, "item")
+    for index, item in enumerate(value):
+        yield from _faults(item, form.item_type, f"{pointer}/{index}", {})
+
+
+def _entries(
+    value: dict[str, object], form: inspect.DictType, pointer: str, extra: Mapping[str, object]
+) -> Iterator[Fault]:
+    yield from _length(len(value), (form.min_length, form.max_length), pointer, "key")
+    bytes_allowed = extra.get("bytes")
+    if isinstance(bytes_allowed, int) and too_heavy(value, bytes_allowed):
+        yield Fault(pointer, "outOfBounds", f"{_called(pointer)} may have at most {bytes_allowed // 1024} KiB of JSON.")
+    for key, entry in value.items():
+        place = f"{pointer}/{_escaped(key)}"
+        for fault in _faults(key, form.key_type, place, {}):
+            yield Fault(place, fault.code, f"As a key, {fault.detail}")
+        yield from _faults(entry, form.value_type, place, {})
+
+
+def _properties(value: dict[str, object], form: inspect.StructType, pointer: str) -> Iterator[Fault]:
+    for field in form.fields:
+        yield from _property(value, field, pointer)
+    if not form.forbid_unknown_fields:
+        return
+    names = [field.encode_name for field in form.fields]
+    for place, unknown in enumerate(name for name in value if name not in names):
+        # Comparing names is dear; who has so many unknown ones has not misspelt them.
+        advice = _advice(unknown, names if place < _MOST_COMPARED else [])
+        detail = f"There is no property {_shortened(unknown)}. {advice}"
+        yield Fault(f"{pointer}/{_escaped(unknown)}", "unknownProperty", detail)
+
+
+def _property(value: dict[str, object], field: inspect.Field, pointer: str) -> Iterator[Fault]:
+    place = f"{pointer}/{_escaped(field.encode_name)}"
+    sent = value.get(field.encode_name, NODEFAULT)
+    if field.required and _is_nothing(sent):
+        yield Fault(place, "missingProperty", f"{field.encode_name} is required.")
+    elif sent is None and not _fits_null(field.type):
+        yield Fault(place, "nullNotAllowed", f"{field.encode_name} may be left out, but it may not be null.")
+    elif sent is not NODEFAULT:
+        yield from _faults(sent, field.type, place, {})
+
+
+def _is_nothing(sent: object) -> bool:
+    return sent is NODEFAULT or sent is None or (isinstance(sent, str) and not sent.strip())
+
+
+def _fits_null(form: inspect.Type) -> bool:
+    forms = form.types if isinstance(form, inspect.UnionType) else (form,)
+    return any(isinstance(one, inspect.NoneType | inspect.AnyType) for one in forms)
+
+
+def _advice(unknown: str, names: Sequence[str]) -> str:
+    known = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(unknown.lower(), known, n=1) if len(unknown) <= _LONGEST_MISSPELLING else []
+    return f"Did you mean {known[near[0]]}?" if near else "Leave it out."
+
+
+def _called(pointer: str) -> str:
+    """A place as a person would say it: the property, with where it lies in it when it is not on top."""
+    return _shortened(pointer.removeprefix("/").replace("~1", "/").replace("~0", "~")) or "The body"
+
+
+def _shortened(text: str) -> str:
+    shown = text if len(text) <= _LONGEST_MISSPELLING else f"{text[:_LONGEST_MISSPELLING]}..."
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "\N{REPLACEMENT CHARACTER}", shown)
+
+
+def _counted(count: int, unit: str) -> str:
+    return f"{count:,} {unit}" if count == 1 else f"{count:,} {unit}s"
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,134 @@
+"""The one way that every call takes: found, let in, read, handled, answered, measured."""
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+
+from msgspec import Struct
+from starlette.routing import Match, Mount
+from starlette.types import ASGIApp, Receive, Scope, Send
+from structlog.contextvars import bind_contextvars
+
+from chamberlain.api.authenticate import authenticate
+from chamberlain.api.calls import Answer, Call
+from chamberlain.api.hosts import is_ours
+from chamberlain.api.parameters import FormFaults, check_idempotency_key, read_ids, read_query, together
+from chamberlain.api.problems import HostUnknown, problem_of
+from chamberlain.api.receive import CallerGone, receive_body
+from chamberlain.api.resources import AnyEndpoint, Resource, Resources
+from chamberlain.api.services import Services
+from chamberlain.api.trace import echoes, trace_id_of
+from chamberlain.rules.errors import BodyInvalid, Malformed, NotFound, Refusal
+from chamberlain.rules.ids import TraceId
+
+# Where the trace id stands in the scope of ASGI, for whoever answers when a handler did not.
+TRACE_ID = "chamberlain.trace_id"
+# In measurements, for calls that name no path of ours: those paths are without number.
+UNKNOWN_PATH = "unknown"
+# In measurements, for calls whose caller left before the end; the number that proxies log for it.
+CALLER_GONE = 499
+
+
+class _Arrival(Struct, frozen=True):
+    """A call as it comes in. `texts` are the parameters of its path, not looked at yet."""
+
+    scope: Scope
+    receive: Receive
+    headers: Mapping[bytes, bytes]
+    texts: Mapping[str, str]
+    trace_id: TraceId
+
+
+class Front:
+    """An ASGI application without frills: no request object, no response object, no middleware.
+
+    The order of its checks is a promise (SHAPES.md, "Problem document"): host, path and method, token, permission,
+    size, type, then all faults of form together. A mounted application gets the paths below its prefix, once the host
+    is known to be ours.
+    """
+
+    def __init__(self, services: Services, endpoints: Sequence[AnyEndpoint], mounts: Mapping[str, ASGIApp]) -> None:
+        self._services = services
+        self._hosts = frozenset(host.encode("ascii") for host in services.hosts)
+        self._resources = Resources(endpoints)
+        self._mounts = [Mount(path, app) for path, app in mounts.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call."""
+        started = perf_counter()
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        trace_id = trace_id_of(headers, self._services.new_trace_id)
+        scope[TRACE_ID] = trace_id
+        bind_contextvars(traceId=trace_id)
+        ours = is_ours(headers.get(b"host"), self._hosts)
+        resource, texts = self._resources.find(scope["path"])
+        if resource is None and ours and (app := self._mounted(scope)) is not None:
+            await app(scope, receive, send)
+            return
+        status = 500
+        try:
+            arrival = _Arrival(scope, receive, headers, texts, trace_id)
+            answer = await self._answer(resource, arrival) if ours else _refused(HostUnknown(), arrival)
+            status = answer.status
+            await _send(answer, scope["method"], echoes(headers, trace_id), send)
+        except CallerGone:
+            status = CALLER_GONE
+        finally:
+            path = UNKNOWN_PATH if resource is None else resource.path
+            self._services.observe(path, scope["method"], status, perf_counter() - started)
+
+    def _mounted(self, scope: Scope) -> ASGIApp | None:
+        """The mounted application that gets the call, if one does; then the scope says what is left of the path."""
+        for mount in self._mounts:
+            match, child_scope = mount.matches(scope)
+            if match is Match.FULL:
+                scope.update(child_scope)
+                return mount.app
+        return None
+
+    async def _answer(self, resource: Resource | None, arrival: _Arrival) -> Answer:
+        try:
+            if resource is None:
+                raise NotFound("There is nothing at this address. GET /openapi.json lists what there is.")
+            if arrival.scope["method"] == "OPTIONS":
+                return Answer(204, b"", ((b"allow", resource.allow),))
+            endpoint = resource.endpoint(arrival.scope["method"])
+            call = await self._read(endpoint, arrival)
+            return await endpoint.handler(self._services, call)
+        except Refusal as refusal:
+            return _refused(refusal, arrival)
+
+    async def _read(self, endpoint: AnyEndpoint, arrival: _Arrival) -> Call[object]:
+        """The call with all that belongs to it, after every check that needs no use case."""
+        caller, raw = None, b""
+        if endpoint.operation is not None:
+            caller = await authenticate(arrival.headers.get(b"authorization"), endpoint.operation, self._services)
+        if endpoint.shape is not None:
+            raw = await receive_body(arrival.receive, arrival.headers, self._services.body_timeout_seconds)
+        faults: FormFaults = []
+        ids = read_ids(arrival.texts, faults)
+        query = read_query(arrival.scope["query_string"], endpoint.parameters, faults)
+        if endpoint.method == "POST":
+            check_idempotency_key(arrival.headers.get(b"idempotency-key"), faults)
+        body: object = None
+        if endpoint.shape is not None:
+            try:
+                body = endpoint.shape.read(raw)
+            except (Malformed, BodyInvalid) as fault:
+                faults.append(fault)
+        if faults:
+            raise together(faults)
+        path = endpoint.path.format(**ids) if ids else endpoint.path
+        return Call(endpoint.method, path, ids, query, arrival.headers, arrival.trace_id, raw, body, caller)
+
+
+def _refused(refusal: Refusal, arrival: _Arrival) -> Answer:
+    return problem_of(refusal, arrival.scope["path"], arrival.trace_id)
+
+
+async def _send(answer: Answer, method: str, headers: list[tuple[bytes, bytes]], send: Send) -> None:
+    # A 204 has neither a length nor a type (RFC 9110, 8.6).
+    if answer.status != 204:
+        headers += ((b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body)))
+    headers += answer.headers
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else answer.body})

@@ -1,0 +1,72 @@
+"""What a call carries beside its body: ids in the path, parameters in the query, the idempotency key."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from urllib.parse import parse_qsl
+from uuid import UUID
+
+from chamberlain.api.endpoint import Parameter
+from chamberlain.rules.errors import BodyInvalid, Fault, Malformed
+
+FormFaults = list[Malformed | BodyInvalid]
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_IDEMPOTENCY_KEY = re.compile(rb"[!-~]{1,255}")
+
+
+def read_ids(texts: Mapping[str, str], faults: FormFaults) -> dict[str, UUID]:
+    """The ids of a path, in either letter case and the hyphenated form only."""
+    ids: dict[str, UUID] = {}
+    for name, text in texts.items():
+        if _UUID.fullmatch(text):
+            ids[name] = UUID(text)
+        else:
+            faults.append(Malformed("malformedId", f"{name} in the path must be a UUID."))
+    return ids
+
+
+def read_query(query_string: bytes, parameters: Sequence[Parameter], faults: FormFaults) -> dict[str, str]:
+    """The parameters of a query. One that the endpoint does not know, or that comes twice, is a fault."""
+    query: dict[str, str] = {}
+    if not query_string:
+        return query
+    known = {parameter.name for parameter in parameters}
+    for name, value in parse_qsl(query_string.decode("latin-1"), keep_blank_values=True):
+        if name not in known:
+            faults.append(Malformed("unknownParameter", f"There is no query parameter {_shown(name)} here."))
+        elif name in query:
+            faults.append(Malformed("invalidParameter", f"The query parameter {name} comes more than once."))
+        query[name] = value
+    return query
+
+
+def check_idempotency_key(key: bytes | None, faults: FormFaults) -> None:
+    """A key is 1 to 255 visible ASCII characters."""
+    if key is not None and not _IDEMPOTENCY_KEY.fullmatch(key):
+        detail = "An Idempotency-Key must be 1 to 255 visible ASCII characters, without spaces."
+        faults.append(Malformed("invalidParameter", detail))
+
+
+def together(faults: Sequence[Malformed | BodyInvalid]) -> Malformed | BodyInvalid:
+    """One refusal that tells them all.
+
+    Where the body has faults, those of path, query and headers stand before them in the same list, with the empty
+    pointer, because they are not in the body.
+    """
+    if len(faults) == 1:
+        return faults[0]
+    if any(isinstance(fault, BodyInvalid) for fault in faults):
+        return BodyInvalid(tuple(chain.from_iterable(map(_listed, faults))))
+    return Malformed(faults[0].code, " ".join(fault.detail for fault in faults))
+
+
+def _listed(fault: Malformed | BodyInvalid) -> Iterator[Fault]:
+    if isinstance(fault, BodyInvalid):
+        yield from fault.faults
+    else:
+        yield Fault("", fault.code, fault.detail)
+
+
+def _shown(name: str) -> str:
+    return re.sub(r"[^ -~]", "?", name[:64])

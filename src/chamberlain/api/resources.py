@@ -1,0 +1,62 @@
+"""Which endpoint a path and a method mean."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starlette.routing import compile_path
+
+from chamberlain.api.endpoint import Endpoint
+from chamberlain.api.problems import MethodNotAllowed
+
+# Rows differ in the type of their body; each row is checked in itself (Endpoint), the table holds them all.
+AnyEndpoint = Endpoint[Any]
+
+
+class Resource:
+    """A path template with its methods. HEAD is there wherever GET is, OPTIONS everywhere."""
+
+    def __init__(self, path: str, endpoints: Sequence[AnyEndpoint]) -> None:
+        self.path = path
+        self._endpoints = {endpoint.method: endpoint for endpoint in endpoints}
+        if "GET" in self._endpoints:
+            self._endpoints["HEAD"] = self._endpoints["GET"]
+        self.allow = ", ".join((*self._endpoints, "OPTIONS")).encode("ascii")
+
+    def endpoint(self, method: str) -> AnyEndpoint:
+        """The endpoint for a method, or MethodNotAllowed."""
+        endpoint = self._endpoints.get(method)
+        if endpoint is None:
+            raise MethodNotAllowed(self.allow)
+        return endpoint
+
+
+class Resources:
+    """All paths. Those without parameters are looked up at once; the others are matched one by one."""
+
+    def __init__(self, endpoints: Sequence[AnyEndpoint]) -> None:
+        self._exact: dict[str, Resource] = {}
+        self._templates: list[_Template] = []
+        for path in dict.fromkeys(endpoint.path for endpoint in endpoints):
+            resource = Resource(path, [endpoint for endpoint in endpoints if endpoint.path == path])
+            # The slash at the end is optional everywhere.
+            for spelling in (path.rstrip("/"), f"{path.rstrip('/')}/"):
+                if "{" in path:
+                    self._templates.append((compile_path(spelling)[0], resource))
+                else:
+                    self._exact[spelling] = resource
+
+    def find(self, path: str) -> tuple[Resource | None, Mapping[str, str]]:
+        """The resource that a path names, if there is one, with the texts of its parameters."""
+        resource = self._exact.get(path)
+        if resource is not None:
+            return resource, _NO_TEXTS
+        for pattern, templated in self._templates:
+            match = pattern.match(path)
+            if match is not None:
+                return templated, match.groupdict()
+        return None, _NO_TEXTS
+
+
+_Template = tuple[re.Pattern[str], Resource]
+_NO_TEXTS: Mapping[str, str] = {}

@@ -1,0 +1,61 @@
+"""What the handlers may ask for. Bootstrap fills it in; tests fill it in with something small and real."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.groups import GroupOrder
+from chamberlain.rules.ids import RequestId, TraceId
+from chamberlain.rules.permissions import ScopePrefixes
+from chamberlain.rules.requests import Accepted, RequestRecord, Submission
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that must be well before the service is ready; `detail` says what is wrong when it is not."""
+
+    name: str
+    passed: bool
+    detail: str | None = None
+
+
+# Whom an Authorization header speaks for; raises Unauthenticated or Unavailable.
+Verify = Callable[[str | None], Awaitable[Caller]]
+RequestGroup = Callable[[Caller, GroupOrder, Submission], Awaitable[Accepted]]
+ReadRequest = Callable[[Caller, RequestId], Awaitable[RequestRecord]]
+CheckReadiness = Callable[[], Awaitable[Sequence[Check]]]
+# Path template, method, status and seconds of one answered call.
+Observe = Callable[[str, str, int, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The base addresses, without a slash at the end. Addresses in answers are built from them, never from a Host."""
+
+    base_url: str
+    insiders_base_url: str
+    graph_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The use cases, the ways out and the settings that the API needs.
+
+    `hosts` are the values of the Host header that are ours, in lower case (see hosts.py). `token_url` and
+    `authorize_url` are those of the identity platform and appear in the OpenAPI document only; None where they are
+    not known.
+    """
+
+    verify: Verify
+    request_group: RequestGroup
+    read_request: ReadRequest
+    check_readiness: CheckReadiness
+    observe: Observe
+    new_trace_id: Callable[[], TraceId]
+    prefixes: ScopePrefixes
+    addresses: Addresses
+    hosts: frozenset[str]
+    retry_after_seconds: int
+    body_timeout_seconds: float = 10.0
+    authorize_url: str | None = None
+    token_url: str | None = None
