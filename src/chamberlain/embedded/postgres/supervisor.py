@@ -21,17 +21,24 @@ _SECONDS_OF_A_WHILE = 30.0
 
 
 def keep_running(process: ServerProcess, lock: int, started: Future[None]) -> None:
-    """Start the server, say how that went, and keep it running until it shall stop; then give the folder back."""
+    """Start the server, say how that went, and keep it running until it shall stop."""
+    try:
+        _run(process, lock, started)
+    except (EmbeddedPostgresError, OSError) as error:
+        started.set_exception(error)
+    finally:
+        # After an error that nobody foresaw: whoever waits must not wait for ever.
+        started.cancel()
+
+
+def _run(process: ServerProcess, lock: int, started: Future[None]) -> None:
     try:
         process.start()
         started.set_result(None)
         _watch(process)
-    except (EmbeddedPostgresError, OSError) as error:
-        started.set_exception(error)
     finally:
+        # Before a failure is told: whoever hears of it may start again at once.
         os.close(lock)
-        # After an error that nobody foresaw: whoever waits must not wait for ever.
-        started.cancel()
 
 
 def _watch(process: ServerProcess) -> None:
