@@ -1,6 +1,6 @@
-"""The shape of what a configuration file says about a directory: people, groups, sites and labels for a start and for tests.
+"""The shape of what a configuration file says about a directory: people, groups, sites and labels to begin with.
 
-Properties have the names and the words that Graph gives them. Every entry names its tenant, and ids are never made up here.
+Properties have the names and the words that Graph gives them. Every entry names its tenant; ids are never made up here.
 """
 
 from collections.abc import Mapping
@@ -25,21 +25,21 @@ class Entry(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fi
     """One thing in the file; a misspelt property is refused rather than ignored."""
 
 
-class ServicePlan(Entry):
+class ServicePlan(Entry, frozen=True):
     """A part of a licence, such as `TEAMS1`; it counts only while its state is `Success`."""
 
     service_plan_name: Name
     provisioning_status: Literal["Success", "Disabled", "Error", "PendingInput", "PendingActivation"] = "Success"
 
 
-class License(Entry):
+class License(Entry, frozen=True):
     """A product that a user holds, with its service plans."""
 
     sku_part_number: Name
     service_plans: tuple[ServicePlan, ...] = ()
 
 
-class User(Entry):
+class User(Entry, frozen=True):
     """A user. Naming and membership rules may use every property that is text."""
 
     id: UUID
@@ -68,7 +68,7 @@ class User(Entry):
     preferred_language: Text | None = None
 
 
-class Group(Entry):
+class Group(Entry, frozen=True):
     """A group, or the security group of a site. Members are users or other groups; with a rule they follow the rule.
 
     `channels` makes it a team. `extensions` holds extension attributes by their name, each an object of strings.
@@ -92,7 +92,7 @@ class Group(Entry):
     extensions: Mapping[str, Mapping[str, str]] = {}
 
 
-class Site(Entry):
+class Site(Entry, frozen=True):
     """A site; it is addressed by its security group, which stands among the groups."""
 
     security_group_id: UUID
@@ -102,7 +102,7 @@ class Site(Entry):
     sharing_capability: SharingCapability = "disabled"
 
 
-class Label(Entry):
+class Label(Entry, frozen=True):
     """A sensitivity label."""
 
     id: Name
@@ -110,7 +110,7 @@ class Label(Entry):
     display_name: Name
 
 
-class Estate(Entry):
+class Estate(Entry, frozen=True):
     """The whole `directory:` section."""
 
     users: tuple[User, ...] = ()

@@ -1,0 +1,50 @@
+"""The way to the database: whatever it does when it is away becomes one error."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, TypeAlias
+from uuid import UUID
+
+import asyncpg
+
+from chamberlain.embedded.directory.errors import Unreachable
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
+
+Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
+
+# Away, starting, stopping, full, or two batches in each other's way: all of them pass by themselves.
+_PASSING = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.LockNotAvailableError,
+)
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Turn everything that says "not now" into Unreachable."""
+    try:
+        yield
+    except _PASSING as error:
+        raise Unreachable(f"The directory's database does not answer: {type(error).__name__} {error}") from error
+    except asyncpg.InterfaceError as error:
+        # The driver has one class for a lost connection and for a wrong argument; the second is a ValueError too.
+        if isinstance(error, ValueError):
+            raise
+        raise Unreachable(f"The directory's database does not answer: {error}") from error
+
+
+@asynccontextmanager
+async def one_tenant(pool: Pool, tenant_id: UUID) -> AsyncIterator[Connection]:
+    """A transaction that sees one tenant only, whatever its statements ask for."""
+    with answering():
+        async with pool.acquire() as connection, connection.transaction(readonly=True):
+            await connection.execute("SELECT set_config('chamberlain.tenant_id', $1, true)", str(tenant_id))
+            yield connection

@@ -1,0 +1,52 @@
+"""What can go wrong here, as one family.
+
+DirectoryFault
+|-- Unreachable      the database does not answer now
+|-- Refused          one thing cannot be as asked: a code and a sentence
+|   `-- BadRule      a membership rule that is not understood, with the position
+|-- Unauthorized     a call without a token, or with one that proves nothing
+|-- Forbidden        a call that the token does not allow
+`-- BadQuery         a query that is not understood, with the position where there is one
+"""
+
+
+class DirectoryFault(Exception):
+    """The root of the family."""
+
+
+class Unreachable(DirectoryFault):
+    """The database does not answer now."""
+
+
+class Refused(DirectoryFault):
+    """It cannot be as asked."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+class BadRule(Refused):
+    """A membership rule that is not understood; `position` counts characters from 1."""
+
+    def __init__(self, what: str, position: int) -> None:
+        super().__init__("ruleInvalid", f"The membership rule is not understood at character {position}: {what}")
+        self.position = position
+
+
+class Unauthorized(DirectoryFault):
+    """No token, or one that proves nothing; the text is shown to whoever calls."""
+
+
+class Forbidden(DirectoryFault):
+    """The token does not allow it; the text is shown to whoever calls."""
+
+
+class BadQuery(DirectoryFault):
+    """A query that is not understood; the text says what and where."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail

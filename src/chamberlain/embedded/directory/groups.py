@@ -1,0 +1,150 @@
+"""Groups are brought about and observed here, in batches, by the mark that each carries.
+
+A mark is one member of an extension attribute whose value nobody else uses. Whoever asks twice for the same mark gets
+the same group; so a group asked for with a mark also comes with the id that it shall have if it has to be made.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from chamberlain.embedded.directory.columns import columns_of
+from chamberlain.embedded.directory.database import Pool, answering
+from chamberlain.embedded.directory.entries import GroupEntry, Mark
+from chamberlain.embedded.directory.errors import BadRule, Refused
+from chamberlain.embedded.directory.followers import users_by_rule
+
+
+class GroupShown(msgspec.Struct, frozen=True, rename="camel"):
+    """A group as it is. `members` are users, `channels` is None for one that is no team, `values` those of the mark's
+    extension attribute.
+    """
+
+    id: UUID
+    display_name: str
+    mail: str
+    mail_nickname: str
+    label_id: str | None
+    owners: list[UUID]
+    members: list[UUID]
+    channels: list[str] | None
+    values: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ensured:
+    """What came of one entry: the group as it is now (None where there is none), and the fault if it was refused."""
+
+    shown: GroupShown | None
+    fault: Refused | None
+
+
+_shown = msgspec.json.Decoder(GroupShown)
+
+_OBSERVE = "SELECT item, shown FROM directory.observe_groups($1, $2, $3, $4)"
+
+_ENSURE = """
+SELECT group_ids, made, faults, culprits FROM directory.ensure_groups(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+"""
+
+# A NUL, and half of a surrogate pair: PostgreSQL holds every other character.
+_NOT_STORABLE = (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError, UnicodeEncodeError)
+
+_SENTENCES = {
+    "userUnknown": "The directory has no user {}. Leave this user out, or add the user to the directory first.",
+    "labelUnknown": "The directory has no sensitivity label {}. Use one of the labels of the directory, or none.",
+    "addressTaken": "The address {} belongs to another user or group. Choose another mail nickname.",
+}
+
+
+class Groups:
+    """The groups of all tenants, for those who may change them. `key_member` is the member that marks are found by."""
+
+    def __init__(self, pool: Pool, *, key_member: str) -> None:
+        self._pool = pool
+        self._key_member = key_member
+
+    async def observe(self, marks: Sequence[Mark]) -> Sequence[GroupShown | None]:
+        """What there is of each; None where there is nothing."""
+        if not marks:
+            return []
+        tenants = [mark.tenant_id for mark in marks]
+        names = [mark.extension for mark in marks]
+        keys = [mark.key for mark in marks]
+        with answering():
+            rows = await self._pool.fetch(_OBSERVE, self._key_member, tenants, names, keys)
+        shown = {item: _shown.decode(text) for item, text in rows}
+        return [shown.get(item) for item in range(1, len(marks) + 1)]
+
+    async def ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured]:
+        """Bring each about, whole or not at all, in one transaction."""
+        answers: dict[Mark, Ensured] = {}
+        possible: dict[Mark, GroupEntry] = {}
+        for entry in entries:
+            if entry.membership_rule is None:
+                possible[entry.mark] = entry
+                continue
+            try:
+                with answering():
+                    members = await users_by_rule(self._pool, entry.mark.tenant_id, entry.membership_rule)
+                possible[entry.mark] = replace(entry, members=members)
+            except BadRule as fault:
+                answers[entry.mark] = Ensured(None, fault)
+        answers.update(await self._ensure(list(possible.values())))
+        return [answers[entry.mark] for entry in entries]
+
+    async def _ensure(self, entries: Sequence[GroupEntry]) -> Mapping[Mark, Ensured]:
+        if not entries:
+            return {}
+        try:
+            with answering():
+                row = await self._pool.fetchrow(_ENSURE, self._key_member, *columns_of(entries))
+        except _NOT_STORABLE as error:
+            # One entry must not take the others of its batch down with it.
+            if len(entries) == 1:
+                return {entries[0].mark: Ensured(None, _not_storable(error))}
+            middle = len(entries) // 2
+            return {**await self._ensure(entries[:middle]), **await self._ensure(entries[middle:])}
+        return await self._answers(entries, *(row or ()))
+
+    async def _answers(
+        self,
+        entries: Sequence[GroupEntry],
+        found: Sequence[UUID | None],
+        made: Sequence[UUID],
+        faults: Sequence[str | None],
+        culprits: Sequence[str | None],
+    ) -> Mapping[Mark, Ensured]:
+        new = frozenset(made)
+        older = [entry.mark for entry, group in zip(entries, found, strict=True) if group and group not in new]
+        shown = dict(zip(older, await self.observe(older), strict=True))
+        return {
+            entry.mark: Ensured(
+                _as_made(entry) if entry.id in new else shown.get(entry.mark),
+                None if code is None else Refused(code, _SENTENCES[code].format(culprit)),
+            )
+            for entry, code, culprit in zip(entries, faults, culprits, strict=True)
+        }
+
+
+def _as_made(entry: GroupEntry) -> GroupShown:
+    # A group that was made a moment ago is what was asked for; nothing has to be read back.
+    return GroupShown(
+        id=entry.id,
+        display_name=entry.display_name,
+        mail=entry.mail,
+        mail_nickname=entry.mail_nickname,
+        label_id=entry.label_id,
+        owners=list(entry.owners),
+        members=list(entry.members),
+        channels=None if entry.channels is None else list(entry.channels),
+        values=dict(entry.values),
+    )
+
+
+def _not_storable(error: Exception) -> Refused:
+    return Refused("notAccepted", f"The directory cannot store a text of this group: {error}")
