@@ -1,7 +1,8 @@
 """What arrives together goes together: calls that come in while one batch is under way form the next one.
 
-The first call starts a flush at the end of the current tick of the event loop, so nobody waits who is alone, and there is no
-timer. Used for submissions, for questions to the directory, and wherever one statement can serve many callers.
+The first call starts a flush at the end of the current tick of the event loop, so nobody waits who is alone, and
+there is no timer. Used for submissions, for questions to the directory, and wherever one statement can serve many
+callers.
 """
 
 import asyncio
@@ -19,9 +20,10 @@ Answer = TypeVar("Answer")
 class Batcher(Generic[Item, Answer]):
     """Turns single calls into batches, one batch at a time.
 
-    `flush` answers a batch in its order. When it raises one of `divisible`, one item is taken to be the cause: the batch is
-    halved until that item is alone and gets the error itself. Any other error goes to everybody in the batch. More than
-    `most` items never travel together, and with `pending_limit` items waiting, further ones are refused with Unavailable.
+    `flush` answers a batch in its order. When it raises one of `divisible`, one item is taken to be the cause: the
+    batch is halved until that item is alone and gets the error itself. Any other error goes to everybody in the
+    batch. More than `most` items never travel together, and with `pending_limit` items waiting, further ones are
+    refused with Unavailable.
     """
 
     def __init__(
@@ -65,10 +67,13 @@ class Batcher(Generic[Item, Answer]):
         finally:
             self._flusher = None
 
+    async def _call(self, items: Sequence[Item]) -> Sequence[Answer]:
+        return await self._flush(items)
+
     async def _settle(self, batch: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:
         # A task of its own keeps its error until it is asked for; so every kind of error reaches those who wait.
-        work = asyncio.ensure_future(self._flush([item for item, _ in batch]))
-        await asyncio.wait((work,))
+        work = asyncio.create_task(self._call([item for item, _ in batch]))  # noqa: RUF006 - this frame holds it
+        await asyncio.wait({work})
         if work.cancelled():
             for _, future in batch:
                 future.cancel()

@@ -1,0 +1,40 @@
+"""Changes: what the audit trail keeps of everything that somebody did."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from chamberlain.rules.callers import Actor
+from chamberlain.rules.events import Event
+from chamberlain.rules.ids import ClientId, RequestId, TenantId, TraceId
+
+# What JSON can hold, as far as records need it.
+Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What was changed: `type` is a noun of the API."""
+
+    type: str
+    id: UUID | None
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change: who did what to which thing. `before` and `after` hold what changed and nothing else.
+
+    `action` is noun and verb (`group.create`). An event that tells the change to others is written with it, or not at all.
+    """
+
+    tenant_id: TenantId
+    action: str
+    actor: Actor
+    client_id: ClientId | None
+    subject: Subject
+    before: Mapping[str, Json] | None
+    after: Mapping[str, Json] | None
+    request_id: RequestId | None
+    trace_id: TraceId
+    event: Event | None = None

@@ -1,0 +1,47 @@
+"""Progress: a request as the worker takes it up, and as it puts it down again."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from chamberlain.rules.callers import Actor
+from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.rules.requests import Progress, RequestKind, RequestResult, RequestState, StepRecord
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTask:
+    """A request for a group or team, with what was settled at its submission. `body` is the JSON that was sent."""
+
+    request_id: RequestId
+    tenant_id: TenantId
+    kind: RequestKind
+    display_name: str
+    mail_nickname: str
+    mail: str
+    template_id: TemplateId
+    template_revision: int
+    body: bytes
+    people_checked: bool
+    steps: tuple[StepRecord, ...]
+    client_id: ClientId
+    caller: UserId
+    created_by: Actor
+    trace_id: TraceId
+    created_at: datetime
+    extension_prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """How a request is put down: how far it came, and what exists of it by now."""
+
+    request_id: RequestId
+    progress: Progress
+    result: RequestResult | None
+    people_checked: bool
+    at: datetime
+
+    @property
+    def finished_at(self) -> datetime | None:
+        """When it ended, for better or worse; None while it waits."""
+        return None if self.progress.state is RequestState.WAITING else self.at

@@ -1,0 +1,73 @@
+"""Submissions: a request as it is written when it is accepted, and what can come of writing it."""
+
+from dataclasses import dataclass
+
+from chamberlain.rules.changes import Change
+from chamberlain.rules.groups import GroupAddress
+from chamberlain.rules.ids import RequestId, TemplateId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.requests import IdempotencyKey, RequestKind, RequestState, StepRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A request that was found right and is to be written with all that belongs to it.
+
+    The revisions say which tenant and template it was checked against; when they are no longer the current ones, nothing is
+    written. The first of `addresses` that is free is taken. `job` is None when something must happen first.
+    """
+
+    request_id: RequestId
+    tenant_revision: int
+    kind: RequestKind
+    state: RequestState
+    display_name: str
+    addresses: tuple[GroupAddress, ...]
+    template_id: TemplateId
+    template_revision: int
+    template_name: str
+    body: bytes
+    approval_required: bool
+    people_checked: bool
+    steps: tuple[StepRecord, ...]
+    idempotency: IdempotencyKey | None
+    job: JobKind | None
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """It is durable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The same key was used for the same thing before; this came of it."""
+
+    request_id: RequestId
+    approval_required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reused:
+    """The same key was used for something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddressTaken:
+    """No address is free; the first belongs to this request."""
+
+    holder: RequestId
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateChanged:
+    """The template or the tenant is not what the draft was checked against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """It lost to another one that was then refused itself."""
+
+
+Verdict = Written | Replayed | Reused | AddressTaken | TemplateChanged | Again

@@ -1,0 +1,157 @@
+"""The group commit: submissions that arrive together are written by one statement, which is one transaction.
+
+A submission is answered only after the commit has returned. What one of them does wrong is its own affair: the batch
+is halved until the guilty one is alone.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+import asyncpg
+import msgspec
+
+from chamberlain.batching import Batcher
+from chamberlain.rules.errors import Conflict, Unavailable
+from chamberlain.rules.ids import RequestId
+from chamberlain.rules.submissions import (
+    AddressTaken,
+    Again,
+    Draft,
+    Replayed,
+    Reused,
+    TemplateChanged,
+    Verdict,
+    Written,
+)
+from chamberlain.store.changes import audit_payload
+from chamberlain.store.database import Connection, Database, Record, repeat_if_stale, unavailable
+from chamberlain.store.events import event_data
+
+ACCEPT: Final = """
+SELECT ordinal, outcome, request_id, approval_required
+FROM chamberlain.accept_requests(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30
+)
+"""
+
+# How long a submission waits for another's uncommitted name or key before it is told so (API.md, Idempotency-Key).
+PATIENCE = timedelta(seconds=10)
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Acceptor:
+    """Writes drafts, many at a time. One flusher, on one connection: a second one is slower."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._batcher: Batcher[Draft, Verdict] = Batcher(self._flush, divisible=(asyncpg.PostgresError,))
+
+    async def accept(self, draft: Draft) -> Verdict:
+        """Write the draft with all its rows. Raises Unavailable when it could not be written, Conflict when somebody
+        else holds its name or key uncommitted for too long."""
+        with unavailable():
+            try:
+                return await self._batcher.submit(draft)
+            except asyncpg.LockNotAvailableError:
+                return await self._accept_patiently(draft)
+            except asyncpg.DeadlockDetectedError as error:
+                raise Unavailable(
+                    "overloaded", "Two writes were in each other's way. Send the request again."
+                ) from error
+
+    async def close(self) -> None:
+        """Wait for what is under way."""
+        await self._batcher.close()
+
+    async def _accept_patiently(self, draft: Draft) -> Verdict:
+        # Alone and beside the others, so that nobody else waits for whoever holds this name.
+        end = asyncio.get_running_loop().time() + PATIENCE.total_seconds()
+        while asyncio.get_running_loop().time() < end:
+            try:
+                return (await self._flush([draft]))[0]
+            except asyncpg.LockNotAvailableError:
+                continue
+        if draft.idempotency is None:
+            raise Unavailable("overloaded", "Another request holds this name and does not end. Send the request again.")
+        raise Conflict(
+            "idempotencyKeyInProgress",
+            "The first request with this Idempotency-Key is still in progress. Send it again after a second.",
+            after=timedelta(seconds=1),
+        )
+
+    async def _flush(self, drafts: Sequence[Draft]) -> Sequence[Verdict]:
+        columns = _columns(drafts)
+        async with self._database.statement() as connection:
+            rows = await repeat_if_stale(lambda: _accept(connection, columns))
+        verdicts: list[Verdict] = [Written()] * len(drafts)
+        for row in rows:
+            verdicts[row["ordinal"] - 1] = _verdict(row)
+        return verdicts
+
+
+async def _accept(connection: Connection, columns: Sequence[Sequence[object]]) -> Sequence[Record]:
+    return await connection.fetch(ACCEPT, *columns)
+
+
+def _columns(drafts: Sequence[Draft]) -> Sequence[Sequence[object]]:
+    return list(zip(*(_row(draft) for draft in drafts), strict=True))
+
+
+def _row(draft: Draft) -> tuple[object, ...]:
+    change = draft.change
+    event = change.event
+    first = draft.addresses[0] if draft.addresses else None
+    second = draft.addresses[1] if len(draft.addresses) > 1 else None
+    key = draft.idempotency
+    return (
+        change.tenant_id,
+        draft.tenant_revision,
+        draft.request_id,
+        draft.kind,
+        draft.state,
+        draft.display_name,
+        first.mail_nickname if first else None,
+        first.mail if first else None,
+        second.mail_nickname if second else None,
+        second.mail if second else None,
+        draft.template_id,
+        draft.template_revision,
+        draft.template_name,
+        draft.body.decode(),
+        draft.approval_required,
+        draft.people_checked,
+        _encode(draft.steps).decode(),
+        change.client_id,
+        change.actor.type,
+        change.actor.id,
+        change.actor.display_name,
+        change.trace_id,
+        key.key if key else None,
+        key.digest if key else None,
+        draft.job,
+        change.action,
+        audit_payload(change),
+        event.id if event else None,
+        event.type if event else None,
+        event_data(event) if event else None,
+    )
+
+
+def _verdict(row: Record) -> Verdict:
+    match row["outcome"]:
+        case "replayed":
+            return Replayed(RequestId(row["request_id"]), row["approval_required"])
+        case "reused":
+            return Reused()
+        case "addressTaken":
+            return AddressTaken(RequestId(row["request_id"]))
+        case "templateChanged":
+            return TemplateChanged()
+        case "again":
+            return Again()
+        case other:
+            raise RuntimeError(f"accept_requests knows an outcome that is not known here: {other}")

@@ -1,0 +1,140 @@
+"""The queue: claims that are fair to tenants, leases by the database's clock, and nothing lost.
+
+All of it runs as the worker's role, which sees every tenant.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from chamberlain.rules.ids import JobId, TenantId, TraceId
+from chamberlain.rules.jobs import Job, JobKind, Postponed, QueueDepth
+from chamberlain.store.database import Record, Transaction
+
+# Take some of every tenant that has something due, the oldest first. The walk over tenants costs one index probe
+# each, however many jobs one of them has. Shares are even; who has leased its limit already gets nothing. An expired
+# lease means that a run was cut short, and counts as an attempt.
+CLAIM = """
+WITH RECURSIVE tenant AS (
+    (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL ORDER BY tenant_id LIMIT 1)
+    UNION ALL
+    SELECT (
+        SELECT j.tenant_id FROM chamberlain.job j
+        WHERE j.held_reason IS NULL AND j.tenant_id > tenant.tenant_id ORDER BY j.tenant_id LIMIT 1
+    )
+    FROM tenant WHERE tenant.tenant_id IS NOT NULL
+), due AS (
+    SELECT tenant.tenant_id FROM tenant CROSS JOIN LATERAL (
+        SELECT j.run_at FROM chamberlain.job j
+        WHERE j.tenant_id = tenant.tenant_id AND j.held_reason IS NULL AND j.run_at <= now()
+        AND (j.lease_until IS NULL OR j.lease_until < now())
+        ORDER BY j.run_at LIMIT 1
+    ) oldest
+    ORDER BY oldest.run_at LIMIT $2
+), share AS (
+    SELECT due.tenant_id, least(
+        ceil($2::numeric / count(*) OVER ()),
+        $4 - (
+            SELECT count(*) FROM (
+                SELECT j.lease_until FROM chamberlain.job j
+                WHERE j.tenant_id = due.tenant_id AND j.held_reason IS NULL AND j.run_at <= now()
+                ORDER BY j.run_at LIMIT $4
+            ) front WHERE front.lease_until >= now()
+        )
+    )::integer AS most
+    FROM due
+), picked AS (
+    SELECT next.job_id FROM share CROSS JOIN LATERAL (
+        SELECT j.job_id FROM chamberlain.job j
+        WHERE j.tenant_id = share.tenant_id AND j.held_reason IS NULL AND j.run_at <= now()
+        AND (j.lease_until IS NULL OR j.lease_until < now())
+        ORDER BY j.run_at LIMIT greatest(share.most, 0)
+        FOR UPDATE SKIP LOCKED
+    ) next
+    LIMIT $2
+)
+UPDATE chamberlain.job SET
+    lease_id = $1, lease_until = now() + $3, attempts = attempts + (lease_until IS NOT NULL)::integer
+WHERE job_id = ANY (ARRAY(SELECT picked.job_id FROM picked))
+RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at
+"""
+
+RENEW = "UPDATE chamberlain.job SET lease_until = now() + $2 WHERE lease_id = ANY ($1)"
+
+COMPLETE = "DELETE FROM chamberlain.job WHERE lease_id = $1 AND job_id = ANY ($2) RETURNING job_id"
+
+POSTPONE = """
+UPDATE chamberlain.job SET run_at = now() + later.after, lease_id = NULL, lease_until = NULL, attempts = 0
+FROM unnest($2::bigint[], $3::interval[]) AS later (job_id, after)
+WHERE job.job_id = later.job_id AND job.lease_id = $1
+RETURNING job.job_id
+"""
+
+HOLD = """
+UPDATE chamberlain.job SET held_reason = $3, lease_id = NULL, lease_until = NULL
+WHERE lease_id = $1 AND job_id = $2
+"""
+
+GIVE_BACK = "UPDATE chamberlain.job SET lease_id = NULL, lease_until = NULL WHERE lease_id = ANY ($1) RETURNING job_id"
+
+MEASURE = """
+SELECT
+    count(*) FILTER (WHERE held_reason IS NULL AND run_at <= now()) AS due,
+    count(*) FILTER (WHERE held_reason IS NOT NULL) AS held,
+    coalesce(now() - min(run_at) FILTER (WHERE held_reason IS NULL AND run_at <= now()), interval '0') AS oldest
+FROM chamberlain.job
+"""
+
+
+async def claim(tx: Transaction, lease_id: UUID, *, most: int, lease: timedelta, tenant_limit: int) -> Sequence[Job]:
+    """Up to `most` jobs that are due, leased under `lease_id`. A tenant never has more than about `tenant_limit`
+    leased."""
+    # The queue's statistics are stale by nature; a plan made while it was empty must not outlive that.
+    await tx.execute("SET LOCAL enable_seqscan = off")
+    rows = await tx.fetch(CLAIM, lease_id, most, lease, tenant_limit)
+    return [_job(row) for row in rows]
+
+
+async def renew(tx: Transaction, lease_ids: Sequence[UUID], lease: timedelta) -> None:
+    """Say that we are still at it."""
+    await tx.execute(RENEW, lease_ids, lease)
+
+
+async def complete(tx: Transaction, lease_id: UUID, job_ids: Sequence[JobId]) -> frozenset[JobId]:
+    """Remove finished jobs. Only those in the answer were still ours: for the others somebody else has taken over."""
+    rows = await tx.fetch(COMPLETE, lease_id, job_ids)
+    return frozenset(JobId(row["job_id"]) for row in rows)
+
+
+async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postponed]) -> frozenset[JobId]:
+    """Look at these later; the answer names those that were still ours."""
+    rows = await tx.fetch(POSTPONE, lease_id, [p.job_id for p in postponed], [p.after for p in postponed])
+    return frozenset(JobId(row["job_id"]) for row in rows)
+
+
+async def hold(tx: Transaction, lease_id: UUID, job_id: JobId, reason: str) -> None:
+    """Leave it for a person to look at."""
+    await tx.execute(HOLD, lease_id, job_id, reason)
+
+
+async def give_back(tx: Transaction, lease_ids: Sequence[UUID]) -> int:
+    """Let others have what was leased; gives the number of jobs."""
+    return len(await tx.fetch(GIVE_BACK, lease_ids))
+
+
+async def measure(tx: Transaction) -> QueueDepth:
+    """How much waits, over all tenants."""
+    (row,) = await tx.fetch(MEASURE)
+    return QueueDepth(row["due"], row["held"], row["oldest"])
+
+
+def _job(row: Record) -> Job:
+    return Job(
+        id=JobId(row["job_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        kind=JobKind(row["kind"]),
+        subject=row["subject"],
+        trace_id=TraceId(row["trace_id"]),
+        attempts=row["attempts"],
+        queued_at=row["queued_at"],
+    )

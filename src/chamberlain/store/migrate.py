@@ -1,0 +1,167 @@
+"""The migration runner: plain SQL files, each run once, in order, and functions that are put in anew when their text
+changes.
+
+A file is called `NNNN_name.pre.sql` (run before the new code starts), `NNNN_name.post.sql` (after the old code is
+gone) or `NNNN_name.post.alone.sql` (outside a transaction, for statements that refuse to be in one). A file that was
+run is never edited: its checksum is kept. Several sets stand side by side, one for each schema.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+import asyncpg
+
+from chamberlain.store.database import Connection
+
+LOCK = 0x6368616D  # "cham": the advisory lock that lets one runner work at a time.
+
+LEDGER = """
+CREATE SCHEMA IF NOT EXISTS migration;
+CREATE TABLE IF NOT EXISTS migration.applied (
+    set_name text NOT NULL,
+    file_name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (set_name, file_name)
+);
+GRANT USAGE ON SCHEMA migration TO chamberlain_application, chamberlain_worker;
+GRANT SELECT ON migration.applied TO chamberlain_application, chamberlain_worker;
+"""
+
+# What an outside PostgreSQL needs before the first run, by somebody who may create roles.
+ROLES = """\
+-- Give each role a password, or make your own login roles members of these three.
+CREATE ROLE chamberlain_owner LOGIN;
+CREATE ROLE chamberlain_application LOGIN;
+CREATE ROLE chamberlain_worker LOGIN;
+CREATE DATABASE chamberlain OWNER chamberlain_owner ENCODING 'UTF8' TEMPLATE template0;
+"""
+
+
+class Phase(Enum):
+    """When a file is run, seen from the new code."""
+
+    PRE = ".pre.sql"
+    POST = ".post.sql"
+    POST_ALONE = ".post.alone.sql"
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationSet:
+    """The files of one schema: `migrations` are run once each, `functions` whenever their text changes."""
+
+    name: str
+    migrations: Path
+    functions: Path
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationFile:
+    """One file, with where it belongs and what it says."""
+
+    set_name: str
+    name: str
+    text: str
+    phase: Phase | None
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+class MigrationRefused(Exception):
+    """The database and the files do not go together; the sentence says what to do."""
+
+
+async def migrate(owner_address: str, sets: Sequence[MigrationSet]) -> list[str]:
+    """Bring the database to these files, as its owner. Gives the names of the files that were run."""
+    connection: Connection = await asyncpg.connect(owner_address, timeout=10)
+    try:
+        await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
+        await _require_roles(connection)
+        await connection.execute(LEDGER)
+        done = await _applied(connection)
+        return [
+            f"{file.set_name}/{file.name}"
+            for file in known_files(sets)
+            if await _apply(connection, file, done.get((file.set_name, file.name)))
+        ]
+    finally:
+        await connection.close()
+
+
+async def missing_files(connection: Connection, sets: Sequence[MigrationSet]) -> list[str]:
+    """The files that must be run before this code may start: all `pre` files and functions that are not there, or not
+    in this text. Newer ones that this code does not know are fine."""
+    if await connection.fetchval("SELECT to_regclass('migration.applied')") is None:
+        return [f"{file.set_name}/{file.name}" for file in known_files(sets)]
+    done = await _applied(connection)
+    return [
+        f"{file.set_name}/{file.name}"
+        for file in known_files(sets)
+        if file.phase in (Phase.PRE, None) and (file.set_name, file.name) not in done
+    ]
+
+
+def known_files(sets: Sequence[MigrationSet]) -> Iterator[MigrationFile]:
+    """All files in the order in which they are run: for each set its migrations, then its functions."""
+    for each in sets:
+        for path in sorted(each.migrations.glob("*.sql")):
+            yield MigrationFile(each.name, path.name, path.read_text(encoding="utf-8"), _phase(path.name))
+        for path in sorted(each.functions.glob("*.sql")):
+            yield MigrationFile(each.name, f"sql/{path.name}", path.read_text(encoding="utf-8"), None)
+
+
+def _phase(name: str) -> Phase:
+    for phase in (Phase.POST_ALONE, Phase.PRE, Phase.POST):
+        if name.endswith(phase.value):
+            return phase
+    raise MigrationRefused(f"{name} is no migration: its name must end in .pre.sql, .post.sql or .post.alone.sql.")
+
+
+async def _require_roles(connection: Connection) -> None:
+    found = await connection.fetchval(
+        "SELECT count(*) FROM pg_roles WHERE rolname IN ('chamberlain_application', 'chamberlain_worker')"
+    )
+    if found != 2:
+        raise MigrationRefused(
+            "The roles chamberlain_application and chamberlain_worker do not exist. "
+            "Run what `chamberlain migrate --print` shows first, as somebody who may create roles."
+        )
+
+
+async def _applied(connection: Connection) -> dict[tuple[str, str], str]:
+    rows = await connection.fetch("SELECT set_name, file_name, checksum FROM migration.applied")
+    return {(row["set_name"], row["file_name"]): row["checksum"] for row in rows}
+
+
+async def _apply(connection: Connection, file: MigrationFile, before: str | None) -> bool:
+    if before == file.checksum:
+        return False
+    if before is not None and file.phase is not None:
+        raise MigrationRefused(
+            f"{file.set_name}/{file.name} was run before with another text. Put the old text back and add a new file."
+        )
+    if file.phase is Phase.POST_ALONE:
+        await connection.execute(file.text)
+        await _note(connection, file)
+        return True
+    async with connection.transaction():
+        await connection.execute("SET LOCAL lock_timeout = '5s'")
+        await connection.execute(file.text)
+        await _note(connection, file)
+    return True
+
+
+async def _note(connection: Connection, file: MigrationFile) -> None:
+    await connection.execute(
+        "INSERT INTO migration.applied (set_name, file_name, checksum) VALUES ($1, $2, $3) "
+        "ON CONFLICT (set_name, file_name) DO UPDATE SET checksum = excluded.checksum, applied_at = now()",
+        file.set_name,
+        file.name,
+        file.checksum,
+    )

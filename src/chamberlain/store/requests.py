@@ -1,0 +1,154 @@
+"""Requests: read by callers, taken up by the worker, and written back with what came of them.
+
+Accepting is in batcher.py, since everything that belongs to an accepted request is written by one statement.
+"""
+
+from collections.abc import Sequence
+from typing import TypeVar
+from uuid import UUID
+
+import msgspec
+
+from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.rules.progress import GroupTask, Settlement
+from chamberlain.rules.requests import (
+    IdempotencyKey,
+    RequestError,
+    RequestKind,
+    RequestRecord,
+    RequestResult,
+    RequestState,
+    StepRecord,
+    TemplateReference,
+    Waiting,
+)
+from chamberlain.rules.submissions import Replayed
+from chamberlain.store.actors import actor_of
+from chamberlain.store.database import Record, Transaction
+
+FIND = """
+SELECT request_id, tenant_id, approval_required, kind, state, display_name, template_id, template_name, body, waiting,
+blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
+finished_at FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
+"""
+
+FIND_BY_KEY = """
+SELECT k.digest, r.request_id, r.approval_required
+FROM chamberlain.idempotency_key k JOIN chamberlain.request r USING (tenant_id, request_id)
+WHERE k.tenant_id = $1 AND k.client_id = $2 AND k.caller_id = $3 AND k.key = $4
+"""
+
+# A request that a worker left behind while running is taken up again: the job's lease says that nobody is at it.
+TAKE_UP = """
+UPDATE chamberlain.request r SET state = 'running', updated_at = now(), waiting = NULL
+FROM chamberlain.tenant t
+WHERE r.request_id = ANY ($1) AND r.state IN ('queued', 'waiting', 'running') AND t.tenant_id = r.tenant_id
+RETURNING r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
+r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_type, r.actor_id, r.actor_name,
+r.trace_id, r.created_at, t.extension_prefix
+"""
+
+PUT_DOWN = """
+UPDATE chamberlain.request r SET
+    state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
+    people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::timestamptz[],
+    $9::timestamptz[]) AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at)
+WHERE r.request_id = p.request_id AND r.state = 'running'
+"""
+
+Shape = TypeVar("Shape")
+
+_encode = msgspec.json.Encoder().encode
+_decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
+
+
+async def find(tx: Transaction, request_id: RequestId) -> RequestRecord | None:
+    """The request whole."""
+    row = await tx.fetch_row(FIND, tx.tenant_id, request_id)
+    return _record(row) if row else None
+
+
+async def find_by_key(
+    tx: Transaction, client_id: ClientId, caller_id: UUID, idempotency: IdempotencyKey
+) -> tuple[Replayed, bool] | None:
+    """What was accepted under a key before, and whether it was the same thing."""
+    row = await tx.fetch_row(FIND_BY_KEY, tx.tenant_id, client_id, caller_id, idempotency.key)
+    if row is None:
+        return None
+    return Replayed(RequestId(row["request_id"]), row["approval_required"]), row["digest"] == idempotency.digest
+
+
+async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[GroupTask]:
+    """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
+    return [_task(row) for row in await tx.fetch(TAKE_UP, request_ids)]
+
+
+async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
+    """Write what came of running requests."""
+    await tx.execute(
+        PUT_DOWN,
+        [each.request_id for each in settlements],
+        [each.progress.state for each in settlements],
+        [_encode(each.progress.steps).decode() for each in settlements],
+        [_json(each.progress.waiting) for each in settlements],
+        [_json(each.progress.error) for each in settlements],
+        [_json(each.result) for each in settlements],
+        [each.people_checked for each in settlements],
+        [each.at for each in settlements],
+        [each.finished_at for each in settlements],
+    )
+
+
+def _json(value: object) -> str | None:
+    return None if value is None else _encode(value).decode()
+
+
+def _record(row: Record) -> RequestRecord:
+    return RequestRecord(
+        request_id=RequestId(row["request_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        approval_required=row["approval_required"],
+        kind=RequestKind(row["kind"]),
+        state=RequestState(row["state"]),
+        display_name=row["display_name"],
+        template=TemplateReference(TemplateId(row["template_id"]), row["template_name"]),
+        body=row["body"].encode(),
+        waiting=_optional(row["waiting"], Waiting),
+        blocked=row["blocked"],
+        error=_optional(row["error"], RequestError),
+        warnings=_optional(row["warnings"], tuple[str, ...]) or (),
+        result=_optional(row["result"], RequestResult),
+        steps=_decode_steps(row["steps"]),
+        created_at=row["created_at"],
+        created_by=actor_of(row),
+        client_id=ClientId(row["client_id"]),
+        updated_at=row["updated_at"],
+        finished_at=row["finished_at"],
+    )
+
+
+def _task(row: Record) -> GroupTask:
+    return GroupTask(
+        request_id=RequestId(row["request_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        kind=RequestKind(row["kind"]),
+        display_name=row["display_name"],
+        mail_nickname=row["mail_nickname"],
+        mail=row["address"],
+        template_id=TemplateId(row["template_id"]),
+        template_revision=row["template_revision"],
+        body=row["body"].encode(),
+        people_checked=row["people_checked"],
+        steps=_decode_steps(row["steps"]),
+        client_id=ClientId(row["client_id"]),
+        caller=UserId(row["actor_id"]),
+        created_by=actor_of(row),
+        trace_id=TraceId(row["trace_id"]),
+        created_at=row["created_at"],
+        extension_prefix=row["extension_prefix"],
+    )
+
+
+def _optional(text: str | None, shape: type[Shape]) -> Shape | None:
+    return None if text is None else msgspec.json.decode(text, type=shape)

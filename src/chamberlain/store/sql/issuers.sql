@@ -1,0 +1,21 @@
+-- Whose tokens these are. It runs before a tenant is known, so with the rights of the owner; it tells one row, by its exact key.
+CREATE OR REPLACE FUNCTION chamberlain.find_issuer(wanted_issuer text, wanted_tid text)
+RETURNS TABLE (tenant_id uuid, issuer text, tid text, audiences json)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT i.tenant_id, i.issuer, i.tid, i.audiences
+    FROM chamberlain.issuer i
+    JOIN chamberlain.tenant t ON t.tenant_id = i.tenant_id AND NOT t.suspended
+    WHERE i.issuer = wanted_issuer AND (i.tid = wanted_tid OR i.tid IS NULL)
+    ORDER BY i.tid NULLS LAST
+    LIMIT 1
+$$;
+REVOKE ALL ON FUNCTION chamberlain.find_issuer FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION chamberlain.find_issuer TO chamberlain_application, chamberlain_worker;
+
+-- Is there such a tenant, and is it served? For the embedded identity platform's issuers, which are never stored.
+CREATE OR REPLACE FUNCTION chamberlain.tenant_is_served(wanted uuid) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = wanted AND NOT t.suspended)
+$$;
+REVOKE ALL ON FUNCTION chamberlain.tenant_is_served FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION chamberlain.tenant_is_served TO chamberlain_application, chamberlain_worker;

@@ -1,0 +1,172 @@
+-- Accept a batch of requests: each gets its request, reservation, job, audit and event rows, or a reason why not.
+--
+-- All arrays have one element for each request. Tenants are walked in order, and rows that others may wait for are written in order,
+-- so that two batches never wait for each other crosswise. Only requests that were not accepted are returned:
+--   replayed         the key was used for the same thing: its request_id and approval_required are those of the first time
+--   reused           the key was used for something else
+--   addressTaken     every address that would do is given away; request_id is the holder of the first
+--   templateChanged  the template or the tenant is no longer the one that the request was checked against
+--   again            it lost to a request of this batch which itself was not accepted
+-- A null key, address or second address means that there is none. A job is queued where job_kinds says so, an event where
+-- event_types does.
+CREATE OR REPLACE FUNCTION chamberlain.accept_requests(
+    tenant_ids uuid[], tenant_revisions integer[], request_ids uuid[], kinds text[], states text[], display_names text[],
+    mail_nicknames text[], addresses text[], second_nicknames text[], second_addresses text[],
+    template_ids uuid[], template_revisions integer[], template_names text[],
+    bodies text[], approvals_required boolean[], people_checked boolean[], steps text[],
+    client_ids text[], actor_types text[], actor_ids uuid[], actor_names text[], trace_ids text[],
+    keys text[], digests bytea[], job_kinds text[],
+    audit_actions text[], audit_payloads text[], event_ids uuid[], event_types text[], event_data text[]
+) RETURNS TABLE (ordinal bigint, outcome text, request_id uuid, approval_required boolean)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    tenant uuid;
+    refused bigint[];
+BEGIN
+    -- Waiting for a name that another transaction has not committed yet is bounded; the batcher then lets that one wait alone.
+    PERFORM set_config('lock_timeout', '50ms', true);
+    FOR tenant IN SELECT DISTINCT t FROM unnest(tenant_ids) t ORDER BY t LOOP
+        PERFORM set_config('chamberlain.tenant_id', tenant::text, true);
+
+        WITH item AS MATERIALIZED (
+            SELECT i.* FROM unnest(
+                tenant_ids, tenant_revisions, request_ids, kinds, states, display_names,
+                mail_nicknames, addresses, second_nicknames, second_addresses,
+                template_ids, template_revisions, template_names,
+                bodies, approvals_required, people_checked, steps,
+                client_ids, actor_types, actor_ids, actor_names, trace_ids,
+                keys, digests, job_kinds, audit_actions, audit_payloads, event_ids, event_types, event_data
+            ) WITH ORDINALITY AS i (
+                tenant_id, tenant_revision, request_id, kind, state, display_name,
+                mail_nickname, address, second_nickname, second_address,
+                template_id, template_revision, template_name,
+                body, approval_required, people_checked, steps,
+                client_id, actor_type, actor_id, actor_name, trace_id,
+                key, digest, job_kind, audit_action, audit_payload, event_id, event_type, event_data, ordinal
+            )
+            WHERE i.tenant_id = tenant
+        ), true_still AS (
+            SELECT item.* FROM item
+            WHERE EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = tenant AND t.revision = item.tenant_revision)
+            AND EXISTS (
+                SELECT FROM chamberlain.template t
+                WHERE t.tenant_id = tenant AND t.template_id = item.template_id AND t.revision = item.template_revision
+            )
+        ), new_key AS (
+            INSERT INTO chamberlain.idempotency_key (tenant_id, client_id, caller_id, key, digest, request_id)
+            SELECT tenant, client_id, actor_id, key, digest, request_id FROM true_still
+            WHERE key IS NOT NULL ORDER BY client_id, actor_id, key, ordinal
+            ON CONFLICT DO NOTHING
+            RETURNING request_id
+        ), fresh AS (
+            SELECT * FROM true_still WHERE key IS NULL OR request_id IN (SELECT request_id FROM new_key)
+        ), reserved AS (
+            INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
+            SELECT tenant, 'address', lower(address), request_id FROM fresh
+            WHERE address IS NOT NULL ORDER BY lower(address), ordinal
+            ON CONFLICT DO NOTHING
+            RETURNING request_id
+        ), reserved_second AS (
+            INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
+            SELECT tenant, 'address', lower(second_address), request_id FROM fresh
+            WHERE second_address IS NOT NULL AND request_id NOT IN (SELECT request_id FROM reserved)
+            ORDER BY lower(second_address), ordinal
+            ON CONFLICT DO NOTHING
+            RETURNING request_id
+        ), placed AS (
+            SELECT fresh.*, fresh.address IS NOT NULL AND first.request_id IS NULL AS at_second
+            FROM fresh LEFT JOIN reserved first USING (request_id) LEFT JOIN reserved_second second USING (request_id)
+            WHERE fresh.address IS NULL OR first.request_id IS NOT NULL OR second.request_id IS NOT NULL
+        ), inserted AS (
+            INSERT INTO chamberlain.request (
+                request_id, tenant_id, kind, state, display_name, mail_nickname, address,
+                template_id, template_revision, template_name, body, approval_required, people_checked, steps,
+                client_id, actor_type, actor_id, actor_name, trace_id
+            )
+            SELECT request_id, tenant, kind, state, display_name,
+                CASE WHEN at_second THEN second_nickname ELSE mail_nickname END,
+                CASE WHEN at_second THEN second_address ELSE address END,
+                template_id, template_revision, template_name, body::json, approval_required, people_checked, steps::json,
+                client_id, actor_type, actor_id, actor_name, trace_id
+            FROM placed
+        ), queued AS (
+            INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
+            SELECT tenant, job_kind, request_id, trace_id FROM placed WHERE job_kind IS NOT NULL ORDER BY ordinal
+        ), audited AS (
+            INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
+            SELECT tenant, audit_action, request_id, trace_id, audit_payload::json FROM placed ORDER BY ordinal
+        ), told AS (
+            INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)
+            SELECT event_id, tenant, event_type, request_id, now(), event_data::json FROM placed
+            WHERE event_type IS NOT NULL ORDER BY ordinal
+        )
+        SELECT array_agg(item.ordinal) INTO refused FROM item
+        WHERE item.ordinal NOT IN (SELECT placed.ordinal FROM placed);
+
+        IF refused IS NOT NULL THEN
+            RETURN QUERY SELECT * FROM chamberlain.explain_refused(
+                tenant, refused, tenant_revisions, request_ids, addresses, template_ids, template_revisions,
+                client_ids, actor_ids, keys, digests
+            );
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- Why requests of one tenant were not accepted. Runs after the batch's own rows are written, so it sees what was committed by
+-- others meanwhile; it gives back the keys of those that were refused.
+CREATE OR REPLACE FUNCTION chamberlain.explain_refused(
+    tenant uuid, refused bigint[], tenant_revisions integer[], request_ids uuid[], addresses text[],
+    template_ids uuid[], template_revisions integer[], client_ids text[], actor_ids uuid[], keys text[], digests bytea[]
+) RETURNS TABLE (ordinal bigint, outcome text, request_id uuid, approval_required boolean)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    place bigint;
+    first_digest bytea;
+    first_request uuid;
+    holder uuid;
+BEGIN
+    DELETE FROM chamberlain.idempotency_key k
+    USING unnest(refused) p
+    WHERE k.tenant_id = tenant AND k.client_id = client_ids[p] AND k.caller_id = actor_ids[p] AND k.key = keys[p]
+    AND k.request_id = request_ids[p];
+    FOREACH place IN ARRAY refused LOOP
+        ordinal := place;
+        outcome := NULL;
+        request_id := NULL;
+        approval_required := NULL;
+        first_request := NULL;
+        holder := NULL;
+        SELECT k.digest, k.request_id INTO first_digest, first_request FROM chamberlain.idempotency_key k
+        WHERE k.tenant_id = tenant AND k.client_id = client_ids[place] AND k.caller_id = actor_ids[place]
+        AND k.key = keys[place];
+        IF first_request IS NOT NULL THEN
+            request_id := first_request;
+            outcome := CASE WHEN first_digest = digests[place] THEN 'replayed' ELSE 'reused' END;
+            approval_required := (
+                SELECT r.approval_required FROM chamberlain.request r
+                WHERE r.tenant_id = tenant AND r.request_id = first_request
+            );
+        ELSIF NOT EXISTS (
+            SELECT FROM chamberlain.tenant t WHERE t.tenant_id = tenant AND t.revision = tenant_revisions[place]
+        ) OR NOT EXISTS (
+            SELECT FROM chamberlain.template t WHERE t.tenant_id = tenant AND t.template_id = template_ids[place]
+            AND t.revision = template_revisions[place]
+        ) THEN
+            outcome := 'templateChanged';
+        ELSE
+            SELECT v.request_id INTO holder FROM chamberlain.reservation v
+            WHERE v.tenant_id = tenant AND v.kind = 'address' AND v.value = lower(addresses[place]);
+            IF holder IS NULL THEN
+                outcome := 'again';
+            ELSE
+                outcome := 'addressTaken';
+                request_id := holder;
+            END IF;
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;

@@ -1,0 +1,94 @@
+"""Tenants: their settings, and whose tokens speak for them."""
+
+import msgspec
+
+from chamberlain.rules.ids import GroupId, TenantId, UserId
+from chamberlain.rules.issuers import Issuer
+from chamberlain.rules.tenants import Tenant
+from chamberlain.store.database import Database, Record, Transaction
+
+FIND = """
+SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended
+FROM chamberlain.tenant WHERE tenant_id = $1
+"""
+
+# A tenant from a configuration file: its revision grows only when something of it is new.
+PUT = """
+INSERT INTO chamberlain.tenant AS t (tenant_id, name, domains, administrator_users, administrator_groups,
+extension_prefix) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (tenant_id) DO UPDATE SET
+    revision = t.revision + 1, updated_at = now(), name = excluded.name, domains = excluded.domains,
+    administrator_users = excluded.administrator_users, administrator_groups = excluded.administrator_groups,
+    extension_prefix = excluded.extension_prefix
+WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.extension_prefix) IS DISTINCT FROM
+    (excluded.name, excluded.domains, excluded.administrator_users, excluded.administrator_groups,
+    excluded.extension_prefix)
+"""
+
+PUT_ISSUER = """
+INSERT INTO chamberlain.issuer (tenant_id, issuer, tid, audiences) VALUES ($1, $2, $3, $4)
+ON CONFLICT (issuer, tid) DO UPDATE SET audiences = excluded.audiences WHERE issuer.tenant_id = excluded.tenant_id
+"""
+
+
+async def find(tx: Transaction, tenant_id: TenantId) -> Tenant | None:
+    """The tenant with its settings."""
+    row = await tx.fetch_row(FIND, tenant_id)
+    return _tenant(row) if row else None
+
+
+async def put(tx: Transaction, tenant: Tenant) -> bool:
+    """Make or change a tenant; says whether anything changed. Its revision is counted here."""
+    row = await tx.fetch_row(
+        PUT,
+        tenant.id,
+        tenant.name,
+        list(tenant.domains),
+        sorted(tenant.administrator_users),
+        sorted(tenant.administrator_groups),
+        tenant.extension_prefix,
+    )
+    return row is not None
+
+
+async def put_issuer(tx: Transaction, issuer: Issuer) -> None:
+    """Let tokens of this issuer speak for its tenant. One that speaks for another tenant already is left to it."""
+    audiences = msgspec.json.encode(issuer.audiences).decode()
+    await tx.execute(PUT_ISSUER, issuer.tenant_id, issuer.issuer, issuer.tid, audiences)
+
+
+async def any_tenant(tx: Transaction) -> bool:
+    """Whether there is any tenant at all: an empty database gets the example estate."""
+    (row,) = await tx.fetch("SELECT EXISTS (SELECT FROM chamberlain.tenant) AS any_tenant")
+    return bool(row["any_tenant"])
+
+
+async def find_issuer(database: Database, issuer: str, tid: str | None) -> Issuer | None:
+    """Whose tokens these are; asked before a tenant is known."""
+    async with database.statement() as connection:
+        row = await connection.fetchrow(
+            "SELECT tenant_id, issuer, tid, audiences FROM chamberlain.find_issuer($1, $2)", issuer, tid
+        )
+    if row is None:
+        return None
+    audiences = msgspec.json.decode(row["audiences"], type=dict[str, str])
+    return Issuer(tenant_id=TenantId(row["tenant_id"]), issuer=row["issuer"], tid=row["tid"], audiences=audiences)
+
+
+async def is_served(database: Database, tenant_id: TenantId) -> bool:
+    """Whether there is such a tenant and it is not suspended."""
+    async with database.statement() as connection:
+        return bool(await connection.fetchval("SELECT chamberlain.tenant_is_served($1)", tenant_id))
+
+
+def _tenant(row: Record) -> Tenant:
+    return Tenant(
+        id=TenantId(row["tenant_id"]),
+        revision=row["revision"],
+        name=row["name"],
+        domains=tuple(row["domains"]),
+        administrator_users=frozenset(UserId(each) for each in row["administrator_users"]),
+        administrator_groups=frozenset(GroupId(each) for each in row["administrator_groups"]),
+        extension_prefix=row["extension_prefix"],
+        suspended=row["suspended"],
+    )

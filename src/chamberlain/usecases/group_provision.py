@@ -1,0 +1,201 @@
+"""Bring groups and teams about: load what is true now, observe, plan, apply, record.
+
+Running it twice is boring: what the directory shows already is not done again, and the group is found by the mark of
+its request.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from chamberlain.directory.port import Directory, Outcome, People, Work
+from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
+from chamberlain.rules.events import Event, RequestSummary, group_created, request_failed
+from chamberlain.rules.group_faults import faults_in_directory, team_license_missing
+from chamberlain.rules.group_names import GroupNames
+from chamberlain.rules.group_questions import people_question
+from chamberlain.rules.groups import GroupAddress, GroupOrder, GroupReference, ObservedGroup, WantedGroup, wanted_group
+from chamberlain.rules.ids import EventId, RequestId
+from chamberlain.rules.jobs import Claim, Job, Postponed
+from chamberlain.rules.plans import Step, remaining
+from chamberlain.rules.progress import GroupTask, Settlement
+from chamberlain.rules.requests import (
+    Progress,
+    RequestResult,
+    RequestState,
+)
+from chamberlain.rules.steps import after_faults, after_outcome
+from chamberlain.rules.templates import GroupTemplate, template_not_allowed
+from chamberlain.shapes.groups import read_group_order
+from chamberlain.store import events, jobs, requests
+from chamberlain.store.database import Database
+from chamberlain.store.revisions import Revisions
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A task with what is wanted, and the steps that its request has."""
+
+    task: GroupTask
+    order: GroupOrder
+    template: GroupTemplate
+    wanted: WantedGroup
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps towards the directory; checking people is ours."""
+        return tuple(record.step for record in self.task.steps if record.step is not Step.CHECK_PEOPLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What became of one plan in this run."""
+
+    plan: Plan
+    progress: Progress
+    group: ObservedGroup | None
+    people_checked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisionGroups:
+    """Works on a batch of claimed jobs; each has its own outcome."""
+
+    database: Database
+    people: People
+    directory: Directory
+    revisions: Revisions
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+
+    async def __call__(self, claim: Claim) -> None:
+        """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
+        started_at = self.now()
+        plans = await self._take_up(claim)
+        runs = [run for plan in plans if (run := await self._check_people(plan, started_at)) is not None]
+        stopped = {run.plan.task.request_id for run in runs}
+        runs += await self._ensure([plan for plan in plans if plan.task.request_id not in stopped], started_at)
+        await self._record(claim, runs)
+
+    async def _take_up(self, claim: Claim) -> Sequence[Plan]:
+        async with self.database.across_tenants() as tx:
+            tasks = await requests.take_up(tx, [job.subject for job in claim.jobs])
+            return [_plan(task, (await self.revisions.group_template(tx, task)).template) for task in tasks]
+
+    async def _check_people(self, plan: Plan, started_at: datetime) -> Run | None:
+        """The step that stands in for the checks of the submission when the directory did not answer then; None to go
+        on."""
+        if plan.task.people_checked:
+            return None
+        names = GroupNames(plan.wanted.display_name, ())
+        question = people_question(plan.order, plan.template, names, caller=plan.task.caller)
+        try:
+            answer = await self.people.look_up(question)
+        except TryAgain as fault:
+            return Run(plan, self._after(plan, (), fault, started_at), None, people_checked=False)
+        refusal = template_not_allowed(
+            plan.template.audience, plan.task.caller, answer.member_of
+        ) or team_license_missing(plan.template, answer.people.get(plan.task.caller))
+        if refusal is not None:
+            rejected = Rejected(refusal.code, refusal.detail)
+            return Run(plan, self._after(plan, (), rejected, started_at), None, people_checked=False)
+        faults = faults_in_directory(plan.order, plan.template, answer, caller=plan.task.caller)
+        if faults:
+            progress = after_faults(plan.task.steps, faults, started_at=started_at, now=self.now())
+            return Run(plan, progress, None, people_checked=False)
+        return None
+
+    async def _ensure(self, plans: Sequence[Plan], started_at: datetime) -> list[Run]:
+        if not plans:
+            return []
+        try:
+            observed = await self.directory.observe([_reference(plan) for plan in plans])
+            works = [
+                Work(plan.wanted, remaining(plan.wanted, group, plan.steps))
+                for plan, group in zip(plans, observed, strict=True)
+            ]
+            outcomes = await self.directory.ensure(works)
+        except TryAgain as fault:
+            outcomes = [Outcome(None, (), fault) for _ in plans]
+            works = [Work(plan.wanted, plan.steps) for plan in plans]
+        return [
+            self._run(plan, work, outcome, started_at)
+            for plan, work, outcome in zip(plans, works, outcomes, strict=True)
+        ]
+
+    def _run(self, plan: Plan, work: Work, outcome: Outcome, started_at: datetime) -> Run:
+        shown = set(plan.steps).difference(work.steps)
+        done = {Step.CHECK_PEOPLE, *shown, *outcome.done}
+        progress = self._after(plan, done, outcome.fault, started_at)
+        return Run(plan, progress, outcome.group, people_checked=True)
+
+    def _after(self, plan: Plan, done: Collection[Step], fault: OutsideFault | None, started_at: datetime) -> Progress:
+        return after_outcome(plan.task.steps, done=done, fault=fault, started_at=started_at, now=self.now())
+
+    async def _record(self, claim: Claim, runs: Sequence[Run]) -> None:
+        """Write what came of it, in one transaction; what another worker has taken over meanwhile is left to that
+        one."""
+        now = self.now()
+        by_subject = {run.plan.task.request_id: run for run in runs}
+        waits = [
+            Postponed(job.id, waiting.next_attempt_at - now)
+            for job in claim.jobs
+            if (run := by_subject.get(_request(job))) and (waiting := run.progress.waiting)
+        ]
+        postponed = {wait.job_id for wait in waits}
+        ended = [job.id for job in claim.jobs if job.id not in postponed]
+        async with self.database.across_tenants() as tx:
+            ours = await jobs.complete(tx, claim.lease_id, ended) | await jobs.postpone(tx, claim.lease_id, waits)
+            kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
+            await requests.put_down(tx, [_settlement(run, now) for run in kept])
+            await events.append(tx, [event for run in kept if (event := self._event(run, now)) is not None])
+
+    def _event(self, run: Run, now: datetime) -> Event | None:
+        task, progress = run.plan.task, run.progress
+        summary = RequestSummary(
+            request_id=task.request_id,
+            tenant_id=task.tenant_id,
+            kind=task.kind,
+            state=progress.state,
+            display_name=task.display_name,
+            error=progress.error,
+            created_by=task.created_by,
+        )
+        event_id = EventId(self.new_id())
+        if progress.state is RequestState.FAILED:
+            return request_failed(event_id, summary, now=now)
+        if progress.state is RequestState.SUCCEEDED and run.group is not None:
+            metadata = run.plan.order.metadata
+            return group_created(event_id, summary, run.group, template_id=task.template_id, metadata=metadata, now=now)
+        return None
+
+
+def _plan(task: GroupTask, template: GroupTemplate) -> Plan:
+    order = read_group_order(task.body)
+    wanted = wanted_group(
+        order,
+        template,
+        request_id=task.request_id,
+        caller=task.caller,
+        display_name=task.display_name,
+        address=GroupAddress(task.mail_nickname, task.mail),
+        prefix=task.extension_prefix,
+    )
+    return Plan(task, order, template, wanted)
+
+
+def _reference(plan: Plan) -> GroupReference:
+    return GroupReference(plan.task.tenant_id, plan.wanted.extension, plan.task.request_id)
+
+
+def _request(job: Job) -> RequestId:
+    return RequestId(job.subject)
+
+
+def _settlement(run: Run, now: datetime) -> Settlement:
+    task, group = run.plan.task, run.group
+    result = None
+    if run.progress.state is RequestState.SUCCEEDED and group is not None:
+        result = RequestResult(task.kind, group.id, group.display_name, group.mail)
+    return Settlement(task.request_id, run.progress, result, run.people_checked, now)

@@ -1,0 +1,296 @@
+"""Ask for a group or team: everything is checked, then the request is queued durably, and only then answered."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from chamberlain.directory.port import People
+from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.errors import Conflict, Fault, Forbidden, KeyReused, NotPossible, TryAgain, Unavailable
+from chamberlain.rules.events import Event, RequestSummary, approval_required
+from chamberlain.rules.group_faults import (
+    faults_in_directory,
+    faults_without_directory,
+    team_license_missing,
+    unknown_users,
+)
+from chamberlain.rules.group_names import NO_NUMBERS, GroupNames, Numbers, address_taken, free_addresses, names_of
+from chamberlain.rules.group_questions import caller_question, people_question
+from chamberlain.rules.groups import GroupOrder, wanted_group
+from chamberlain.rules.ids import EventId, RequestId, UserId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.rules.plans import plan_group
+from chamberlain.rules.requests import Accepted, RequestKind, RequestState, Submission, begin_steps
+from chamberlain.rules.submissions import AddressTaken, Again, Draft, Replayed, Reused, TemplateChanged, Written
+from chamberlain.rules.templates import (
+    CompiledGroupTemplate,
+    GroupTemplate,
+    TemplateKind,
+    template_fault,
+    template_not_allowed,
+)
+from chamberlain.rules.tenants import Tenant
+from chamberlain.store import counters, requests
+from chamberlain.store.batcher import Acceptor
+from chamberlain.store.catalog import Catalog, Entry
+from chamberlain.store.database import Database
+from chamberlain.store.notifier import Notifier
+
+KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
+
+# Each round is lost only to a change that somebody else makes meanwhile; so many in a row are no chance.
+MOST_ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What one order is checked against: who asks for what, and the template and tenant as they are known."""
+
+    caller: Caller
+    user: UserId
+    order: GroupOrder
+    request_id: RequestId
+    tenant: Tenant
+    compiled: CompiledGroupTemplate
+
+    @property
+    def template(self) -> GroupTemplate:
+        """The template itself."""
+        return self.compiled.template
+
+
+@dataclass(frozen=True, slots=True)
+class RequestGroup:
+    """Accepts a group or team, or says everything that stands against it. `new_id` gives random ids, `now` the time."""
+
+    database: Database
+    people: People
+    catalog: Catalog
+    acceptor: Acceptor
+    notifier: Notifier
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+
+    async def __call__(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
+        """Raises NotPossible, Forbidden, Conflict, KeyReused or Unavailable; then nothing was changed."""
+        if (earlier := await self._earlier(caller, submission)) is not None:
+            return earlier
+        try:
+            return await self._accept(caller, order, submission)
+        except (NotPossible, Forbidden, Conflict):
+            # The first call with this key may have been accepted meanwhile, and be just what stands in the way.
+            if (earlier := await self._earlier(caller, submission)) is not None:
+                return earlier
+            raise
+
+    async def _earlier(self, caller: Caller, submission: Submission) -> Accepted | None:
+        if submission.idempotency is None:
+            return None
+        async with self.database.transaction(caller.tenant_id) as tx:
+            found = await requests.find_by_key(tx, caller.client_id, caller.id, submission.idempotency)
+        if found is None:
+            return None
+        replayed, is_same = found
+        if not is_same:
+            raise KeyReused
+        return _again(caller, replayed)
+
+    async def _accept(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
+        entry = await self.catalog.entry(caller.tenant_id, order.template_id)
+        for _ in range(MOST_ROUNDS):
+            try:
+                draft = await self._draft(caller, order, submission, entry)
+            except (NotPossible, Forbidden, Conflict):
+                # What is remembered may be stale, so nobody is refused by it before it was looked at anew.
+                current = await self.catalog.refresh(entry, order.template_id)
+                if current is None:
+                    raise
+                entry = current
+                continue
+            verdict = await self.acceptor.accept(draft)
+            match verdict:
+                case Written():
+                    self.notifier.flag()
+                    return Accepted(draft.request_id, caller.tenant_id, draft.approval_required)
+                case Replayed():
+                    return _again(caller, verdict)
+                case Reused():
+                    raise KeyReused
+                case AddressTaken(holder=holder):
+                    raise await self._address_taken(caller, draft, holder)
+                case TemplateChanged():
+                    entry = await self.catalog.refresh(entry, order.template_id) or entry
+                case Again():
+                    pass
+        raise Unavailable("overloaded", "The template changes faster than it can be read. Send the request again.")
+
+    async def _draft(self, caller: Caller, order: GroupOrder, submission: Submission, entry: Entry) -> Draft:
+        fault = template_fault(entry.head, KINDS)
+        if fault is not None or entry.group is None:
+            raise NotPossible([*filter(None, (fault,)), *await self._faults_of_people(caller, order)])
+        situation = Situation(caller, _user(caller), order, RequestId(self.new_id()), entry.tenant, entry.group)
+        names, answer = await self._names(situation)
+        free = names.addresses if answer is None else free_addresses(names, answer)
+        if not free:
+            raise address_taken(names)
+        return self._write_up(situation, submission, GroupNames(names.display_name, free), answer)
+
+    async def _names(self, situation: Situation) -> tuple[GroupNames, PeopleAnswer | None]:
+        """The names that the group gets, after everything was checked, and what the directory answered, if it did."""
+        caller = None
+        if situation.compiled.needs_properties:
+            caller = await self._look_up(caller_question(situation.compiled, situation.user))
+            if caller is None:
+                raise Unavailable("overloaded", "The directory does not tell what this name needs. Send it again.")
+        names, answer = await self._checked(situation, caller, NO_NUMBERS)
+        if situation.compiled.needs_numbers:
+            # Only a request that is right in everything else uses up a number.
+            return await self._checked(situation, caller, await self._numbers(situation))
+        return names, answer
+
+    async def _checked(
+        self, situation: Situation, caller: PeopleAnswer | None, numbers: Numbers
+    ) -> tuple[GroupNames, PeopleAnswer | None]:
+        order, template, user = situation.order, situation.template, situation.user
+        person = None if caller is None else caller.people.get(user)
+        names = names_of(
+            order,
+            situation.compiled,
+            request_id=situation.request_id,
+            domain=situation.tenant.default_domain,
+            properties={} if person is None else person.properties,
+            numbers=numbers,
+        )
+        answer = await self._look_up(people_question(order, template, names, caller=user))
+        faults = faults_without_directory(order, template, names, caller=user)
+        if answer is not None:
+            _require_permitted(template, user, answer)
+            faults += faults_in_directory(order, template, answer, caller=user)
+        if faults:
+            raise NotPossible(faults)
+        return names, answer
+
+    async def _look_up(self, question: PeopleQuestion) -> PeopleAnswer | None:
+        try:
+            return await self.people.look_up(question)
+        except TryAgain:
+            # The directory's trouble is not the caller's: the worker will ask, as the first step of the request.
+            return None
+
+    async def _faults_of_people(self, caller: Caller, order: GroupOrder) -> tuple[Fault, ...]:
+        """What can be said of the people of an order whose template is at fault."""
+        users = frozenset((*order.owners, *order.members))
+        answer = await self._look_up(PeopleQuestion(caller.tenant_id, users=users))
+        if answer is None:
+            return ()
+        return (
+            *unknown_users("/owners", order.owners, answer.people.keys()),
+            *unknown_users("/members", order.members, answer.people.keys()),
+        )
+
+    async def _numbers(self, situation: Situation) -> Numbers:
+        template, compiled = situation.template, situation.compiled
+        display_name = mail_nickname = None
+        async with self.database.transaction(situation.tenant.id) as tx:
+            if compiled.display_name.needs_counter:
+                display_name = await counters.next_number(tx, template.head.id, template.display_name_rule)
+            if (
+                template.mail_nickname_rule is not None
+                and compiled.mail_nickname
+                and compiled.mail_nickname.needs_counter
+            ):
+                mail_nickname = await counters.next_number(tx, template.head.id, template.mail_nickname_rule)
+        return Numbers(display_name, mail_nickname)
+
+    def _write_up(
+        self, situation: Situation, submission: Submission, names: GroupNames, answer: PeopleAnswer | None
+    ) -> Draft:
+        caller, template = situation.caller, situation.template
+        person = None if answer is None else answer.people.get(situation.user)
+        actor = Actor(caller.type, caller.id, "" if person is None else person.display_name)
+        wanted = wanted_group(
+            situation.order,
+            template,
+            request_id=situation.request_id,
+            caller=situation.user,
+            display_name=names.display_name,
+            address=names.addresses[0],
+            prefix=situation.tenant.extension_prefix,
+        )
+        must_be_approved = template.approval is not None
+        return Draft(
+            request_id=situation.request_id,
+            tenant_revision=situation.tenant.revision,
+            kind=RequestKind(template.head.kind),
+            state=RequestState.PENDING_APPROVAL if must_be_approved else RequestState.QUEUED,
+            display_name=names.display_name,
+            addresses=names.addresses,
+            template_id=template.head.id,
+            template_revision=template.head.revision,
+            template_name=template.head.name,
+            body=submission.body,
+            approval_required=must_be_approved,
+            people_checked=answer is not None,
+            steps=begin_steps(plan_group(wanted, people_checked=answer is not None)),
+            idempotency=submission.idempotency,
+            job=None if must_be_approved else JobKind.GROUP_PROVISION,
+            change=self._change(situation, submission, names, actor),
+        )
+
+    def _change(self, situation: Situation, submission: Submission, names: GroupNames, actor: Actor) -> Change:
+        head = situation.template.head
+        return Change(
+            tenant_id=situation.tenant.id,
+            action=f"{head.kind}.create",
+            actor=actor,
+            client_id=situation.caller.client_id,
+            subject=Subject("request", situation.request_id, names.display_name),
+            before=None,
+            after={"displayName": names.display_name, "templateId": str(head.id)},
+            request_id=situation.request_id,
+            trace_id=submission.trace_id,
+            event=self._event(situation, names, actor) if situation.template.approval else None,
+        )
+
+    def _event(self, situation: Situation, names: GroupNames, actor: Actor) -> Event:
+        summary = RequestSummary(
+            request_id=situation.request_id,
+            tenant_id=situation.tenant.id,
+            kind=RequestKind(situation.template.head.kind),
+            state=RequestState.PENDING_APPROVAL,
+            display_name=names.display_name,
+            error=None,
+            created_by=actor,
+        )
+        return approval_required(EventId(self.new_id()), summary, level=1, approvers=(), now=self.now())
+
+    async def _address_taken(self, caller: Caller, draft: Draft, holder: RequestId) -> Conflict:
+        conflict = address_taken(GroupNames(draft.display_name, draft.addresses))
+        async with self.database.transaction(caller.tenant_id) as tx:
+            record = await requests.find(tx, holder)
+        if record is not None and record.created_by.id == caller.id:
+            # Somebody else's request is nothing that this caller may read.
+            result = record.result
+            conflict.conflicting_id = str(holder if result is None else result.id)
+        return conflict
+
+
+def _user(caller: Caller) -> UserId:
+    if caller.user_id is None:
+        raise Forbidden("applicationNotSupported", "Groups and teams have a user as owner. Use a token of a user.")
+    return caller.user_id
+
+
+def _again(caller: Caller, replayed: Replayed) -> Accepted:
+    return Accepted(replayed.request_id, caller.tenant_id, replayed.approval_required, replayed=True)
+
+
+def _require_permitted(template: GroupTemplate, user: UserId, answer: PeopleAnswer) -> None:
+    refusal = template_not_allowed(template.audience, user, answer.member_of) or team_license_missing(
+        template, answer.people.get(user)
+    )
+    if refusal is not None:
+        raise refusal

@@ -1,0 +1,187 @@
+"""The loop of a worker: claim, hand over, and see to it that nothing is lost, whatever happens in between."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import groupby
+from uuid import UUID
+
+from chamberlain.rules.errors import Unavailable
+from chamberlain.rules.jobs import Claim, Job, JobKind
+from chamberlain.store import jobs
+from chamberlain.store.database import Database
+
+# Works on a claim and records what came of it. What it raises is a bug, but for Unavailable.
+Handler = Callable[[Claim], Awaitable[None]]
+# Kind, outcome and number of jobs that a handler is through with.
+Observe = Callable[[JobKind, str, int], None]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How much a worker takes, and how long it waits for what."""
+
+    batch: int = 100
+    # Two batches: while one waits for the database, the other is being prepared.
+    batches: int = 2
+    lease: timedelta = timedelta(seconds=10)
+    renewal: timedelta = timedelta(seconds=3)
+    # A wake-up may be lost; then a job waits so long.
+    poll: timedelta = timedelta(seconds=2)
+    grace: timedelta = timedelta(seconds=8)
+    # While the database is away.
+    pause: timedelta = timedelta(milliseconds=500)
+    tenant_limit: int = 500
+    most_attempts: int = 20
+
+
+class Loop:
+    """Runs jobs until it is told to stop. `wake` is set by whoever hears that there may be something to do."""
+
+    def __init__(
+        self,
+        database: Database,
+        handlers: Mapping[JobKind, Handler],
+        *,
+        wake: asyncio.Event,
+        new_id: Callable[[], UUID],
+        observe: Observe,
+        pace: Pace = Pace(),
+    ) -> None:
+        self._database = database
+        self._handlers = handlers
+        self._wake = wake
+        self._new_id = new_id
+        self._observe = observe
+        self._pace = pace
+        self._running: dict[UUID, asyncio.Task[None]] = {}
+        self._stopping = False
+
+    async def run(self) -> None:
+        """Work until `stop` was called; what is not through within the grace is given back."""
+        renewal = asyncio.create_task(self._renew_for_ever())
+        try:
+            while not self._stopping:
+                await self._take_more()
+        finally:
+            if self._running:
+                await asyncio.wait(self._running.values(), timeout=self._pace.grace.total_seconds())
+            await self._give_back()
+            renewal.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await renewal
+
+    def stop(self) -> None:
+        """Claim nothing more."""
+        self._stopping = True
+        self._wake.set()
+
+    async def _take_more(self) -> None:
+        if len(self._running) >= self._pace.batches:
+            await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_COMPLETED)
+            return
+        self._wake.clear()
+        try:
+            claim = await self._claim()
+        except Unavailable:
+            logger.warning("The database is away; the worker waits for it.")
+            await asyncio.sleep(self._pace.pause.total_seconds())
+            return
+        if claim.jobs:
+            self._start(claim)
+        else:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), self._pace.poll.total_seconds())
+
+    async def _claim(self) -> Claim:
+        lease_id = self._new_id()
+        async with self._database.across_tenants() as tx:
+            taken = await jobs.claim(
+                tx,
+                lease_id,
+                most=self._pace.batch,
+                lease=self._pace.lease,
+                tenant_limit=self._pace.tenant_limit,
+            )
+        return Claim(lease_id, tuple(taken))
+
+    def _start(self, claim: Claim) -> None:
+        task = asyncio.create_task(self._work(claim))
+        self._running[claim.lease_id] = task
+        task.add_done_callback(lambda _task: self._running.pop(claim.lease_id, None))
+
+    async def _work(self, claim: Claim) -> None:
+        try:
+            for kind, batch in _by_kind(await self._hold_worn_out(claim)):
+                await self._handle(kind, replace(claim, jobs=batch))
+        except Unavailable:
+            logger.warning("The database went away while jobs were running; they are taken up again after their lease.")
+
+    async def _handle(self, kind: JobKind, claim: Claim) -> None:
+        try:
+            await self._handlers[kind](claim)
+        except Unavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - a bug in a handler must not stop the others; this is the one place for it
+            await self._isolate(kind, claim, error)
+        else:
+            self._observe(kind, "done", len(claim.jobs))
+
+    async def _isolate(self, kind: JobKind, claim: Claim, error: Exception) -> None:
+        """Find the job that a bug is in by running each alone; that one is held for a person to look at."""
+        if len(claim.jobs) > 1:
+            for job in claim.jobs:
+                await self._handle(kind, replace(claim, jobs=(job,)))
+            return
+        (job,) = claim.jobs
+        logger.error(
+            "A job cannot be run and is held.",
+            exc_info=error,
+            extra={"jobId": job.id, "kind": job.kind, "requestId": str(job.subject), "traceId": job.trace_id},
+        )
+        await self._hold(claim, job, f"A bug: {type(error).__name__}. The log has it under this trace id.")
+
+    async def _hold_worn_out(self, claim: Claim) -> tuple[Job, ...]:
+        """Hold what was cut short too often: something about it kills workers. The rest may be run."""
+        fit = tuple(job for job in claim.jobs if job.attempts < self._pace.most_attempts)
+        for job in claim.jobs:
+            if job.attempts >= self._pace.most_attempts:
+                logger.error("A job was cut short too often and is held.", extra={"jobId": job.id, "kind": job.kind})
+                await self._hold(claim, job, f"Its run was cut short {job.attempts} times.")
+        return fit
+
+    async def _hold(self, claim: Claim, job: Job, reason: str) -> None:
+        async with self._database.across_tenants() as tx:
+            await jobs.hold(tx, claim.lease_id, job.id, reason)
+        self._observe(job.kind, "held", 1)
+
+    async def _renew_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(self._pace.renewal.total_seconds())
+            if self._running:
+                # A renewal that fails costs a lease, never a job: another worker takes over, and we notice on
+                # recording.
+                with contextlib.suppress(Unavailable):
+                    async with self._database.across_tenants() as tx:
+                        await jobs.renew(tx, list(self._running), self._pace.lease)
+
+    async def _give_back(self) -> None:
+        left = dict(self._running)
+        for task in left.values():
+            task.cancel()
+        if left:
+            await asyncio.wait(left.values())
+            with contextlib.suppress(Unavailable):
+                async with self._database.across_tenants() as tx:
+                    count = await jobs.give_back(tx, list(left))
+                logger.info("Jobs were given back.", extra={"count": count})
+
+
+def _by_kind(batch: Iterable[Job]) -> Iterable[tuple[JobKind, tuple[Job, ...]]]:
+    in_order = sorted(batch, key=lambda job: job.kind)
+    return [(kind, tuple(group)) for kind, group in groupby(in_order, key=lambda job: job.kind)]

@@ -1,0 +1,82 @@
+"""Migrations: each once, in order, never edited, and row-level security on every table of a tenant."""
+
+from pathlib import Path
+
+import pytest
+
+from chamberlain.embedded import postgres
+from chamberlain.store.migrate import MigrationRefused, MigrationSet, migrate, missing_files
+from tests.databases import SETS, Databases
+from tests.postgres import connected, new_database
+
+
+async def test_it_works(postgres_server: postgres.Server) -> None:
+    async with new_database(postgres_server) as addresses:
+        first = await migrate(addresses.owner, SETS)
+        second = await migrate(addresses.owner, SETS)
+        async with connected(addresses.application) as connection:
+            missing = await missing_files(connection, SETS)
+
+    assert first[0] == "chamberlain/0001_chamberlain.pre.sql"
+    assert second == []
+    assert missing == []
+
+
+async def test_every_table_of_a_tenant_is_bound_by_row_level_security(databases: Databases) -> None:
+    async with connected(databases.addresses.owner) as connection:
+        unbound = await connection.fetch(
+            "SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid "
+            "WHERE c.relkind IN ('r', 'p') AND a.attname = 'tenant_id' AND NOT c.relrowsecurity"
+        )
+        bound = await connection.fetchval("SELECT count(*) FROM pg_class WHERE relrowsecurity")
+
+    assert [row["name"] for row in unbound] == []
+    assert bound >= 11
+
+
+async def test_it_rejects_a_file_that_was_edited_after_it_was_run(
+    postgres_server: postgres.Server, tmp_path: Path
+) -> None:
+    file = tmp_path / "0001_first.pre.sql"
+    file.write_text("CREATE SCHEMA first;")
+    sets = [MigrationSet("trial", tmp_path, tmp_path / "sql")]
+    async with new_database(postgres_server) as addresses:
+        await migrate(addresses.owner, sets)
+        file.write_text("CREATE SCHEMA second;")
+
+        with pytest.raises(MigrationRefused, match="Put the old text back"):
+            await migrate(addresses.owner, sets)
+
+
+async def test_it_handles_a_file_that_fails_by_leaving_nothing_of_it(
+    postgres_server: postgres.Server, tmp_path: Path
+) -> None:
+    (tmp_path / "0001_first.pre.sql").write_text("CREATE SCHEMA first; SELECT 1 / 0;")
+    sets = [MigrationSet("trial", tmp_path, tmp_path / "sql")]
+    async with new_database(postgres_server) as addresses:
+        with pytest.raises(Exception, match="division by zero"):
+            await migrate(addresses.owner, sets)
+        async with connected(addresses.owner) as connection:
+            found = await connection.fetchval("SELECT to_regnamespace('first')")
+
+    assert found is None
+
+
+async def test_functions_are_put_in_anew_when_their_text_changes(
+    postgres_server: postgres.Server, tmp_path: Path
+) -> None:
+    functions = tmp_path / "sql"
+    functions.mkdir()
+    function = functions / "answers.sql"
+    create = "CREATE OR REPLACE FUNCTION public.answer() RETURNS integer LANGUAGE sql AS 'SELECT {}'"
+    sets = [MigrationSet("trial", tmp_path, functions)]
+    async with new_database(postgres_server) as addresses:
+        function.write_text(create.format(41))
+        await migrate(addresses.owner, sets)
+        function.write_text(create.format(42))
+        run = await migrate(addresses.owner, sets)
+        async with connected(addresses.owner) as connection:
+            answer = await connection.fetchval("SELECT public.answer()")
+
+    assert run == ["trial/sql/answers.sql"]
+    assert answer == 42
