@@ -1,0 +1,31 @@
+"""Who may use a template."""
+
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta
+
+from chamberlain.rules.ids import GroupId, UserId
+from chamberlain.rules.templates import Audience
+from chamberlain.shapes.shape import Shape
+
+_Ids = Annotated[tuple[UUID, ...], Meta(max_length=1000)]
+
+
+class AudienceShape(Shape, frozen=True, kw_only=True):
+    """These users, and the members of these groups. A template without an audience is for everyone."""
+
+    users: _Ids = ()
+    groups: _Ids = ()
+
+
+def to_audience(shape: AudienceShape) -> Audience:
+    """The rules' value of it."""
+    return Audience(
+        users=frozenset(UserId(each) for each in shape.users), groups=frozenset(GroupId(each) for each in shape.groups)
+    )
+
+
+def from_audience(audience: Audience) -> AudienceShape:
+    """The shape of it, in the order of the ids."""
+    return AudienceShape(users=tuple(sorted(audience.users)), groups=tuple(sorted(audience.groups)))

@@ -1,0 +1,75 @@
+"""Custom fields: keys of a request's metadata that a template gives a meaning."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from chamberlain.rules.errors import Fault
+from chamberlain.rules.templates import CustomField, FieldType
+from chamberlain.shapes.reading import child
+from chamberlain.shapes.shape import ONE_LINE_NOT_BLANK, Name, Shape
+
+_Key = Annotated[
+    str,
+    Meta(min_length=1, max_length=128, pattern=ONE_LINE_NOT_BLANK, description="a text of one line that is not blank"),
+]
+_Value = Annotated[
+    str,
+    Meta(min_length=1, max_length=1024, pattern=ONE_LINE_NOT_BLANK, description="a text of one line that is not blank"),
+]
+
+
+class ChoiceShape(Shape, frozen=True, kw_only=True):
+    """One choice: the value is sent and stored, the label is shown."""
+
+    value: _Value
+    label: Name
+
+
+class CustomFieldShape(Shape, frozen=True, kw_only=True):
+    """One field; `choices` belong to a field of type choice."""
+
+    key: _Key
+    label: Name
+    type: FieldType
+    required: bool = False
+    choices: Annotated[tuple[ChoiceShape, ...], Meta(max_length=200)] | None = None
+
+
+CustomFields = Annotated[tuple[CustomFieldShape, ...], Meta(max_length=64)]
+
+
+def custom_field_faults(fields: Sequence[CustomFieldShape], pointer: str) -> Iterator[Fault]:
+    """What the single shapes cannot see: keys that are there twice, and choices where there can be none."""
+    seen: set[str] = set()
+    for place, field in enumerate(fields):
+        here = child(pointer, place)
+        if field.key in seen:
+            detail = f'The key "{field.key}" is there twice. Give each field a key of its own.'
+            yield Fault(child(here, "key"), "ruleInvalid", detail)
+        seen.add(field.key)
+        if field.type is FieldType.CHOICE and not field.choices:
+            yield Fault(child(here, "choices"), "ruleInvalid", "A field of type choice needs choices.")
+        if field.type is not FieldType.CHOICE and field.choices:
+            detail = f"A field of type {field.type} has no choices. Leave them out, or make it a choice."
+            yield Fault(child(here, "choices"), "ruleInvalid", detail)
+
+
+def to_custom_field(shape: CustomFieldShape) -> CustomField:
+    """The rules' value of it, which knows no labels of choices."""
+    return CustomField(
+        key=shape.key,
+        label=shape.label,
+        type=shape.type,
+        required=shape.required,
+        choices=tuple(each.value for each in shape.choices or ()),
+    )
+
+
+def from_custom_field(field: CustomField) -> CustomFieldShape:
+    """The shape of it; each choice is labelled with its value."""
+    choices = tuple(ChoiceShape(value=each, label=each) for each in field.choices)
+    return CustomFieldShape(
+        key=field.key, label=field.label, type=field.type, required=field.required, choices=choices or None
+    )

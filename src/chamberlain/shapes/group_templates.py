@@ -1,0 +1,137 @@
+"""Templates of kind group and team."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+from uuid import UUID
+
+from msgspec import Meta
+
+from chamberlain.rules.errors import Fault
+from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.ids import PolicyId, TemplateId, TenantId, UserId
+from chamberlain.rules.naming import NamingRuleInvalid, parse_naming_rule
+from chamberlain.rules.templates import GroupTemplate, TemplateHead, TemplateKind
+from chamberlain.shapes.approvals import ApprovalShape, from_approval_rule, to_approval_rule
+from chamberlain.shapes.audiences import AudienceShape, from_audience, to_audience
+from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults, from_custom_field, to_custom_field
+from chamberlain.shapes.shape import ONE_LINE_NOT_BLANK, Description, Name, NamingRuleText, Shape
+from chamberlain.shapes.webhooks import WebhookShape
+
+# The bound of the suite for the name of a channel.
+_Channel = Annotated[
+    str,
+    Meta(min_length=1, max_length=50, pattern=ONE_LINE_NOT_BLANK, description="a text of one line that is not blank"),
+]
+# The bound of the suite for a membership rule.
+_MembershipRule = Annotated[str, Meta(min_length=1, max_length=3072)]
+
+
+class GroupNamingShape(Shape, frozen=True, kw_only=True):
+    """How names are made; without a rule for the mail nickname it follows the display name."""
+
+    display_name: NamingRuleText = "{input}"
+    mail_nickname: NamingRuleText | None = None
+
+
+class GroupTemplateShape(Shape, frozen=True, kw_only=True):
+    """A template of kind group or team, without what the service adds."""
+
+    id: UUID
+    kind: Literal["group", "team"]
+    name: Name
+    description: Description = ""
+    active: bool = True
+    audience: AudienceShape | None = None
+    naming: GroupNamingShape = GroupNamingShape()
+    member_ship_type: MemberShipType = MemberShipType.PRIVATE
+    member_ship_type_changeable: bool = True
+    membership_rule: _MembershipRule | None = None
+    owners: Annotated[tuple[UUID, ...], Meta(max_length=100)] = ()
+    members: Annotated[tuple[UUID, ...], Meta(max_length=10_000)] = ()
+    minimum_owners: Annotated[int, Meta(ge=1, le=100)] = 1
+    custom_fields: CustomFields = ()
+    label_id: Name | None = None
+    channels: Annotated[tuple[_Channel, ...], Meta(max_length=200)] = ()
+    guest_template_id: UUID | None = None
+    guest_policy_id: UUID | None = None
+    approval: ApprovalShape | None = None
+    webhook: WebhookShape | None = None
+
+
+def group_template_faults(shape: GroupTemplateShape, pointer: str = "") -> Iterator[Fault]:
+    """Why a well-formed template cannot be used."""
+    yield from naming_rule_faults(shape.naming.display_name, f"{pointer}/naming/displayName")
+    if shape.naming.mail_nickname is not None:
+        yield from naming_rule_faults(shape.naming.mail_nickname, f"{pointer}/naming/mailNickname")
+    if shape.kind == "group" and shape.channels:
+        detail = "A group has no channels; only a team has. Leave them out, or make the kind team."
+        yield Fault(f"{pointer}/channels", "propertyNotApplicable", detail)
+    if shape.member_ship_type is MemberShipType.DYNAMIC and shape.membership_rule is None:
+        detail = "With memberShipType 2 the members follow a rule. Give a membershipRule, or another memberShipType."
+        yield Fault(f"{pointer}/membershipRule", "dynamicRuleMissing", detail)
+    if shape.member_ship_type is MemberShipType.DYNAMIC and shape.members:
+        detail = "With memberShipType 2 the members follow the rule. Leave members out."
+        yield Fault(f"{pointer}/members", "membersOfDynamicGroup", detail)
+    yield from custom_field_faults(shape.custom_fields, f"{pointer}/customFields")
+
+
+def naming_rule_faults(text: str, pointer: str) -> Iterator[Fault]:
+    """What is wrong with a naming rule, if anything is."""
+    try:
+        parse_naming_rule(text)
+    except NamingRuleInvalid as error:
+        yield Fault(pointer, "ruleInvalid", f"{error.detail} (Character {error.position + 1}.)")
+
+
+def to_group_template(shape: GroupTemplateShape, *, tenant_id: TenantId, revision: int) -> GroupTemplate:
+    """What the rules need of a template; its description, labels of choices and webhook are for others."""
+    return GroupTemplate(
+        head=TemplateHead(
+            tenant_id=tenant_id,
+            id=TemplateId(shape.id),
+            revision=revision,
+            kind=TemplateKind(shape.kind),
+            name=shape.name,
+            active=shape.active,
+        ),
+        audience=None if shape.audience is None else to_audience(shape.audience),
+        display_name_rule=shape.naming.display_name,
+        mail_nickname_rule=shape.naming.mail_nickname,
+        member_ship_type=shape.member_ship_type,
+        member_ship_type_changeable=shape.member_ship_type_changeable,
+        membership_rule=shape.membership_rule,
+        owners=tuple(UserId(each) for each in shape.owners),
+        members=tuple(UserId(each) for each in shape.members),
+        minimum_owners=shape.minimum_owners,
+        custom_fields=tuple(to_custom_field(each) for each in shape.custom_fields),
+        label_id=shape.label_id,
+        channels=shape.channels,
+        guest_template_id=None if shape.guest_template_id is None else TemplateId(shape.guest_template_id),
+        guest_policy_id=None if shape.guest_policy_id is None else PolicyId(shape.guest_policy_id),
+        approval=None if shape.approval is None else to_approval_rule(shape.approval),
+    )
+
+
+def from_group_template(template: GroupTemplate) -> GroupTemplateShape:
+    """The shape of it as far as the rules know it: no description, no webhook, choices labelled by their values."""
+    head = template.head
+    return GroupTemplateShape(
+        id=head.id,
+        kind="team" if head.kind is TemplateKind.TEAM else "group",
+        name=head.name,
+        active=head.active,
+        audience=None if template.audience is None else from_audience(template.audience),
+        naming=GroupNamingShape(display_name=template.display_name_rule, mail_nickname=template.mail_nickname_rule),
+        member_ship_type=MemberShipType(template.member_ship_type),
+        member_ship_type_changeable=template.member_ship_type_changeable,
+        membership_rule=template.membership_rule,
+        owners=template.owners,
+        members=template.members,
+        minimum_owners=template.minimum_owners,
+        custom_fields=tuple(from_custom_field(each) for each in template.custom_fields),
+        label_id=template.label_id,
+        channels=template.channels,
+        guest_template_id=template.guest_template_id,
+        guest_policy_id=template.guest_policy_id,
+        approval=None if template.approval is None else from_approval_rule(template.approval),
+    )

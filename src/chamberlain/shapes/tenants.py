@@ -1,0 +1,94 @@
+"""A tenant as the operator's files describe it."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+from uuid import UUID
+
+from msgspec import Meta
+
+from chamberlain.rules.ids import GroupId, TenantId, UserId
+from chamberlain.rules.issuers import Issuer
+from chamberlain.rules.tenants import Tenant
+from chamberlain.shapes.shape import Name, Shape
+
+_Ids = Annotated[tuple[UUID, ...], Meta(max_length=1000)]
+# Lower case, because they are compared with what the service made itself.
+_OwnDomain = Annotated[
+    str,
+    Meta(
+        max_length=253,
+        pattern=r"^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$(?!\n)",
+        description="a domain in lower case such as example.org",
+    ),
+]
+_ExtensionPrefix = Annotated[
+    str,
+    Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,59}$(?!\n)", description="up to 60 letters, digits and _, a letter first"),
+]
+_IssuerAddress = Annotated[
+    str, Meta(max_length=512, pattern=r"^https://[^\s?#]+$(?!\n)", description="an https address")
+]
+_Audience = Annotated[
+    str, Meta(min_length=1, max_length=512, pattern=r"^\S+$(?!\n)", description="a text without spaces")
+]
+
+
+class AdministratorsShape(Shape, frozen=True, kw_only=True):
+    """These users, and the members of these groups."""
+
+    users: _Ids = ()
+    groups: _Ids = ()
+
+
+class RepairShape(Shape, frozen=True, kw_only=True):
+    """What the service puts right by itself."""
+
+    drift: bool = False
+
+
+class LimitsShape(Shape, frozen=True, kw_only=True):
+    """No limit can be set for a tenant yet, so naming one is refused."""
+
+
+class IssuerShape(Shape, frozen=True, kw_only=True):
+    """Whose tokens speak for the tenant; `audiences` turns identifiers in `aud` into the audiences they stand for."""
+
+    issuer: _IssuerAddress
+    tid: Name | None = None
+    audiences: Annotated[Mapping[_Audience, _Audience], Meta(max_length=32)] = {}
+
+
+class TenantShape(Shape, frozen=True, kw_only=True):
+    """A tenant without its templates and policies; the first of the domains is where addresses are made by default."""
+
+    id: UUID
+    name: Name
+    domains: Annotated[tuple[_OwnDomain, ...], Meta(min_length=1, max_length=1000)]
+    administrators: AdministratorsShape = AdministratorsShape()
+    repair: RepairShape = RepairShape()
+    issuers: Annotated[tuple[IssuerShape, ...], Meta(max_length=32)] = ()
+    extension_prefix: _ExtensionPrefix = "chamberlain"
+    applicability: Literal["refuse", "warn"] = "refuse"
+    limits: LimitsShape = LimitsShape()
+
+
+def to_tenant(shape: TenantShape, *, revision: int, suspended: bool) -> Tenant:
+    """What the rules need of a tenant."""
+    return Tenant(
+        id=TenantId(shape.id),
+        revision=revision,
+        name=shape.name,
+        domains=shape.domains,
+        administrator_users=frozenset(UserId(each) for each in shape.administrators.users),
+        administrator_groups=frozenset(GroupId(each) for each in shape.administrators.groups),
+        extension_prefix=shape.extension_prefix,
+        suspended=suspended,
+    )
+
+
+def to_issuers(shape: TenantShape) -> tuple[Issuer, ...]:
+    """Whose tokens speak for the tenant."""
+    return tuple(
+        Issuer(tenant_id=TenantId(shape.id), issuer=each.issuer, tid=each.tid, audiences=dict(each.audiences))
+        for each in shape.issuers
+    )

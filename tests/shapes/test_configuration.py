@@ -1,0 +1,169 @@
+"""What a configuration file may say, and what somebody is told who wrote one that cannot be used."""
+
+import re
+
+import pytest
+
+from chamberlain.shapes.configuration import ConfigurationInvalid, read_configuration
+from chamberlain.shapes.documents import MOST_BYTES
+from chamberlain.shapes.tenants import to_issuers, to_tenant
+
+TENANT = b"""\
+tenants:
+  - id: e57a7e00-0000-4000-8000-000000000001
+    name: Example Estate
+    domains: [estate.example, rooms.estate.example]
+    administrators: {users: [ada00000-0000-4000-8000-000000000001], groups: []}
+    repair: {drift: false}
+    extensionPrefix: estate
+    issuers:
+      - {issuer: "https://login.example.org/v2.0", tid: t1, audiences: {4f1c: "https://api.example.org"}}
+"""
+
+
+def _told(text: bytes) -> list[str]:
+    with pytest.raises(ConfigurationInvalid) as caught:
+        read_configuration(text)
+    return str(caught.value).splitlines()
+
+
+def test_it_works() -> None:
+    configuration = read_configuration(TENANT + b"directory: {users: [{id: x, notes: null}]}\nclients: [{name: cli}]\n")
+
+    (entry,) = configuration.tenants
+    tenant = to_tenant(entry.tenant, revision=1, suspended=False)
+    (issuer,) = to_issuers(entry.tenant)
+    assert (tenant.name, tenant.default_domain, tenant.extension_prefix) == (
+        "Example Estate",
+        "estate.example",
+        "estate",
+    )
+    assert {str(each) for each in tenant.administrator_users} == {"ada00000-0000-4000-8000-000000000001"}
+    assert (issuer.tenant_id, issuer.tid, issuer.audiences) == (tenant.id, "t1", {"4f1c": "https://api.example.org"})
+    assert configuration.directory == {"users": [{"id": "x", "notes": None}]}
+    assert configuration.clients == ({"name": "cli"},)
+
+
+@pytest.mark.parametrize("text", [b"", b"---\n", b"# nothing\n", b"tenants:\ndirectory:\nclients:\n"])
+def test_it_handles_an_empty_file(text: bytes) -> None:
+    configuration = read_configuration(text)
+
+    assert (configuration.tenants, configuration.directory, configuration.clients) == ((), {}, ())
+
+
+def test_it_reads_plain_values_as_people_mean_them() -> None:
+    text = b"directory: {a: no, b: 12:30, c: 2026-11-20, d: true, e: 7, f: 1.5, g: '7', h: ~, i: 0x10}\n"
+
+    assert read_configuration(text).directory == {
+        "a": "no", "b": "12:30", "c": "2026-11-20", "d": True, "e": 7, "f": 1.5, "g": "7", "h": None, "i": "0x10",
+    }  # fmt: skip
+
+
+def test_it_rejects_all_faults_with_line_and_path() -> None:
+    text = TENANT + (
+        b"    templates:\n"  # line 10
+        b"      - {id: 7e000000-0000-4000-8000-000000000001, kind: shared, name: Shared, domain: foreign.example}\n"
+        b"      - id: 7e000000-0000-4000-8000-000000000001\n"
+        b"        kind: group\n"
+        b"        name: 2026\n"
+        b"        minimumOwner: 2\n"
+        b"    policies:\n"
+        b"      - id: 7e000000-0000-4000-8000-000000000001\n"
+        b"        name: Ninety\n"
+        b"teams: []\n"
+    )
+
+    assert _told(text) == [
+        (
+            'line 11, tenants[0].templates[0].domain: "foreign.example" is no domain of the tenant: '
+            "expected estate.example or rooms.estate.example."
+        ),
+        (
+            "line 14, tenants[0].templates[1].name: 2026 is of the wrong type: "
+            "expected a text of one line that is not blank."
+        ),
+        (
+            'line 15, tenants[0].templates[1].minimumOwner: There is no property "minimumOwner". '
+            'Did you mean "minimumOwners"?'
+        ),
+        (
+            "line 17, tenants[0].policies[0].id: 7e000000-0000-4000-8000-000000000001 is there twice "
+            "(first at tenants[0].templates[0].id). Each may be there once."
+        ),
+        "line 19, teams: There is no such section; known are tenants, directory, clients.",
+    ]
+
+
+def test_it_names_the_line_of_what_holds_a_missing_property() -> None:
+    assert _told(b"tenants:\n  - name: Example\n    domains: [estate.example]\n") == [
+        'line 2, tenants[0].id: "id" is required.'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"tenants: []\ntenants: []\n", 'line 2: "tenants" is there twice (first on line 1). Keep one of them.'),
+        (b"directory: {a: &x 1}\n", "line 1: Anchors and aliases (& and *) are not read."),
+        (b"directory: {a: 1}\nclients: *x\n", "line 2: Anchors and aliases (& and *) are not read."),
+        (b"directory: !!python/object/apply:os.system [ls]\n", "line 1: Tags (tag:yaml.org,2002:python"),
+        (b"directory: {a: !secret x}\n", "line 1: Tags (!secret) are not read."),
+        (b"tenants: []\n---\ntenants: []\n", "line 2: A second document begins here."),
+        (b"tenants: [\n", "line 2: This is not YAML:"),
+        (b"tenants: []\nname: \xff\n", "line 2: This is not UTF-8."),
+        (b"{[1]: 2}\n", "line 1: The name of a property is a text."),
+        (b"directory: " + b"[" * 60 + b"]" * 60, "line 1: This is nested more than 40 levels deep."),
+        (b"#" * (MOST_BYTES + 1), f"The file has {MOST_BYTES + 1} bytes: expected at most {MOST_BYTES}."),
+        (b"- tenants\n", "line 1: An object is expected here"),
+        (b"tenants: {}\n", "line 1, tenants: A list is expected here"),
+        (b"directory: []\n", "line 1, directory: An object is expected here"),
+        (b"clients: [x]\n", "line 1, clients[0]: An object is expected here"),
+    ],
+)
+def test_it_rejects_what_is_no_configuration(text: bytes, told: str) -> None:
+    (line,) = _told(text)
+
+    assert line.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ((b"estate.example,", b"Estate.Example,"), "tenants[0].domains[0]"),
+        ((b"drift: false", b"drift: no"), "tenants[0].repair.drift"),
+        ((b"extensionPrefix: estate", b"extensionPrefix: 1st"), "tenants[0].extensionPrefix"),
+        ((b"extensionPrefix: estate", b"limits: {groups: 1}"), "tenants[0].limits.groups"),
+        ((b"extensionPrefix: estate", b"applicability: ignore"), "tenants[0].applicability"),
+        ((b"https://login", b"http://login"), "tenants[0].issuers[0].issuer"),
+        ((b"extensionPrefix: estate", b"templates: [{kind: x}]"), "tenants[0].templates[0].kind"),
+        ((b"extensionPrefix: estate", b"templates: [x]"), "tenants[0].templates[0]"),
+    ],
+)
+def test_it_rejects_a_tenant_of_another_shape(change: tuple[bytes, bytes], told: str) -> None:
+    (line,) = _told(TENANT.replace(*change, 1))
+
+    assert re.match(rf"line \d+, {re.escape(told)}: ", line)
+
+
+def test_it_rejects_two_tenants_with_the_same_id_or_domain() -> None:
+    again = TENANT.removeprefix(b"tenants:\n").replace(b"rooms.estate.example", b"more.example")
+
+    told = _told(TENANT + again)
+
+    assert [line.partition(":")[0] for line in told] == ["line 10, tenants[1].id", "line 12, tenants[1].domains[0]"]
+
+
+def test_it_rejects_two_defaults_of_a_kind() -> None:
+    text = TENANT + (
+        b"    templates:\n"
+        b"      - {id: 7e000000-0000-4000-8000-000000000001, kind: room, name: A, isDefault: true}\n"
+        b"      - {id: 7e000000-0000-4000-8000-000000000002, kind: room, name: B, isDefault: true, active: false}\n"
+        b"      - {id: 7e000000-0000-4000-8000-000000000003, kind: room, name: C, isDefault: true}\n"
+    )
+
+    assert _told(text) == [
+        (
+            "line 13, tenants[0].templates[2].isDefault: Kind room has a default already, at tenants[0].templates[0]. "
+            "Keep one of them."
+        )
+    ]
