@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
+Queryable: TypeAlias = "asyncpg.Pool[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 
 # Away, starting, stopping, full, or two batches in each other's way: all of them pass by themselves.
 _PASSING = (

@@ -49,7 +49,7 @@ BEGIN
         IF address_from <= address_ends[i] THEN
             -- In lower case beforehand: lower() beside the index would keep row-level security from using the index.
             asked := addresses[address_from : address_ends[i]];
-            lowered := ARRAY(SELECT lower(a.asked) FROM unnest(asked) WITH ORDINALITY AS a (asked, n) ORDER BY a.n);
+            lowered := directory.lowered(asked);
             taken_addresses := ARRAY(
                 SELECT a.asked FROM unnest(asked, lowered) AS a (asked, lowered)
                 WHERE EXISTS (
