@@ -1,0 +1,65 @@
+"""Which program asks, and whether it is itself (RFC 6749, 2.3)."""
+
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote_plus
+from uuid import UUID
+
+from starlette.requests import Request
+
+from chamberlain.embedded.identity.clients import RegisteredClient, find_clients
+from chamberlain.embedded.identity.errors import InvalidClient, InvalidRequest, UnauthorizedClient
+from chamberlain.embedded.identity.estate import ClientKind
+from chamberlain.embedded.identity.identity_platform import IdentityPlatform
+
+
+@dataclass(frozen=True, slots=True)
+class _Credentials:
+    client_id: str
+    secret: str = field(repr=False)
+    by_header: bool
+
+
+async def authenticate(
+    platform: IdentityPlatform, tenant_id: UUID, request: Request, form: Mapping[str, str]
+) -> RegisteredClient:
+    """The confidential program that the request proves to come from."""
+    credentials = _credentials(request, form)
+    clients = await find_clients(platform.pool, tenant_id)
+    client = next((each for each in clients if str(each.id) == credentials.client_id.lower()), None)
+    if client is not None and client.kind is ClientKind.PUBLIC:
+        raise UnauthorizedClient(f"The program {client.name} has no secret, so it cannot ask for a token by itself.")
+    stored = None if client is None else client.secret_hash
+    if not await platform.secrets.is_right(credentials.secret, stored) or client is None:
+        raise InvalidClient(
+            "The program is not known in this tenant, or its secret is wrong.", by_header=credentials.by_header
+        )
+    return client
+
+
+def _credentials(request: Request, form: Mapping[str, str]) -> _Credentials:
+    header = request.headers.get("authorization")
+    if header is None:
+        if "client_id" not in form or "client_secret" not in form:
+            raise InvalidClient("Send client_id and client_secret in the body, or both in the header Authorization.")
+        return _Credentials(form["client_id"], form["client_secret"], by_header=False)
+    if "client_secret" in form:
+        raise InvalidRequest("Send the secret in the body or in the header Authorization, not in both.")
+    credentials = _basic(header)
+    if form.get("client_id", credentials.client_id) != credentials.client_id:
+        raise InvalidRequest("The header Authorization names another program than client_id.")
+    return credentials
+
+
+def _basic(header: str) -> _Credentials:
+    scheme, _, encoded = header.partition(" ")
+    try:
+        decoded = b64decode(encoded.strip(), validate=True).decode("utf-8")
+    except ValueError:
+        decoded = ""
+    client_id, colon, secret = decoded.partition(":")
+    if scheme.lower() != "basic" or not colon:
+        raise InvalidClient("The header Authorization is no Basic one with a name and a secret.", by_header=True)
+    # Both are written as in a form before they are put together.
+    return _Credentials(unquote_plus(client_id), unquote_plus(secret), by_header=True)

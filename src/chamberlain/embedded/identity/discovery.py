@@ -1,0 +1,47 @@
+"""What a client finds out by itself: the endpoints of a tenant (OpenID Connect Discovery 1.0), and the public keys.
+
+Only what exists is named. An authorization endpoint, which sign-in libraries insist on, comes with the sign-in pages.
+"""
+
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from chamberlain.embedded.identity.clients import find_clients
+from chamberlain.embedded.identity.identity_platform import IdentityPlatform, issuer_of
+
+# Far below the day for which a new key is published before it signs.
+_KEPT = {"Cache-Control": "public, max-age=300"}
+
+
+async def show_discovery(platform: IdentityPlatform, tenant_id: UUID, _: Request) -> Response:
+    """The discovery document of a tenant."""
+    if not await find_clients(platform.pool, tenant_id):
+        return _unknown_tenant()
+    tenant_url = f"{platform.base_url}/{tenant_id}"
+    return JSONResponse(
+        {
+            "issuer": issuer_of(platform.base_url, tenant_id),
+            "token_endpoint": f"{tenant_url}/oauth2/v2.0/token",
+            "jwks_uri": f"{tenant_url}/discovery/v2.0/keys",
+            "response_types_supported": [],
+            "grant_types_supported": ["client_credentials"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["RS256"],
+            "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
+        },
+        headers=_KEPT,
+    )
+
+
+async def show_keys(platform: IdentityPlatform, tenant_id: UUID, _: Request) -> Response:
+    """The keys that may have signed a tenant's tokens (RFC 7517, 5)."""
+    if not await find_clients(platform.pool, tenant_id):
+        return _unknown_tenant()
+    return JSONResponse({"keys": await platform.keys.published()}, headers=_KEPT)
+
+
+def _unknown_tenant() -> Response:
+    description = "No such tenant is known here. Look at the id in the address."
+    return JSONResponse({"error": "invalid_tenant", "error_description": description}, status_code=404)
