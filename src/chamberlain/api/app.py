@@ -8,11 +8,13 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from chamberlain.api.endpoint import Endpoint
-from chamberlain.api.endpoints import groups, health, requests
+from chamberlain.api.endpoints import documents, groups, health, requests
 from chamberlain.api.front import TRACE_ID, Front
+from chamberlain.api.openapi import describe
 from chamberlain.api.problems import problem_of_bug
 from chamberlain.api.resources import AnyEndpoint
 from chamberlain.api.services import Services
+from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
 
 # fmt: off
@@ -29,13 +31,14 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
 
 def create_app(services: Services, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
     """The whole API. `mounts` are applications of others below a path prefix, such as the embedded directory."""
-    # It answers what no handler meant to raise, and raises it again, so that the server logs it with its traceback,
-    # once.
-    return ServerErrorMiddleware(Front(services, ENDPOINTS, mounts or {}), handler=_answer_bug)
+    endpoints = (*ENDPOINTS, *documents.endpoints(describe(ENDPOINTS, services)))
+    # It answers what nobody meant to raise, and raises it again, so that the server logs it once, with its traceback.
+    return ServerErrorMiddleware(Front(services, endpoints, mounts or {}), handler=_answer_bug)
 
 
 async def _answer_bug(request: Request, _: Exception) -> Response:
     trace_id = request.scope[TRACE_ID]
     answer = problem_of_bug(request.scope["path"], trace_id)
-    headers = {"request-id": trace_id, "content-type": answer.content_type.decode("ascii")}
-    return Response(answer.body, answer.status, headers)
+    echoed = echoes(dict(request.scope["headers"]), trace_id)
+    headers = {name.decode("ascii"): value.decode("ascii") for name, value in echoed}
+    return Response(answer.body, answer.status, headers, answer.content_type.decode("ascii"))

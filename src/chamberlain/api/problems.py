@@ -140,13 +140,17 @@ KINDS: Mapping[type[Refusal], Kind] = MappingProxyType(
     }
 )
 
-# Codes that stand in `errors`, under invalidBody and under notPossible.
-FAULTS_OF_FORM = (
-    "missingProperty", "unknownProperty", "wrongType", "outOfBounds", "unknownValue", "malformedId", "invalidText",
-    "nullNotAllowed", "sameUserTwice",
-)  # fmt: skip
+# What a bug of ours looks like from outside. No refusal has this code.
 BUG = "internalError"
-BUG_TITLE = "Something went wrong on our side."
+
+# Every code that stands on top of a problem document, in the order of its status.
+STATUSES: Mapping[str, int] = MappingProxyType(
+    {code: kind.status for kind in KINDS.values() for code in kind.titles} | {BUG: 500}
+)
+TITLES: Mapping[str, str] = MappingProxyType(
+    {code: title for kind in KINDS.values() for code, title in kind.titles.items()}
+    | {BUG: "Something went wrong on our side."}
+)
 _CONTENT_TYPE = b"application/problem+json"
 
 
@@ -194,7 +198,7 @@ def problem_of_bug(path: str, trace_id: TraceId) -> Answer:
     detail = (
         "The fault is in the log under this traceId. Send the request again, and report the traceId if it stays so."
     )
-    problem = Problem(f"/problems/{BUG}", BUG_TITLE, 500, BUG, detail, _reference(path), trace_id)
+    problem = Problem(f"/problems/{BUG}", TITLES[BUG], 500, BUG, detail, _reference(path), trace_id)
     return Answer(500, json.encode(problem), (), _CONTENT_TYPE)
 
 

@@ -9,7 +9,7 @@ from chamberlain.api.endpoint import About, Success
 from chamberlain.api.services import Services
 
 
-class CheckBody(Struct, frozen=True):
+class HealthCheck(Struct, frozen=True):
     """One thing that must be well; `detail` says what is wrong when it is not."""
 
     name: str
@@ -21,7 +21,7 @@ class Health(Struct, frozen=True):
     """The sum of all checks."""
 
     status: Literal["live", "ready", "notReady"]
-    checks: tuple[CheckBody, ...]
+    checks: tuple[HealthCheck, ...]
 
 
 async def live(_: Services, __: Call[None]) -> Answer:
@@ -31,7 +31,7 @@ async def live(_: Services, __: Call[None]) -> Answer:
 
 async def ready(services: Services, _: Call[None]) -> Answer:
     """Whether requests would be served well at present."""
-    checks = tuple(CheckBody(check.name, check.passed, check.detail) for check in await services.check_readiness())
+    checks = tuple(HealthCheck(check.name, check.passed, check.detail) for check in await services.check_readiness())
     if all(check.passed for check in checks):
         return Answer(200, json.encode(Health("ready", checks)), _HEADERS)
     return Answer(503, json.encode(Health("notReady", checks)), _HEADERS)

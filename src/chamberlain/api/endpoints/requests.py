@@ -33,7 +33,7 @@ STEP_TITLES: Mapping[Step, str] = MappingProxyType(
 )
 
 
-class ActorBody(Struct, rename="camel", frozen=True):
+class Actor(Struct, rename="camel", frozen=True):
     """Who did something; `id` is null for the service itself."""
 
     type: ActorType
@@ -41,14 +41,14 @@ class ActorBody(Struct, rename="camel", frozen=True):
     display_name: str
 
 
-class TemplateBody(Struct, rename="camel", frozen=True):
+class Template(Struct, rename="camel", frozen=True):
     """A template, as it was called at submission."""
 
     id: UUID
     name: str
 
 
-class WaitingBody(Struct, rename="camel", frozen=True):
+class Waiting(Struct, rename="camel", frozen=True):
     """Why a request waits, and until when."""
 
     step: Step
@@ -57,7 +57,7 @@ class WaitingBody(Struct, rename="camel", frozen=True):
     next_attempt_at: Time
 
 
-class RequestErrorBody(Struct, rename="camel", frozen=True):
+class RequestError(Struct, rename="camel", frozen=True):
     """Why a request failed."""
 
     step: Step
@@ -65,7 +65,7 @@ class RequestErrorBody(Struct, rename="camel", frozen=True):
     detail: str
 
 
-class ResultBody(Struct, rename="camel", frozen=True):
+class Result(Struct, rename="camel", frozen=True):
     """What a request has brought about."""
 
     type: str
@@ -74,7 +74,7 @@ class ResultBody(Struct, rename="camel", frozen=True):
     mail: str | None
 
 
-class StepBody(Struct, rename="camel", frozen=True):
+class RequestStep(Struct, rename="camel", frozen=True):
     """One step on the way."""
 
     name: Step
@@ -88,7 +88,7 @@ class StepBody(Struct, rename="camel", frozen=True):
     error: str | None
 
 
-class RequestBody(Struct, rename="camel", frozen=True):
+class Request(Struct, rename="camel", frozen=True):
     """A request, whole. `body` is what was sent."""
 
     request_id: UUID
@@ -97,20 +97,20 @@ class RequestBody(Struct, rename="camel", frozen=True):
     kind: RequestKind
     state: RequestState
     display_name: str
-    template: TemplateBody
+    template: Template
     body: Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
-    waiting: WaitingBody | None
+    waiting: Waiting | None
     blocked: str | None
-    error: RequestErrorBody | None
+    error: RequestError | None
     warnings: tuple[str, ...]
-    result: ResultBody | None
-    steps: tuple[StepBody, ...]
+    result: Result | None
+    steps: tuple[RequestStep, ...]
     # Nothing can be approved or acted upon over this API yet; the members are there, so that clients can be written
     # for them.
     approvals: tuple[dict[str, str], ...]
     actions: tuple[str, ...]
     created_at: Time
-    created_by: ActorBody
+    created_by: Actor
     updated_at: Time
     finished_at: Time | None
 
@@ -121,46 +121,46 @@ async def read(services: Services, call: Call[None]) -> Answer:
     return Answer(200, json.encode(_request(record)), ((b"cache-control", b"no-store"),))
 
 
-def _request(record: RequestRecord) -> RequestBody:
-    return RequestBody(
+def _request(record: RequestRecord) -> Request:
+    return Request(
         request_id=record.request_id,
         tenant_id=record.tenant_id,
         approval_required=record.approval_required,
         kind=record.kind,
         state=record.state,
         display_name=record.display_name,
-        template=TemplateBody(record.template.id, record.template.name),
+        template=Template(record.template.id, record.template.name),
         body=Raw(record.body),
         waiting=_waiting(record),
         blocked=record.blocked,
-        error=RequestErrorBody(record.error.step, record.error.code, record.error.detail) if record.error else None,
+        error=RequestError(record.error.step, record.error.code, record.error.detail) if record.error else None,
         warnings=record.warnings,
         result=_result(record),
         steps=tuple(map(_step, record.steps)),
         approvals=(),
         actions=(),
         created_at=_time(record.created_at),
-        created_by=ActorBody(record.created_by.type, record.created_by.id, record.created_by.display_name),
+        created_by=Actor(record.created_by.type, record.created_by.id, record.created_by.display_name),
         updated_at=_time(record.updated_at),
         finished_at=_time_or_none(record.finished_at),
     )
 
 
-def _waiting(record: RequestRecord) -> WaitingBody | None:
+def _waiting(record: RequestRecord) -> Waiting | None:
     if record.waiting is None:
         return None
     waiting = record.waiting
-    return WaitingBody(waiting.step, waiting.reason, waiting.attempt, _time(waiting.next_attempt_at))
+    return Waiting(waiting.step, waiting.reason, waiting.attempt, _time(waiting.next_attempt_at))
 
 
-def _result(record: RequestRecord) -> ResultBody | None:
+def _result(record: RequestRecord) -> Result | None:
     if record.result is None:
         return None
-    return ResultBody(record.result.type, record.result.id, record.result.display_name, record.result.mail)
+    return Result(record.result.type, record.result.id, record.result.display_name, record.result.mail)
 
 
-def _step(record: StepRecord) -> StepBody:
-    return StepBody(
+def _step(record: StepRecord) -> RequestStep:
+    return RequestStep(
         name=record.step,
         title=STEP_TITLES[record.step],
         state=record.state,
@@ -214,5 +214,5 @@ _EXAMPLE: Mapping[str, object] = {
     "updatedAt": "2026-11-20T09:30:20.000Z",
     "finishedAt": None,
 }
-READ = (Success(200, "The request.", RequestBody, headers={"Cache-Control": "Always `no-store`."}, example=_EXAMPLE),)
+READ = (Success(200, "The request.", Request, headers={"Cache-Control": "Always `no-store`."}, example=_EXAMPLE),)
 READ_CODES = ("notFound", "rateExceeded", "databaseUnavailable", "overloaded")

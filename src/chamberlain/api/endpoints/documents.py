@@ -1,0 +1,42 @@
+"""The API describes itself here: the OpenAPI document, the page made of it, and where the `type` of a problem leads."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from msgspec import json
+
+from chamberlain.api.calls import Answer, Call
+from chamberlain.api.documentation import CONTENT_SECURITY_POLICY, render
+from chamberlain.api.endpoint import About, Endpoint
+from chamberlain.api.problems import TITLES
+from chamberlain.api.services import Services
+
+_ABOUT = About("", "", "")
+
+
+def endpoints(document: Mapping[str, Any]) -> tuple[Endpoint[None], ...]:
+    """The endpoints that serve a document, which does not describe them."""
+    page = Answer(200, render(document), _PAGE_HEADERS, b"text/html; charset=utf-8")
+    return (
+        Endpoint("GET", "/openapi.json", _always(Answer(200, json.encode(document))), None, _ABOUT, ()),
+        Endpoint("GET", "/docs", _always(page), None, _ABOUT, ()),
+        *(Endpoint("GET", f"/problems/{code}", _always(_see(code)), None, _ABOUT, ()) for code in TITLES),
+    )
+
+
+def _see(code: str) -> Answer:
+    return Answer(303, b"", ((b"location", f"/docs#{code}".encode("ascii")),), b"text/plain")
+
+
+def _always(answer: Answer) -> Callable[[Services, Call[None]], Awaitable[Answer]]:
+    async def handler(_: Services, __: Call[None]) -> Answer:
+        return answer
+
+    return handler
+
+
+_PAGE_HEADERS = (
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode("ascii")),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+)
