@@ -135,7 +135,7 @@ class Settings(BaseSettings):
     allow_embedded_identity: _Bool = False
     postgres_bin: Annotated[_Path | None, Expected("the folder of PostgreSQL's programs")] = None
     postgres_user: Annotated[str | None, Expected("the name of a user of this machine")] = None
-    tenant_running_jobs: _Count = 512
+    tenant_running_jobs: _Count = 500
 
     @property
     def tls_port(self) -> int:
