@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -275,22 +276,29 @@ def total(reports: list[Path]) -> str:
 
 
 def outside_contracts(root: Path = ROOT) -> list[str]:
-    """List the packages, and the modules beside them, that no contract of .importlinter names."""
+    """List the packages, and the modules beside them, that no contract of .importlinter holds."""
     contracts = configparser.ConfigParser()
     contracts.read(root / ".importlinter")
-    named = {name for section in contracts.sections() for name in names_in(contracts[section])}
+    named = {pair for section in contracts.sections() for pair in names_in(contracts[section])}
+    # A contract holds what stands below the names in it, unless it only forbids them to others.
+    exactly, with_all_below = {name for _, name in named}, {name for holds, name in named if holds}
     source = root / "src"
     files = [*source.glob("chamberlain/*.py"), *source.glob("chamberlain/*/**/__init__.py")]
     modules = {".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__") for file in files}
-    return sorted(modules - named - {"chamberlain"})
+    return sorted(
+        module
+        for module in modules - exactly - {"chamberlain"}
+        if not any(module.startswith(f"{name}.") for name in with_all_below - {"chamberlain"})
+    )
 
 
-def names_in(contract: configparser.SectionProxy) -> Iterator[str]:
-    """Give the full module names of one contract; layers stand below their container, and may be optional."""
+def names_in(contract: configparser.SectionProxy) -> Iterator[tuple[bool, str]]:
+    """Give the full module names of one contract, and whether it holds what stands below them."""
     for option, value in contract.items():
+        # Layers stand below their container, and those in parentheses may be missing.
         prefix = f"{contract['containers'].strip()}." if option == "layers" else ""
-        for word in value.replace("|", " ").replace(":", " ").replace("(", " ").replace(")", " ").split():
-            yield prefix + word.removesuffix(".*")
+        for word in re.findall(r"[\w.]+", value):
+            yield option not in {"forbidden_modules", "allowed_importers"}, prefix + word.removesuffix(".")
 
 
 def stop(reason: str) -> NoReturn:
