@@ -4,43 +4,41 @@ Session state is set for one transaction only, so that a pooler may stand betwee
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import asyncpg
-import asyncpg.pool
+from asyncpg.pool import PoolConnectionProxy
 
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import TenantId
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-Record: TypeAlias = "asyncpg.Record"
-Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 Answer = TypeVar("Answer")
+Record: TypeAlias = asyncpg.Record
 
-# The driver's class takes a parameter for the type checker only.
+# The driver's classes take a parameter for the type checker only.
 if TYPE_CHECKING:
-    _Connection = asyncpg.Connection[asyncpg.Record]
+    _Connection: TypeAlias = asyncpg.Connection[Record]
+    Connection: TypeAlias = _Connection | PoolConnectionProxy[Record]
+    Pool: TypeAlias = asyncpg.Pool[Record]
 else:
     _Connection = asyncpg.Connection
+    Connection = _Connection | PoolConnectionProxy
+    Pool = asyncpg.Pool
 
-# The connection is gone, cannot be had, or the server is on its way down or up: all of it passes.
+# The connection is gone, or the server is on its way down or up, full, or a standby by now: all of it passes.
 UNREACHABLE: tuple[type[Exception], ...] = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
     asyncpg.PostgresConnectionError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.TooManyConnectionsError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
     asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.ReadOnlySQLTransactionError,
 )
 COMMAND_TIMEOUT = timedelta(seconds=30)
 
@@ -57,14 +55,14 @@ class LeanConnection(_Connection):
 class Transaction:
     """An open transaction, for one tenant, or for the whole of the worker's view when `tenant_id` is None."""
 
-    connection: "Connection"
+    connection: Connection
     tenant_id: TenantId | None
 
-    async def fetch(self, statement: str, *values: object) -> Sequence["Record"]:
+    async def fetch(self, statement: str, *values: object) -> Sequence[Record]:
         """All rows."""
         return await self.connection.fetch(statement, *values)
 
-    async def fetch_row(self, statement: str, *values: object) -> "Record | None":
+    async def fetch_row(self, statement: str, *values: object) -> Record | None:
         """The first row, or None."""
         return await self.connection.fetchrow(statement, *values)
 
@@ -76,14 +74,14 @@ class Transaction:
 class Database:
     """A pool of connections that all hold one role."""
 
-    def __init__(self, pool: "Pool") -> None:
+    def __init__(self, pool: Pool) -> None:
         self.pool = pool
 
     @asynccontextmanager
     async def transaction(self, tenant_id: TenantId) -> AsyncIterator[Transaction]:
         """A transaction that sees this tenant and nothing else. Raises Unavailable when there is no database."""
         with unavailable():
-            async with self.pool.acquire() as connection, connection.transaction():
+            async with self._connection() as connection, connection.transaction():
                 await connection.fetchval("SELECT set_config('chamberlain.tenant_id', $1, true)", str(tenant_id))
                 yield Transaction(connection, tenant_id)
 
@@ -91,16 +89,25 @@ class Database:
     async def across_tenants(self) -> AsyncIterator[Transaction]:
         """A transaction that sees what the role itself may see: for the worker's role, every tenant."""
         with unavailable():
-            async with self.pool.acquire() as connection, connection.transaction():
+            async with self._connection() as connection, connection.transaction():
                 yield Transaction(connection, None)
 
     @asynccontextmanager
-    async def statement(self) -> AsyncIterator["Connection"]:
+    async def statement(self) -> AsyncIterator[Connection]:
         """A connection for one statement that is a transaction of its own. For functions that set the tenant
         themselves."""
         with unavailable():
-            async with self.pool.acquire() as connection:
+            async with self._connection() as connection:
                 yield connection
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Connection]:
+        with _connecting():
+            connection = await self.pool.acquire()
+        try:
+            yield connection
+        finally:
+            await self.pool.release(connection)
 
     async def close(self) -> None:
         """End all connections, at once if they do not end by themselves soon."""
@@ -111,12 +118,36 @@ class Database:
 
 
 @contextmanager
-def unavailable() -> "Iterator[None]":
+def unavailable() -> Iterator[None]:
     """Tell every kind of unreachable database in one way."""
     try:
         yield
     except UNREACHABLE as error:
-        raise Unavailable("databaseUnavailable", "The database cannot be reached. Send the request again.") from error
+        # The driver has one class for a lost connection and for a value that it cannot send; the latter is a
+        # ValueError too, and the fault of whoever gave the value.
+        if isinstance(error, ValueError):
+            raise
+        raise _no_database() from error
+
+
+@contextmanager
+def _connecting() -> Iterator[None]:
+    # Whatever the server says to somebody who knocks, there is no database to be had.
+    try:
+        yield
+    except (*UNREACHABLE, asyncpg.PostgresError) as error:
+        raise _no_database() from error
+
+
+def _no_database() -> Unavailable:
+    return Unavailable("databaseUnavailable", "The database cannot be reached. Send the request again.")
+
+
+async def connect(address: str) -> Connection:
+    """A connection of one's own, for what a pooler does not carry. Raises Unavailable."""
+    with _connecting():
+        connection: Connection = await asyncpg.connect(address, timeout=5)
+    return connection
 
 
 async def open_database(address: str, *, most: int, name: str) -> Database:
@@ -150,18 +181,19 @@ async def listen(
     """Call `heard` with every notification of a channel, for ever. A connection that dies is made anew after a pause,
     and `heard` is then called with '', since something may have been missed."""
     while True:
-        try:
-            connection: Connection = await asyncpg.connect(address, timeout=5)
-        except UNREACHABLE:
-            await asyncio.sleep(pause.total_seconds())
-            continue
-        gone = asyncio.Event()
-        connection.add_termination_listener(lambda _connection, gone=gone: gone.set())
-        try:
+        with suppress(Unavailable):
+            await _listen_once(address, channel, heard)
+        await asyncio.sleep(pause.total_seconds())
+
+
+async def _listen_once(address: str, channel: str, heard: Callable[[str], None]) -> None:
+    connection = await connect(address)
+    gone = asyncio.Event()
+    connection.add_termination_listener(lambda _connection: gone.set())
+    try:
+        with unavailable():
             await connection.add_listener(channel, lambda _connection, _pid, _channel, payload: heard(str(payload)))
-            heard("")
-            await gone.wait()
-        except UNREACHABLE:
-            await asyncio.sleep(pause.total_seconds())
-        finally:
-            connection.terminate()
+        heard("")
+        await gone.wait()
+    finally:
+        connection.terminate()

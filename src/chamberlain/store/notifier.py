@@ -8,9 +8,8 @@ milliseconds on a connection of its own. A wake-up that is lost costs the worker
 import asyncio
 from datetime import timedelta
 
-import asyncpg
-
-from chamberlain.store.database import UNREACHABLE, Connection
+from chamberlain.rules.errors import Unavailable
+from chamberlain.store.database import Connection, connect, unavailable
 
 JOBS_CHANNEL = "chamberlain_jobs"
 INTERVAL = timedelta(milliseconds=5)
@@ -44,9 +43,10 @@ class Notifier:
     async def _send(self, connection: Connection | None) -> Connection | None:
         try:
             if connection is None or connection.is_closed():
-                connection = await asyncpg.connect(self._address, timeout=5)
-            await connection.execute("SELECT pg_notify($1, '')", self._channel)
-        except UNREACHABLE:
+                connection = await connect(self._address)
+            with unavailable():
+                await connection.execute("SELECT pg_notify($1, '')", self._channel)
+        except Unavailable:
             # The workers poll; there is nothing to mend here but the connection, at the next flag.
             if connection is not None:
                 connection.terminate()

@@ -1,0 +1,261 @@
+"""The example estate in a database of its own, and the parts of the service that stand on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+from uuid import UUID, uuid4
+
+import msgspec
+import yaml
+
+from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
+from chamberlain.directory.port import Capabilities, Directory, Outcome, People, Work
+from chamberlain.embedded.directory.groups import Groups
+from chamberlain.embedded.directory.load import load
+from chamberlain.embedded.directory.people import Register
+from chamberlain.embedded.example import example_estate
+from chamberlain.rules.callers import Actor, ActorType, Caller
+from chamberlain.rules.errors import OutsideFault, TryAgain
+from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.rules.jobs import Claim
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.rules.requests import Accepted, IdempotencyKey, RequestRecord, Submission
+from chamberlain.shapes.configuration import Configuration, read_configuration
+from chamberlain.shapes.groups import read_group_order
+from chamberlain.store import jobs, requests
+from chamberlain.store.batcher import Acceptor
+from chamberlain.store.catalog import Catalog
+from chamberlain.store.notifier import Notifier
+from chamberlain.store.revisions import Revisions
+from chamberlain.usecases.configuration_apply import ApplyConfiguration
+from chamberlain.usecases.group_provision import ProvisionGroups
+from chamberlain.usecases.group_request import RequestGroup
+from tests.databases import Databases
+
+ESTATE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
+OTHER_HOUSE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000002"))
+ADA = UserId(UUID("ada00000-0000-4000-8000-000000000001"))
+BEN = UserId(UUID("be000000-0000-4000-8000-000000000002"))
+CLEO = UserId(UUID("c1e00000-0000-4000-8000-000000000003"))
+DARA = UserId(UUID("da7a0000-0000-4000-8000-000000000004"))
+ZOE = UserId(UUID("20e00000-0000-4000-8000-000000000001"))
+NOBODY = UserId(UUID("0000dead-0000-4000-8000-000000000000"))
+PROJECT_GROUP = TemplateId(UUID("7e000000-0000-4000-8000-000000000011"))
+PROJECT_TEAM = TemplateId(UUID("7e000000-0000-4000-8000-000000000012"))
+CONFIDENTIAL_TEAM = TemplateId(UUID("7e000000-0000-4000-8000-000000000013"))
+SALES_DEPARTMENT = TemplateId(UUID("7e000000-0000-4000-8000-000000000014"))
+OTHER_GROUP = TemplateId(UUID("7e000000-0000-4000-8000-0000000000f1"))
+INTERNAL = "1abe1000-0000-4000-8000-000000000001"
+
+CLIENT = ClientId("c11e0000-0000-4000-8000-000000000001")
+TRACE = TraceId("4bf92f3577b34da6a3ce929d0e0e4736")
+OPERATOR = Actor(ActorType.SYSTEM, None, "Test")
+LEASE = timedelta(seconds=10)
+
+_count = """
+SELECT count(*) FROM chamberlain.request UNION ALL SELECT count(*) FROM chamberlain.reservation
+UNION ALL SELECT count(*) FROM chamberlain.idempotency_key UNION ALL SELECT count(*) FROM chamberlain.job
+"""
+
+
+def changed_estate(**templates: Any) -> Configuration:
+    """The example estate with some of its group templates changed: `project_group={"naming": ...}` and so on.
+
+    Any: members of a configuration file are what the test writes there.
+    """
+    document = yaml.safe_load(example_estate())
+    names = {"project_group": PROJECT_GROUP, "project_team": PROJECT_TEAM, "sales_department": SALES_DEPARTMENT}
+    for name, members in templates.items():
+        (found,) = [each for each in document["tenants"][0]["templates"] if each["id"] == str(names[name])]
+        found.update(members)
+    document["tenants"][1]["templates"] = [{"id": str(OTHER_GROUP), "kind": "group", "name": "House group"}]
+    return read_configuration(yaml.safe_dump(document).encode())
+
+
+async def apply(databases: Databases, configuration: Configuration) -> None:
+    """Apply it as the command line does."""
+    await ApplyConfiguration(databases.worker)(configuration, actor=OPERATOR, trace_id=TRACE)
+
+
+class Called(Protocol):
+    """What a test directory does before it hands on to the real one."""
+
+    def __call__(self, works: Sequence[Work]) -> None: ...
+
+
+@dataclass
+class TroubledPeople(People):
+    """People who do not answer as long as `trouble` is set."""
+
+    people: People
+    trouble: TryAgain | None = None
+    questions: list[PeopleQuestion] = field(default_factory=list)
+
+    async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
+        self.questions.append(question)
+        if self.trouble is not None:
+            raise self.trouble
+        return await self.people.look_up(question)
+
+
+@dataclass
+class TroubledDirectory(Directory):
+    """A directory with trouble: with all of it, or with single requests."""
+
+    directory: Directory
+    trouble: TryAgain | None = None
+    faults: dict[str, OutsideFault] = field(default_factory=dict)
+    ensured: list[Work] = field(default_factory=list)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.directory.capabilities
+
+    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
+        return await self.directory.observe(references)
+
+    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+        if self.trouble is not None:
+            raise self.trouble
+        self.ensured.extend(works)
+        well = [work for work in works if work.wanted.display_name not in self.faults]
+        outcomes = dict(zip([id(work) for work in well], await self.directory.ensure(well), strict=True))
+        return [
+            outcomes.get(id(work)) or Outcome(None, (), self.faults[work.wanted.display_name]) for work in works
+        ]
+
+
+@dataclass
+class Estate:
+    """The parts of a service with the example estate behind them. `moment` is what its clock shows."""
+
+    databases: Databases
+    people: TroubledPeople
+    directory: TroubledDirectory
+    catalog: Catalog
+    acceptor: Acceptor
+    request_group: RequestGroup
+    provision_groups: ProvisionGroups
+    moment: datetime
+
+    def now(self) -> datetime:
+        return self.moment
+
+    async def request(
+        self, display_name: str = "Apollo", *, caller: Caller | None = None, key: str | None = None, **sent: object
+    ) -> Accepted:
+        """Ask for a group as the API does: the order is what the body says."""
+        asked = {"displayName": display_name, "templateId": str(PROJECT_GROUP), **sent}
+        body = msgspec.json.encode(asked)
+        idempotency = None if key is None else IdempotencyKey(key, body)
+        order = read_group_order(body)
+        return await self.request_group(caller or caller_of(ADA), order, Submission(body, idempotency, TRACE))
+
+    async def claim(self, *, most: int = 100) -> Claim:
+        """Lease what is due, as a worker does."""
+        lease_id = uuid4()
+        async with self.databases.worker.across_tenants() as tx:
+            taken = await jobs.claim(tx, lease_id, most=most, lease=LEASE, tenant_limit=1000)
+        return Claim(lease_id, tuple(taken))
+
+    async def work(self) -> None:
+        """Run what is due, once."""
+        await self.provision_groups(await self.claim())
+
+    async def record(self, request_id: RequestId, tenant_id: TenantId = ESTATE) -> RequestRecord:
+        """The request as it is stored."""
+        async with self.databases.application.transaction(tenant_id) as tx:
+            record = await requests.find(tx, request_id)
+        assert record is not None
+        return record
+
+    async def group(self, request_id: RequestId, tenant_id: TenantId = ESTATE) -> ObservedGroup | None:
+        """The group that the directory shows for a request."""
+        reference = GroupReference(tenant_id, "chamberlain_group", request_id)
+        (group,) = await self.directory.observe([reference])
+        return group
+
+    async def rows(self, statement: str, *values: object) -> list[tuple[object, ...]]:
+        """What the database holds, of all tenants."""
+        return await rows(self.databases, statement, *values)
+
+    async def counts(self) -> dict[str, int]:
+        """How many rows each table that an accepted request writes has."""
+        return await counts(self.databases)
+
+
+TABLES = ("request", "reservation", "idempotency_key", "job", "audit", "event")
+
+
+async def rows(databases: Databases, statement: str, *values: object) -> list[tuple[object, ...]]:
+    """What the database holds, of all tenants."""
+    async with databases.worker.across_tenants() as tx:
+        return [tuple(row.values()) for row in await tx.fetch(statement, *values)]
+
+
+async def counts(databases: Databases) -> dict[str, int]:
+    """How many rows each table has that an accepted request writes to. The audit rows of configuration do not count."""
+    found = {}
+    for table in TABLES:
+        where = "WHERE request_id IS NOT NULL" if table == "audit" else ""
+        ((found[table],),) = await rows(databases, f"SELECT count(*)::integer FROM chamberlain.{table} {where}")  # noqa: S608 (the names above)
+    return found
+
+
+def caller_of(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
+    """Somebody with a token to create groups."""
+    return Caller(
+        tenant_id=tenant_id,
+        type=ActorType.USER,
+        id=user,
+        client_id=CLIENT,
+        permissions=frozenset({"https://api.estate.example/collab/App.ReadWrite.All"}),
+        expires_at=datetime(2027, 1, 1, tzinfo=UTC),
+    )
+
+
+async def open_estate(databases: Databases, configuration: Configuration | None = None) -> Estate:
+    """Load the example estate, or a changed one, and build what a service has."""
+    configuration = configuration or changed_estate()
+    await load(databases.worker.pool, configuration.directory)
+    await apply(databases, configuration)
+    return service_of(databases)
+
+
+def service_of(databases: Databases) -> Estate:
+    """The parts of one process."""
+    people = TroubledPeople(EmbeddedPeople(Register(databases.application.pool)))
+    directory = TroubledDirectory(EmbeddedDirectory(Groups(databases.worker.pool, key_member=KEY_MEMBER)))
+    catalog, acceptor = Catalog(databases.application), Acceptor(databases.application)
+
+    def now() -> datetime:
+        return estate.moment
+
+    estate = Estate(
+        databases=databases,
+        people=people,
+        directory=directory,
+        catalog=catalog,
+        acceptor=acceptor,
+        request_group=RequestGroup(
+            database=databases.application,
+            people=people,
+            catalog=catalog,
+            acceptor=acceptor,
+            notifier=Notifier(databases.addresses.application),
+            new_id=uuid4,
+            now=now,
+        ),
+        provision_groups=ProvisionGroups(
+            database=databases.worker,
+            people=people,
+            directory=directory,
+            revisions=Revisions(),
+            new_id=uuid4,
+            now=now,
+        ),
+        moment=datetime(2026, 11, 20, 9, 30, tzinfo=UTC),
+    )
+    return estate
