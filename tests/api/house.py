@@ -1,5 +1,6 @@
 """A small house with real doors: the whole API over services that keep everything in memory."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -58,6 +59,7 @@ class House:
     refusal: Exception | None = None
     replayed: bool = False
     body_timeout_seconds: float = 10.0
+    answered: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def verify(self, authorization: str | None) -> Caller:
         if authorization is None:
@@ -86,6 +88,7 @@ class House:
     def observe(self, path: str, method: str, status: int, seconds: float) -> None:
         assert seconds >= 0
         self.observed.append((path, method, status))
+        self.answered.set()
 
     def services(self) -> Services:
         numbers = count(1)

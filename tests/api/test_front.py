@@ -1,0 +1,279 @@
+"""What is the same for every endpoint: hosts, methods, tokens, headers, the order of checks, what comes of a bug."""
+
+import re
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from chamberlain.api.app import ENDPOINTS, create_app
+from chamberlain.api.hosts import hosts_of
+from chamberlain.api.receive import LIMIT
+from tests.api.house import BASE, REQUEST, TEMPLATE, House, record
+
+GROUPS = "/collab/v1/groups/"
+BODY = {"displayName": "Hooked", "templateId": TEMPLATE}
+JSON = {"content-type": "application/json"}
+
+
+async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+    answer = await api.get("/health/live")
+
+    assert answer.status_code == 200
+    assert answer.json() == {"status": "live", "checks": []}
+    assert house.observed == [("/health/live", "GET", 200)]
+
+
+def test_hosts_are_those_of_the_base_addresses_and_the_loopback() -> None:
+    addresses = ["https://Api.Estate.Example", "http://insiders.example:8080/base", "http://[::1]:80"]
+
+    assert hosts_of(addresses, [8365]) == {
+        "api.estate.example", "api.estate.example:443", "insiders.example:8080", "[::1]", "[::1]:80",
+        "127.0.0.1:8365", "localhost:8365",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8365", 200),
+        ("localhost:8365", 200),
+        ("LOCALHOST:8365", 200),
+        ("localhost", 421),
+        ("localhost:8366", 421),
+        ("localhost:8365.evil.example", 421),
+        ("evil.example", 421),
+        ("", 421),
+    ],
+)
+async def test_it_answers_for_its_own_hosts_only(api: httpx2.AsyncClient, host: str, status: int) -> None:
+    answer = await api.get("/health/live", headers={"host": host})
+
+    assert answer.status_code == status
+    if status == 421:
+        assert answer.json()["code"] == "hostUnknown"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/nowhere", "/collab/v1/groups//", "/requests/v1/a/b/", "/docs/../etc", "/%00\u00e9"]
+)
+async def test_it_says_where_there_is_nothing(api: httpx2.AsyncClient, house: House, path: str) -> None:
+    answer = await api.get(path)
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "notFound")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert re.fullmatch(r"[!-~]+", answer.json()["instance"])
+    assert house.observed == [("unknown", "GET", 404)]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("GET", GROUPS, "POST, OPTIONS"),
+        ("DELETE", "/health/live", "GET, HEAD, OPTIONS"),
+        ("PATCH", f"/requests/v1/{REQUEST}/", "GET, HEAD, OPTIONS"),
+        ("TRACE", GROUPS, "POST, OPTIONS"),
+    ],
+)
+async def test_it_names_the_methods_of_a_path(api: httpx2.AsyncClient, method: str, path: str, allow: str) -> None:
+    refused = await api.request(method, path)
+    asked = await api.request("OPTIONS", path)
+
+    assert (refused.status_code, refused.json()["code"], refused.headers["allow"]) == (405, "methodNotAllowed", allow)
+    assert (asked.status_code, asked.content, asked.headers["allow"]) == (204, b"", allow)
+    assert "content-length" not in asked.headers
+
+
+async def test_it_answers_head_as_get_without_the_body(api: httpx2.AsyncClient, house: House) -> None:
+    house.records[REQUEST] = record()
+
+    head, get = await api.head(f"/requests/v1/{REQUEST}/"), await api.get(f"/requests/v1/{REQUEST}/")
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == get.headers["content-length"] == str(len(get.content))
+
+
+ORDER: list[tuple[str, int, str]] = [
+    ("host", 421, "hostUnknown"),
+    ("token", 401, "tokenMissing"),
+    ("permission", 403, "insufficientScope"),
+    ("size", 413, "bodyTooLarge"),
+    ("type", 415, "notJsonContent"),
+    ("form", 400, "unknownParameter"),
+]
+
+
+@pytest.mark.parametrize("good", range(len(ORDER)))
+async def test_the_first_thing_wrong_is_told(api: httpx2.AsyncClient, good: int) -> None:
+    right = {name for name, _, _ in ORDER[:good]}
+    headers = {
+        "host": "127.0.0.1:8365" if "host" in right else "evil.example",
+        "content-type": "application/json" if "type" in right else "text/plain",
+        "authorization": "Bearer ada" if "permission" in right else "Bearer powerless",
+    }
+    if "token" not in right:
+        del api.headers["authorization"], headers["authorization"]
+    body = b'{"displayName": "x", "templateId": "%s"}' % TEMPLATE.encode() if "size" in right else b" " * (LIMIT + 1)
+
+    answer = await api.post(f"{GROUPS}?x=1", content=body, headers=headers)
+
+    assert (answer.status_code, answer.json()["code"]) == ORDER[good][1:]
+
+
+async def test_it_says_what_is_wrong_with_a_token(api: httpx2.AsyncClient) -> None:
+    del api.headers["authorization"]
+
+    missing = await api.post(GROUPS, json=BODY)
+    invalid = await api.post(GROUPS, json=BODY, headers={"authorization": "Bearer forged"})
+    powerless = await api.post(GROUPS, json=BODY, headers={"authorization": "Bearer powerless"})
+
+    assert missing.headers["www-authenticate"] == "Bearer"
+    description = "The signature does not match (kid unknown)."
+    assert invalid.headers["www-authenticate"] == f'Bearer error="invalid_token", error_description="{description}"'
+    scope = "https://api.estate.example/collab/App.ReadWrite.All"
+    assert powerless.headers["www-authenticate"] == f'Bearer error="insufficient_scope", scope="{scope}"'
+    assert [answer.status_code for answer in (missing, invalid, powerless)] == [401, 401, 403]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        ("application/json", 202),
+        ("application/json; charset=utf-8", 202),
+        ("Application/JSON ;charset=utf-8", 202),
+        ("application/x-www-form-urlencoded", 415),
+        ("application/json-seq", 415),
+        ("text/json", 415),
+        ("", 415),
+    ],
+)
+async def test_a_body_must_say_that_it_is_json(api: httpx2.AsyncClient, content_type: str, status: int) -> None:
+    body = b'{"displayName": "x", "templateId": "%s"}' % TEMPLATE.encode()
+
+    answer = await api.post(GROUPS, content=body, headers={"content-type": content_type})
+
+    assert answer.status_code == status
+
+
+async def test_a_body_must_not_be_packed(api: httpx2.AsyncClient) -> None:
+    answer = await api.post(GROUPS, content=b"\x1f\x8b", headers=JSON | {"content-encoding": "gzip"})
+
+    assert (answer.status_code, answer.json()["code"]) == (415, "notJsonContent")
+
+
+async def test_no_body_is_no_json(api: httpx2.AsyncClient) -> None:
+    answer = await api.post(GROUPS)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "notJson")
+
+
+async def pieces(count: int) -> AsyncIterator[bytes]:
+    for _ in range(count):
+        yield b" " * 1024
+
+
+async def test_a_body_without_a_length_is_bounded_too(api: httpx2.AsyncClient) -> None:
+    largest = await api.post(GROUPS, content=pieces(LIMIT // 1024), headers=JSON)
+    larger = await api.post(GROUPS, content=pieces(LIMIT // 1024 + 1), headers=JSON)
+
+    assert (largest.status_code, largest.json()["code"]) == (400, "notJson")
+    assert (larger.status_code, larger.json()["code"]) == (413, "bodyTooLarge")
+    assert larger.headers["connection"] == "close"
+
+
+async def test_every_answer_has_an_id_of_its_own(api: httpx2.AsyncClient) -> None:
+    answers = [await api.get(path) for path in ("/health/live", "/nowhere", "/collab/v1/groups/", "/requests/v1/x/")]
+
+    ids = [answer.headers["request-id"] for answer in answers]
+    assert len(set(ids)) == len(ids)
+    assert [answer.json()["traceId"] for answer in answers[1:]] == ids[1:]
+
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+@pytest.mark.parametrize(
+    ("traceparent", "taken"),
+    [
+        (f"00-{TRACE}-00f067aa0ba902b7-01", True),
+        (f"01-{TRACE}-00f067aa0ba902b7-01-more", True),
+        (f"ff-{TRACE}-00f067aa0ba902b7-01", False),
+        (f"00-{'0' * 32}-00f067aa0ba902b7-01", False),
+        (f"00-{TRACE}-0000000000000000-01", False),
+        (f"00-{TRACE.upper()}-00f067aa0ba902b7-01", False),
+        (f"00-{TRACE}", False),
+        ("", False),
+    ],
+)
+async def test_it_joins_the_trace_of_its_caller(
+    api: httpx2.AsyncClient, house: House, traceparent: str, *, taken: bool
+) -> None:
+    answer = await api.post(GROUPS, json=BODY, headers={"traceparent": traceparent})
+
+    assert answer.status_code == 202
+    assert (answer.headers["request-id"] == TRACE) is taken
+    assert house.orders[0][2].trace_id == answer.headers["request-id"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "echoed"),
+    [
+        (b"9c1b7e5a-call", True),
+        (b"x" * 128, True),
+        (b"x" * 129, False),
+        (b"two words", False),
+        (b"\xe9", False),
+        (b"", False),
+    ],
+)
+async def test_it_echoes_the_id_of_the_client(api: httpx2.AsyncClient, sent: bytes, *, echoed: bool) -> None:
+    for path in ("/health/live", "/nowhere"):
+        answer = await api.get(path, headers=[(b"client-request-id", sent)])
+
+        assert (answer.headers.get("client-request-id") == sent.decode("latin-1")) is echoed
+
+
+async def test_a_bug_is_a_problem_that_tells_nothing(api: httpx2.AsyncClient, house: House) -> None:
+    house.refusal = ZeroDivisionError("the secret of the house")
+
+    answer = await api.post(GROUPS, json=BODY, headers={"client-request-id": "mine"})
+
+    assert (answer.status_code, answer.json()["code"]) == (500, "internalError")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["traceId"] == answer.headers["request-id"]
+    assert answer.headers["client-request-id"] == "mine"
+    assert "secret" not in answer.text
+    assert house.observed == [(GROUPS, "POST", 500)]
+
+
+async def test_others_live_below_their_prefix(house: House) -> None:
+    other = Starlette(routes=[Route("/v1.0/groups", lambda request: PlainTextResponse(request.url.path))])
+    transport = httpx2.ASGITransport(app=create_app(house.services(), {"/graph": other}))
+
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
+        there = await client.get("/graph/v1.0/groups")
+        not_there = await client.get("/graphs/v1.0/groups")
+        elsewhere = await client.get("/graph/v1.0/groups", headers={"host": "evil.example"})
+
+    assert (there.status_code, there.text) == (200, "/graph/v1.0/groups")
+    assert not_there.status_code == 404
+    assert elsewhere.status_code == 421
+
+
+async def test_every_endpoint_but_health_asks_who_calls(api: httpx2.AsyncClient) -> None:
+    del api.headers["authorization"]
+
+    for endpoint in ENDPOINTS:
+        path = endpoint.path.format(requestId=REQUEST)
+        answer = await api.request(endpoint.method, path)
+        assert (answer.status_code == 401) is (not path.startswith("/health/")), path
+
+
+def test_every_row_of_the_table_can_be_told_from_the_others() -> None:
+    assert len({(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}) == len(ENDPOINTS)
+    assert len({endpoint.about.id for endpoint in ENDPOINTS}) == len(ENDPOINTS)
+    for endpoint in ENDPOINTS:
+        assert (endpoint.shape is not None) is (endpoint.method in {"POST", "PUT", "PATCH"})

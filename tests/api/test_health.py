@@ -1,0 +1,22 @@
+import httpx2
+
+from chamberlain.api.services import Check
+from tests.api.house import House
+
+
+async def test_it_works(api: httpx2.AsyncClient) -> None:
+    answer = await api.get("/health/ready")
+
+    assert answer.status_code == 200
+    assert answer.json() == {"status": "ready", "checks": [{"name": "database", "passed": True, "detail": None}]}
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_it_says_what_is_not_well(api: httpx2.AsyncClient, house: House) -> None:
+    house.checks = (Check("database", passed=True), Check("clock", passed=False, detail="It is 40 s ahead."))
+
+    answer = await api.get("/health/ready")
+
+    assert answer.status_code == 503
+    assert answer.json()["status"] == "notReady"
+    assert answer.json()["checks"][1] == {"name": "clock", "passed": False, "detail": "It is 40 s ahead."}

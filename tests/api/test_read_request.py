@@ -1,0 +1,136 @@
+from dataclasses import replace
+from datetime import timedelta, timezone
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from chamberlain.api.endpoints.requests import STEP_TITLES
+from chamberlain.rules.ids import TenantId
+from chamberlain.rules.plans import Step
+from chamberlain.rules.requests import (
+    RequestError,
+    RequestResult,
+    RequestState,
+    StepRecord,
+    StepState,
+    Waiting,
+)
+from tests.api.house import ADA, ESTATE, MOMENT, REQUEST, TEMPLATE, House, record
+
+PATH = f"/requests/v1/{REQUEST}/"
+
+
+async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+    house.records[REQUEST] = record()
+
+    answer = await api.get(PATH)
+
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "requestId": str(REQUEST),
+        "tenantId": str(ESTATE),
+        "approvalRequired": False,
+        "kind": "group",
+        "state": "queued",
+        "displayName": "Hooked",
+        "template": {"id": TEMPLATE, "name": "Project group"},
+        "body": {"displayName": "Hooked", "templateId": TEMPLATE},
+        "waiting": None,
+        "blocked": None,
+        "error": None,
+        "warnings": [],
+        "result": None,
+        "steps": [],
+        "approvals": [],
+        "actions": [],
+        "createdAt": "2026-11-20T09:30:00.000Z",
+        "createdBy": {"type": "user", "id": str(ADA), "displayName": "Ada Achterberg"},
+        "updatedAt": "2026-11-20T09:30:00.000Z",
+        "finishedAt": None,
+    }
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_it_shows_a_wait(api: httpx2.AsyncClient, house: House) -> None:
+    step = StepRecord(Step.CREATE_TEAM, StepState.WAITING, 3, MOMENT, None, "Not yet.", MOMENT + timedelta(minutes=1))
+    wait = Waiting(Step.CREATE_TEAM, "Not yet.", 3, MOMENT + timedelta(minutes=1))
+    house.records[REQUEST] = replace(record(), state=RequestState.WAITING, waiting=wait, steps=(step,))
+
+    body = (await api.get(PATH)).json()
+
+    assert body["waiting"] == {
+        "step": "createTeam",
+        "reason": "Not yet.",
+        "attempt": 3,
+        "nextAttemptAt": "2026-11-20T09:31:00.000Z",
+    }
+    assert body["steps"] == [
+        {
+            "name": "createTeam",
+            "title": "Make the group a team",
+            "state": "waiting",
+            "attempts": 3,
+            "startedAt": "2026-11-20T09:30:00.000Z",
+            "finishedAt": None,
+            "reason": "Not yet.",
+            "nextAttemptAt": "2026-11-20T09:31:00.000Z",
+            "error": None,
+        }
+    ]
+
+
+async def test_it_shows_what_came_of_it(api: httpx2.AsyncClient, house: House) -> None:
+    # A time of another zone is the same moment.
+    finished = (MOMENT + timedelta(microseconds=1_234_567)).astimezone(timezone(timedelta(hours=2)))
+    result = RequestResult("group", UUID(TEMPLATE), "Hooked", "hooked@estate.example")
+    house.records[REQUEST] = replace(record(), result=result, finished_at=finished)
+
+    body = (await api.get(PATH)).json()
+
+    assert body["result"] == {"type": "group", "id": TEMPLATE, "displayName": "Hooked", "mail": "hooked@estate.example"}
+    assert body["finishedAt"] == "2026-11-20T09:30:01.234Z"
+
+
+async def test_it_shows_why_it_failed(api: httpx2.AsyncClient, house: House) -> None:
+    house.records[REQUEST] = replace(record(), error=RequestError(Step.ADD_OWNERS, "userUnknown", "Gone."))
+
+    body = (await api.get(PATH)).json()
+
+    assert body["error"] == {"step": "addOwners", "code": "userUnknown", "detail": "Gone."}
+
+
+@pytest.mark.parametrize("path", [PATH.upper().replace("/REQUESTS/V1/", "/requests/v1/"), PATH.rstrip("/")])
+async def test_it_takes_either_letter_case_and_no_slash(api: httpx2.AsyncClient, house: House, path: str) -> None:
+    house.records[REQUEST] = record()
+
+    assert (await api.get(path)).json()["requestId"] == str(REQUEST)
+
+
+async def test_it_hides_what_belongs_to_others(api: httpx2.AsyncClient, house: House) -> None:
+    house.records[REQUEST] = replace(record(), tenant_id=TenantId(UUID(int=1)))
+
+    answer = await api.get(PATH)
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "notFound")
+
+
+@pytest.mark.parametrize(
+    "id_", ["x", REQUEST.hex, f"{{{REQUEST}}}", f"{REQUEST}0", f"urn:uuid:{REQUEST}", f"{REQUEST}%0A"]
+)
+async def test_it_rejects_an_id_that_is_none(api: httpx2.AsyncClient, id_: str) -> None:
+    answer = await api.get(f"/requests/v1/{id_}/")
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformedId")
+
+
+async def test_it_tells_all_faults_together(api: httpx2.AsyncClient) -> None:
+    answer = await api.get("/requests/v1/x/?y=1")
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformedId")
+    assert "requestId" in answer.json()["detail"]
+    assert "parameter y" in answer.json()["detail"]
+
+
+def test_every_step_has_a_title() -> None:
+    assert set(STEP_TITLES) == set(Step)
