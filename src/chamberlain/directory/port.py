@@ -1,7 +1,7 @@
 """The two ports: what the service needs of any directory.
 
-They are small, at most five methods each, and one conformance suite proves every adapter. Adapters raise, or put into their
-outcomes, two faults only: TryAgain and Rejected.
+They are small, at most five methods each, and one conformance suite proves every adapter. Adapters raise, or put into
+their outcomes, two faults only: TryAgain and Rejected.
 """
 
 from collections.abc import Sequence
@@ -61,5 +61,6 @@ class Directory(Protocol):
         ...
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        """Bring each about; doing it twice ends in the same state as once. Raises TryAgain when nothing answers at all."""
+        """Bring each about; doing it twice ends in the same state as once. Raises TryAgain when nothing answers at
+        all."""
         ...

@@ -25,7 +25,8 @@ class Subject:
 class Change:
     """One change: who did what to which thing. `before` and `after` hold what changed and nothing else.
 
-    `action` is noun and verb (`group.create`). An event that tells the change to others is written with it, or not at all.
+    `action` is noun and verb (`group.create`). An event that tells the change to others is written with it, or not at
+    all.
     """
 
     tenant_id: TenantId

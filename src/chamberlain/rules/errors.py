@@ -16,8 +16,8 @@
         |-- TryAgain            not now: carries when
         `-- Rejected            never: carries why
 
-Each has a stable code (SHAPES.md, "Problem document") and a sentence that says what to do. Which HTTP status belongs to which class
-is known to api/problems.py alone. Whatever is not of this family is a bug and is loud.
+Each has a stable code (SHAPES.md, "Problem document") and a sentence that says what to do. Which HTTP status belongs
+to which class is known to api/problems.py alone. Whatever is not of this family is a bug and is loud.
 """
 
 from collections.abc import Sequence

@@ -34,7 +34,8 @@ class PeopleQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PeopleAnswer:
-    """What of the question is there. What is not in the answer does not exist in the tenant (for addresses: is free)."""
+    """What of the question is there. What is not in the answer does not exist in the tenant (for addresses: is
+    free)."""
 
     people: Mapping[UserId, Person] = field(default_factory=dict)
     labels: frozenset[str] = frozenset()

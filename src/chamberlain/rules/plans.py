@@ -54,7 +54,7 @@ def remaining(wanted: WantedGroup, observed: ObservedGroup | None, steps: Iterab
     return tuple([step for step in steps if observed is None or not is_done(step, wanted, observed)])
 
 
-def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:  # noqa: PLR0911 (one for each step)
+def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:
     """Whether a group that exists shows what this step brings about."""
     match step:
         case Step.CHECK_PEOPLE | Step.CREATE_GROUP:

@@ -13,8 +13,8 @@ from chamberlain.rules.requests import IdempotencyKey, RequestKind, RequestState
 class Draft:
     """A request that was found right and is to be written with all that belongs to it.
 
-    The revisions say which tenant and template it was checked against; when they are no longer the current ones, nothing is
-    written. The first of `addresses` that is free is taken. `job` is None when something must happen first.
+    The revisions say which tenant and template it was checked against; when they are no longer the current ones,
+    nothing is written. The first of `addresses` that is free is taken. `job` is None when something must happen first.
     """
 
     request_id: RequestId

@@ -30,14 +30,10 @@ class ApplyConfiguration:
             for entry in configuration.tenants:
                 await _apply_tenant(tx, entry, actor, trace_id)
 
-    async def if_empty(self, configuration: Configuration, *, actor: Actor, trace_id: TraceId) -> bool:
-        """Apply to a database that has no tenant at all; says whether it did."""
+    async def is_empty(self) -> bool:
+        """Whether the database has no tenant at all."""
         async with self.database.across_tenants() as tx:
-            if await tenants.any_tenant(tx):
-                return False
-            for entry in configuration.tenants:
-                await _apply_tenant(tx, entry, actor, trace_id)
-            return True
+            return not await tenants.any_tenant(tx)
 
 
 async def _apply_tenant(tx: Transaction, entry: TenantEntry, actor: Actor, trace_id: TraceId) -> None:

@@ -7,7 +7,7 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import NotFound, TryAgain, Unavailable
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.permissions import Allowance, Extent
+from chamberlain.rules.permissions import Extent, Operation, ScopePrefixes, require
 from chamberlain.rules.requests import RequestRecord
 from chamberlain.rules.tenants import Tenant
 from chamberlain.store import requests, tenants
@@ -20,9 +20,11 @@ class ReadRequest:
 
     database: Database
     people: People
+    prefixes: ScopePrefixes
 
-    async def __call__(self, caller: Caller, allowance: Allowance, request_id: RequestId) -> RequestRecord:
+    async def __call__(self, caller: Caller, request_id: RequestId) -> RequestRecord:
         """Raises NotFound; Forbidden when somebody who is no administrator has only the permission of one."""
+        allowance = require(caller, Operation.READ_REQUESTS, self.prefixes)
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await requests.find(tx, request_id)
             tenant = await tenants.find(tx, caller.tenant_id)
@@ -45,5 +47,5 @@ class ReadRequest:
             answer = await self.people.look_up(question)
         except TryAgain as error:
             detail = "The directory cannot be asked whether you are an administrator. Send the request again."
-            raise Unavailable("directoryUnavailable", detail, after=error.after) from error
+            raise Unavailable("overloaded", detail, after=error.after) from error
         return bool(answer.member_of)

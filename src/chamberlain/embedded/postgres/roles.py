@@ -14,7 +14,7 @@ def role_statements() -> list[str]:
     return [
         f"CREATE ROLE {OWNER} {without} NOBYPASSRLS",
         f"CREATE ROLE {APPLICATION} {without} NOBYPASSRLS",
-        f"CREATE ROLE {WORKER} {without} BYPASSRLS",
+        f"CREATE ROLE {WORKER} {without} NOBYPASSRLS",
     ]
 
 

@@ -1,0 +1,5 @@
+"""`python -m chamberlain` is the command `chamberlain`."""
+
+from chamberlain.cli import main
+
+main()

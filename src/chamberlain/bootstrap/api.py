@@ -1,0 +1,121 @@
+"""The application that the listeners serve: the API, with the embedded directory and identity platform beside it."""
+
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp
+
+from chamberlain.api.app import create_app
+from chamberlain.api.hosts import hosts_of
+from chamberlain.api.services import Addresses, Services
+from chamberlain.bearer.audiences import api_audiences
+from chamberlain.bearer.keys import IssuerKeys
+from chamberlain.bearer.verify import FindIssuer, Verifier
+from chamberlain.bootstrap.data_folder import DataFolder, keep_secret
+from chamberlain.bootstrap.databases import Databases
+from chamberlain.bootstrap.graph import GRAPH_AUDIENCE, graph_application
+from chamberlain.bootstrap.identity import (
+    identity_application,
+    identity_base_url,
+    issuer_finder,
+    make_identity_platform,
+)
+from chamberlain.bootstrap.origins import new_id, new_trace_id, now
+from chamberlain.bootstrap.readiness import Readiness
+from chamberlain.directory.embedded import EmbeddedPeople
+from chamberlain.embedded.directory.people import Register
+from chamberlain.embedded.identity.certificates import make_server_certificate
+from chamberlain.metrics import call_answered
+from chamberlain.rules.permissions import ScopePrefixes
+from chamberlain.settings import Settings
+from chamberlain.store.batcher import Acceptor
+from chamberlain.store.catalog import Catalog
+from chamberlain.store.keyring import load_keyring
+from chamberlain.store.notifier import Notifier
+from chamberlain.usecases.group_request import RequestGroup
+from chamberlain.usecases.request_read import ReadRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """What is served, and the context for the listener with TLS (None without the embedded identity platform)."""
+
+    application: ASGIApp
+    tls: ssl.SSLContext | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Whom tokens are believed from, and what the permissions in them are called."""
+
+    find_issuer: FindIssuer
+    keys: IssuerKeys
+    prefixes: ScopePrefixes
+
+    def verifier(self, audiences: frozenset[str]) -> Verifier:
+        """Proves tokens for these audiences."""
+        return Verifier(audiences, self.find_issuer, self.keys, now)
+
+
+@asynccontextmanager
+async def built_endpoints(
+    settings: Settings, databases: Databases, notifier: Notifier, folder: DataFolder
+) -> AsyncIterator[Endpoints]:
+    """Everything that answers, for as long as the block runs."""
+    certificate = make_server_certificate(folder.path, now())
+    folder.authority.write_text(certificate.authority_pem, encoding="ascii")
+    trust = Trust(
+        find_issuer=issuer_finder(databases.application, identity_base_url(settings)),
+        keys=IssuerKeys(now, authority_pem=certificate.authority_pem),
+        prefixes=ScopePrefixes(settings.scope_prefix, settings.insiders_scope_prefix, GRAPH_AUDIENCE),
+    )
+    acceptor = Acceptor(databases.application)
+    platform = make_identity_platform(
+        settings, databases, load_keyring(settings.keys_file), keep_secret(folder.local_secret)
+    )
+    mounts = {
+        urlsplit(settings.graph_url).path: graph_application(
+            settings, databases, trust.verifier(frozenset({GRAPH_AUDIENCE}))
+        ),
+        "/identity": identity_application(platform),
+    }
+    try:
+        services = _services(settings, databases, trust, acceptor=acceptor, notifier=notifier)
+        yield Endpoints(create_app(services, mounts), certificate.context)
+    finally:
+        await acceptor.close()
+        await trust.keys.close()
+
+
+def _services(
+    settings: Settings, databases: Databases, trust: Trust, *, acceptor: Acceptor, notifier: Notifier
+) -> Services:
+    people = EmbeddedPeople(Register(databases.application.pool))
+    addresses = Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url)
+    return Services(
+        verify=trust.verifier(api_audiences(trust.prefixes)).verify,
+        request_group=RequestGroup(
+            database=databases.application,
+            people=people,
+            catalog=Catalog(databases.application),
+            acceptor=acceptor,
+            notifier=notifier,
+            new_id=new_id,
+            now=now,
+        ),
+        read_request=ReadRequest(databases.application, people, trust.prefixes),
+        check_readiness=Readiness(databases.application),
+        observe=lambda path, method, status, seconds: call_answered(path, method, status, seconds=seconds),
+        new_trace_id=new_trace_id,
+        prefixes=trust.prefixes,
+        addresses=addresses,
+        hosts=hosts_of(
+            (addresses.base_url, addresses.insiders_base_url, addresses.graph_url, settings.tls_url),
+            (settings.port, settings.tls_port),
+        ),
+        retry_after_seconds=1,
+        token_url=f"{identity_base_url(settings)}/{{tenantId}}/oauth2/v2.0/token",
+    )

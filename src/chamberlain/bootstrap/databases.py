@@ -1,0 +1,98 @@
+"""The database: the embedded one, started and brought up to date, or an outside one that must be so already."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chamberlain import embedded, store
+from chamberlain.bootstrap.data_folder import DataFolder
+from chamberlain.embedded import postgres
+from chamberlain.settings import Settings
+from chamberlain.store.database import Database, open_database
+from chamberlain.store.migrate import MigrationSet, migrate, missing_files
+
+# asyncpg needs one connection for the batcher, one for the directory's questions, and some for everything that reads.
+MOST_APPLICATION_CONNECTIONS = 20
+MOST_WORKER_CONNECTIONS = 8
+
+
+class DatabaseNotReady(Exception):
+    """The database cannot be used as it is; the sentence says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseAddresses:
+    """Where the roles find the database, with passwords, so they are not shown. `direct` passes by any pooler."""
+
+    application: str = field(repr=False)
+    worker: str = field(repr=False)
+    direct: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Databases:
+    """The database as each role sees it."""
+
+    addresses: DatabaseAddresses
+    application: Database
+    worker: Database
+    is_embedded: bool
+
+
+def migration_sets() -> tuple[MigrationSet, ...]:
+    """The files of all schemas, in the order in which they are run."""
+    (ours,), (theirs,) = store.__path__, embedded.__path__
+    folders = {
+        "chamberlain": Path(ours),
+        "directory": Path(theirs) / "directory",
+        "identity": Path(theirs) / "identity",
+    }
+    return tuple(MigrationSet(name, path / "migrations", path / "sql") for name, path in folders.items())
+
+
+@asynccontextmanager
+async def opened_databases(settings: Settings, folder: DataFolder) -> AsyncIterator[Databases]:
+    """The database for as long as the block runs. Raises DatabaseNotReady, or what the embedded one has to say."""
+    async with AsyncExitStack() as stack:
+        if settings.database_url is None:
+            addresses = await _start_embedded(stack, settings, folder)
+        else:
+            addresses = _outside(settings)
+        application = await open_database(
+            addresses.application, most=MOST_APPLICATION_CONNECTIONS, name="chamberlain application"
+        )
+        stack.push_async_callback(application.close)
+        worker = await open_database(addresses.worker, most=MOST_WORKER_CONNECTIONS, name="chamberlain worker")
+        stack.push_async_callback(worker.close)
+        await _require_up_to_date(application)
+        yield Databases(addresses, application, worker, is_embedded=settings.database_url is None)
+
+
+async def _start_embedded(stack: AsyncExitStack, settings: Settings, folder: DataFolder) -> DatabaseAddresses:
+    server = await postgres.start(folder.postgres, programs=settings.postgres_bin, run_as=settings.postgres_user)
+    stack.push_async_callback(server.stop)
+    await migrate(server.addresses.owner, migration_sets())
+    own = server.addresses
+    return DatabaseAddresses(application=own.application, worker=own.worker, direct=own.application)
+
+
+def _outside(settings: Settings) -> DatabaseAddresses:
+    application, worker = settings.database_url, settings.database_worker_url
+    direct = settings.database_direct_url or application
+    if application is None or worker is None or direct is None:
+        raise DatabaseNotReady("An outside database needs the addresses of the application's and the worker's role.")
+    return DatabaseAddresses(
+        application=application.get_secret_value(),
+        worker=worker.get_secret_value(),
+        direct=direct.get_secret_value(),
+    )
+
+
+async def _require_up_to_date(application: Database) -> None:
+    async with application.statement() as connection:
+        missing = await missing_files(connection, migration_sets())
+    if missing:
+        raise DatabaseNotReady(
+            f"The database lacks {len(missing)} migration files ({missing[0]} is the first). Run `chamberlain migrate`."
+        )

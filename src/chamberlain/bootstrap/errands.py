@@ -1,0 +1,30 @@
+"""What an operator asks for once: migrations of an outside database, and the example estate in it."""
+
+from chamberlain.bootstrap.data_folder import open_data_folder
+from chamberlain.bootstrap.databases import DatabaseNotReady, migration_sets, opened_databases
+from chamberlain.bootstrap.example import load_example_estate
+from chamberlain.bootstrap.faults import expected_faults
+from chamberlain.settings import Settings
+from chamberlain.store.migrate import ROLES, known_files, migrate
+
+
+async def bring_up_to_date(settings: Settings) -> list[str]:
+    """Run the migrations on an outside database, as its owner; the names of the files that were run."""
+    with expected_faults():
+        if settings.database_owner_url is None:
+            raise DatabaseNotReady("Set CHAMBERLAIN_DATABASE_OWNER_URL to the address of the owner's role.")
+        return await migrate(settings.database_owner_url.get_secret_value(), migration_sets())
+
+
+async def load_example(settings: Settings) -> bool:
+    """Load the example estate into an outside database that has no tenant; says whether it did."""
+    with expected_faults():
+        folder = open_data_folder(settings.data_dir)
+        async with opened_databases(settings, folder) as databases:
+            return await load_example_estate(databases, folder)
+
+
+def migration_script() -> str:
+    """All SQL that an empty database needs, with the roles on top."""
+    files = [f"-- {file.set_name}/{file.name}\n{file.text}" for file in known_files(migration_sets())]
+    return "\n".join([ROLES, *files])

@@ -1,0 +1,54 @@
+"""The example estate: loaded once, into a database that has no tenant yet."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from chamberlain.bootstrap.data_folder import DataFolder, keep_secret
+from chamberlain.bootstrap.databases import Databases
+from chamberlain.bootstrap.origins import new_trace_id
+from chamberlain.embedded.directory.estate import read_estate
+from chamberlain.embedded.directory.load import load as load_directory
+from chamberlain.embedded.example import example_estate
+from chamberlain.embedded.identity.estate import Account, Client, ClientKind, read_clients
+from chamberlain.embedded.identity.load import load as load_identity
+from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.shapes.configuration import Configuration, read_configuration
+from chamberlain.usecases.configuration_apply import ApplyConfiguration
+
+LOADED_BY = Actor(ActorType.SYSTEM, None, "Example estate")
+
+
+async def load_example_estate(databases: Databases, folder: DataFolder) -> bool:
+    """Load it into an empty database; says whether it did. The tenants come last: with them it is no longer empty."""
+    configuration = read_configuration(example_estate())
+    apply = ApplyConfiguration(databases.worker)
+    if not await apply.is_empty():
+        return False
+    await load_directory(databases.worker.pool, configuration.directory)
+    await _load_identity(databases, configuration, folder)
+    await apply(configuration, actor=LOADED_BY, trace_id=new_trace_id())
+    return True
+
+
+async def _load_identity(databases: Databases, configuration: Configuration, folder: DataFolder) -> None:
+    clients = read_clients(configuration.clients)
+    await load_identity(
+        databases.worker.pool,
+        accounts=_accounts(configuration),
+        clients=clients,
+        secrets=_secrets(clients, folder),
+    )
+
+
+def _accounts(configuration: Configuration) -> Sequence[Account]:
+    """Who can sign in: the members of the directory. Guests sign in at home."""
+    return [
+        Account(id=user.id, tenant=user.tenant, address=user.user_principal_name, display_name=user.display_name)
+        for user in read_estate(configuration.directory).users
+        if user.user_type == "Member"
+    ]
+
+
+def _secrets(clients: Sequence[Client], folder: DataFolder) -> dict[UUID, str]:
+    confidential = [client for client in clients if client.kind is ClientKind.CONFIDENTIAL]
+    return {client.id: keep_secret(folder.client_secret(client.name)) for client in confidential}

@@ -1,0 +1,106 @@
+"""The embedded identity platform, wired: its keys are sealed by our key ring, its local tokens are on our audit trail.
+
+Its issuers follow the port, so they are worked out at each start and never stored.
+"""
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+from starlette.routing import Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from chamberlain.bearer.verify import FindIssuer
+from chamberlain.bootstrap.databases import Databases
+from chamberlain.bootstrap.origins import new_trace_id, now
+from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken, issuer_of
+from chamberlain.embedded.identity.server import routes
+from chamberlain.embedded.identity.signing_keys import SigningKeys
+from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.ids import ClientId, TenantId
+from chamberlain.rules.issuers import Issuer
+from chamberlain.settings import Settings
+from chamberlain.store import tenants
+from chamberlain.store.database import Database
+from chamberlain.store.keyring import Keyring
+from chamberlain.usecases.token_record import RecordToken
+
+
+def identity_base_url(settings: Settings) -> str:
+    """Where the platform's addresses begin; MSAL insists on https and a path."""
+    return f"{settings.tls_url}/identity"
+
+
+def make_identity_platform(
+    settings: Settings, databases: Databases, keyring: Keyring, local_secret: str
+) -> IdentityPlatform:
+    """The platform on our database."""
+    pool = databases.application.pool
+    return IdentityPlatform(
+        base_url=identity_base_url(settings),
+        pool=pool,
+        keys=SigningKeys(pool, keyring, now),
+        now=now,
+        local_secret=local_secret,
+        on_local_token=_recorded(RecordToken(databases.application)),
+    )
+
+
+def identity_application(platform: IdentityPlatform) -> ASGIApp:
+    """The platform's endpoints. Its routes are whole paths, so nothing is cut off where they are mounted."""
+    router = Router(routes(platform))
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        await router({**scope, "root_path": ""}, receive, send)
+
+    return application
+
+
+def issuer_finder(database: Database, base_url: str | None) -> FindIssuer:
+    """Finds whose tokens these are: those of the embedded platform at this address, and those that are registered."""
+
+    async def find(issuer: str, tid: str | None) -> Issuer | None:
+        tenant_id = None if base_url is None or tid is None else _tenant_of(issuer, tid, base_url)
+        if tenant_id is None:
+            return await tenants.find_issuer(database, issuer, tid)
+        if not await tenants.is_served(database, tenant_id):
+            return None
+        return Issuer(tenant_id=tenant_id, issuer=issuer, tid=tid, audiences={})
+
+    return find
+
+
+def _tenant_of(issuer: str, tid: str, base_url: str) -> TenantId | None:
+    try:
+        tenant_id = UUID(tid)
+    except ValueError:
+        return None
+    return TenantId(tenant_id) if issuer == issuer_of(base_url, tenant_id) else None
+
+
+def _recorded(record: RecordToken) -> Callable[[LocalToken], Awaitable[None]]:
+    async def on_local_token(token: LocalToken) -> None:
+        actor = Actor(ActorType.SYSTEM, None, "chamberlain token")
+        subject = Subject(
+            "user" if token.user_id else "application", token.user_id or token.client_id, token.display_name
+        )
+        after: dict[str, Json] = {
+            "resource": token.resource,
+            "names": list(token.names),
+            "expiresAt": token.expires_at.isoformat(timespec="seconds"),
+        }
+        await record(
+            Change(
+                tenant_id=TenantId(token.tenant_id),
+                action="token.issue",
+                actor=actor,
+                client_id=ClientId(str(token.client_id)),
+                subject=subject,
+                before=None,
+                after=after,
+                request_id=None,
+                trace_id=new_trace_id(),
+            )
+        )
+
+    return on_local_token

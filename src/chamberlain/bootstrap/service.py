@@ -1,0 +1,92 @@
+"""The processes: one that serves, and works as well unless told otherwise, and one that only works."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import structlog
+
+from chamberlain.bootstrap.api import built_endpoints
+from chamberlain.bootstrap.data_folder import open_data_folder
+from chamberlain.bootstrap.databases import DatabaseNotReady, Databases, opened_databases
+from chamberlain.bootstrap.example import load_example_estate
+from chamberlain.bootstrap.faults import CannotStart, expected_faults
+from chamberlain.bootstrap.listeners import Listener, bind, serve_until
+from chamberlain.bootstrap.metrics import metrics_application
+from chamberlain.bootstrap.processes import running, settle_garbage_collector, stopping_by_signal
+from chamberlain.bootstrap.worker import running_worker
+from chamberlain.settings import Settings
+from chamberlain.store.notifier import Notifier
+
+# Lines for whoever watches the start.
+Say = Callable[[str], None]
+
+logger = structlog.stdlib.get_logger(__name__)
+
+
+async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
+    """Serve until a signal comes. Raises CannotStart."""
+    with expected_faults():
+        _require_identity_allowed(settings)
+        stop = stopping_by_signal()
+        async with AsyncExitStack() as stack:
+            # Sockets come first: a port that is taken is told before anything is started.
+            plain, tls = bind(settings.host, settings.port), bind(settings.host, settings.tls_port)
+            folder = open_data_folder(settings.data_dir)
+            databases = await stack.enter_async_context(opened_databases(settings, folder))
+            if databases.is_embedded and await load_example_estate(databases, folder):
+                secret = folder.client_secret("automation")
+                say(f"The example estate is loaded. The secret of its program automation is in {secret}.")
+            notifier = await stack.enter_async_context(running_notifier(databases))
+            if with_worker:
+                await stack.enter_async_context(running_worker(settings, databases))
+            endpoints = await stack.enter_async_context(built_endpoints(settings, databases, notifier, folder))
+            listeners = [
+                Listener(plain, None, endpoints.application),
+                Listener(tls, endpoints.tls, endpoints.application),
+            ]
+            if settings.metrics_port is not None:
+                figures = bind("127.0.0.1", settings.metrics_port)
+                listeners.append(Listener(figures, None, metrics_application(databases.worker)))
+            settle_garbage_collector()
+            _announce(settings, say)
+            await serve_until(stop, listeners)
+            logger.info("The service stops.")
+        logger.info("The service has stopped.")
+
+
+async def work(settings: Settings, *, say: Say) -> None:
+    """Work on the queue until a signal comes. Raises CannotStart."""
+    with expected_faults():
+        if settings.database_url is None:
+            raise DatabaseNotReady(
+                "A worker of its own needs an outside database; with the embedded one, `serve` works as well."
+            )
+        stop = stopping_by_signal()
+        folder = open_data_folder(settings.data_dir)
+        async with opened_databases(settings, folder) as databases, running_worker(settings, databases):
+            settle_garbage_collector()
+            say("The worker is at work.")
+            await stop.wait()
+        logger.info("The worker has stopped.")
+
+
+@asynccontextmanager
+async def running_notifier(databases: Databases) -> AsyncIterator[Notifier]:
+    """Wakes workers for as long as the block runs."""
+    notifier = Notifier(databases.addresses.direct)
+    async with running(notifier.run()):
+        yield notifier
+
+
+def _require_identity_allowed(settings: Settings) -> None:
+    if not settings.listens_on_loopback and not settings.allow_embedded_identity:
+        raise CannotStart(
+            f"{settings.host} can be reached from other machines; the embedded identity platform is for evaluation. "
+            "Listen on 127.0.0.1, or set CHAMBERLAIN_ALLOW_EMBEDDED_IDENTITY=true if you know that you want it."
+        )
+
+
+def _announce(settings: Settings, say: Say) -> None:
+    say(f"The API answers at {settings.base_url}, its description at {settings.base_url}/docs.")
+    say(f"The directory answers at {settings.graph_url}, the same with TLS at {settings.tls_url}.")
+    say("Sign-in is by the embedded identity platform, which is for evaluation and tests.")

@@ -1,0 +1,50 @@
+"""A worker, wired: the queue of all tenants, and the directory that it changes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from chamberlain.bootstrap.databases import Databases
+from chamberlain.bootstrap.origins import new_id, now
+from chamberlain.bootstrap.processes import running
+from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
+from chamberlain.embedded.directory.groups import Groups
+from chamberlain.embedded.directory.people import Register
+from chamberlain.metrics import jobs_done
+from chamberlain.rules.jobs import JobKind
+from chamberlain.settings import Settings
+from chamberlain.store.database import listen
+from chamberlain.store.notifier import JOBS_CHANNEL
+from chamberlain.store.revisions import Revisions
+from chamberlain.usecases.group_provision import ProvisionGroups
+from chamberlain.worker.loop import Loop, Pace
+
+
+@asynccontextmanager
+async def running_worker(settings: Settings, databases: Databases) -> AsyncIterator[None]:
+    """Works for as long as the block runs; then what is not done within the grace is given back."""
+    wake = asyncio.Event()
+    pool = databases.worker.pool
+    provision = ProvisionGroups(
+        database=databases.worker,
+        people=EmbeddedPeople(Register(pool)),
+        directory=EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER)),
+        revisions=Revisions(),
+        new_id=new_id,
+        now=now,
+    )
+    loop = Loop(
+        databases.worker,
+        {JobKind.GROUP_PROVISION: provision},
+        wake=wake,
+        new_id=new_id,
+        observe=jobs_done,
+        pace=Pace(tenant_limit=settings.tenant_running_jobs),
+    )
+    work = asyncio.create_task(loop.run())
+    async with running(listen(databases.addresses.direct, JOBS_CHANNEL, lambda _payload: wake.set())):
+        try:
+            yield
+        finally:
+            loop.stop()
+            await work

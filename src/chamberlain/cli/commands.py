@@ -1,0 +1,87 @@
+"""All commands on one screen. What a command needs is imported when it runs, so that `--help` is quick."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chamberlain.settings import Settings, SettingsInvalid, read_settings
+
+app = typer.Typer(
+    name="chamberlain",
+    help="Creates mailboxes, groups and teams from templates, and assigns the rules for guests.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Port = Annotated[int | None, typer.Option(help="Port of the http listener; https is on the next one. Default 8365.")]
+DataDir = Annotated[Path | None, typer.Option(help="Folder for the embedded database, keys and secrets.")]
+Host = Annotated[str | None, typer.Option(help="Address to listen on. Default 127.0.0.1.")]
+
+
+def main() -> None:
+    """The entry point of the command."""
+    app()
+
+
+@app.command()
+def serve(
+    host: Host = None,
+    port: Port = None,
+    data_dir: DataDir = None,
+    *,
+    worker: Annotated[bool, typer.Option(help="Also work on the queue in this process.")] = True,
+) -> None:
+    """Run the service: the API, and a worker unless told otherwise."""
+    from chamberlain.cli.running import run_serve
+
+    run_serve(_settings(host=host, port=port, data_dir=data_dir), with_worker=worker)
+
+
+@app.command()
+def worker(data_dir: DataDir = None) -> None:
+    """Work on the queue of an outside database, without an API."""
+    from chamberlain.cli.running import run_worker
+
+    run_worker(_settings(data_dir=data_dir))
+
+
+@app.command()
+def migrate(
+    data_dir: DataDir = None,
+    *,
+    show: Annotated[bool, typer.Option("--print", help="Print the SQL, roles included, and change nothing.")] = False,
+    example: Annotated[bool, typer.Option(help="Load the example estate when there is no tenant yet.")] = False,
+) -> None:
+    """Bring an outside database up to date, as its owner (CHAMBERLAIN_DATABASE_OWNER_URL)."""
+    from chamberlain.cli.migrating import print_migrations, run_migrations
+
+    if show:
+        print_migrations()
+    else:
+        run_migrations(_settings(data_dir=data_dir), example=example)
+
+
+@app.command()
+def token(
+    scope: Annotated[list[str], typer.Option(help="What the token is for; may be given several times.")],
+    user: Annotated[str | None, typer.Option(help="Mail address of the user it speaks for.")] = None,
+    client: Annotated[str | None, typer.Option(help="Name or id of the program it speaks for.")] = None,
+    port: Port = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Print an access token of the embedded identity platform, for scripts on this machine."""
+    from chamberlain.cli.tokens import print_token
+
+    print_token(_settings(port=port, data_dir=data_dir), user=user, client=client, scopes=scope)
+
+
+def _settings(**options: object) -> Settings:
+    """The settings, with what the command line says before what the environment says; a bad one ends the command."""
+    try:
+        return read_settings(**{name: value for name, value in options.items() if value is not None})
+    except SettingsInvalid as error:
+        print(error, file=sys.stderr)
+        # As sysexits.h has it: the configuration is wrong.
+        raise typer.Exit(78) from None

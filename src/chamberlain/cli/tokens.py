@@ -1,0 +1,43 @@
+"""Tokens for scripts on the same machine, asked of the running service."""
+
+import sys
+from typing import NoReturn
+
+import httpx2
+import typer
+
+from chamberlain.settings import Settings
+
+
+def print_token(settings: Settings, *, user: str | None, client: str | None, scopes: list[str]) -> None:
+    """Print a bare access token, or say why there is none and end with 1."""
+    if (user is None) == (client is None):
+        _fail("Name either a --user or a --client.")
+    secret_file = settings.data_dir / "local.secret"
+    try:
+        secret = secret_file.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        _fail(
+            f"{secret_file} cannot be read ({error.strerror}). Run this as who runs the service, with its --data-dir."
+        )
+    asked = {"user": user} if user is not None else {"client": client}
+    address = f"http://127.0.0.1:{settings.port}/identity/local/token"
+    try:
+        answer = httpx2.post(
+            address,
+            json={**asked, "scope": " ".join(scopes)},
+            headers={"Local-Secret": secret},
+            trust_env=False,
+            timeout=10,
+        )
+    except httpx2.HTTPError:
+        _fail(f"Nothing answers on port {settings.port}. Start the service first, or name its --port.")
+    body = answer.json()
+    if answer.status_code != 200:
+        _fail(str(body.get("error_description") or body.get("detail") or body))
+    print(body["access_token"])
+
+
+def _fail(sentence: str) -> NoReturn:
+    print(sentence, file=sys.stderr)
+    raise typer.Exit(1)
