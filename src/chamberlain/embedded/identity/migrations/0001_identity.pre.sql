@@ -62,15 +62,3 @@ CREATE POLICY every_tenant ON identity.permissions TO chamberlain_worker USING (
 GRANT SELECT ON identity.accounts, identity.clients, identity.permissions TO chamberlain_application;
 GRANT SELECT, INSERT, DELETE ON identity.signing_keys TO chamberlain_application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA identity TO chamberlain_worker;
-
--- Somebody is known by an address, or a program by its name, before the tenant is: these two alone look across tenants.
-CREATE FUNCTION identity.tenants_of_account(wanted_address text) RETURNS SETOF uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS
-$$ SELECT tenant_id FROM identity.accounts WHERE lower(address) = lower(wanted_address) $$;
-
-CREATE FUNCTION identity.tenants_of_client(wanted text) RETURNS SETOF uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS
-$$ SELECT tenant_id FROM identity.clients WHERE name = wanted OR id::text = lower(wanted) ORDER BY tenant_id $$;
-
-REVOKE ALL ON FUNCTION identity.tenants_of_account(text), identity.tenants_of_client(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION identity.tenants_of_account(text), identity.tenants_of_client(text) TO chamberlain_application;

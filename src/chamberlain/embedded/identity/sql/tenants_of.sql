@@ -1,0 +1,14 @@
+-- Somebody is known by an address, or a program by its name, before the tenant is: these two alone look across tenants, for
+-- what is named exactly. They run as the owner, whom row-level security does not hold back.
+
+CREATE OR REPLACE FUNCTION identity.tenants_of_account(wanted_address text) RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS
+$$ SELECT tenant_id FROM identity.accounts WHERE lower(address) = lower(wanted_address) $$;
+
+CREATE OR REPLACE FUNCTION identity.tenants_of_client(wanted text) RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS
+$$ SELECT tenant_id FROM identity.clients WHERE name = wanted OR id::text = lower(wanted) ORDER BY tenant_id $$;
+
+REVOKE ALL ON FUNCTION identity.tenants_of_account(text), identity.tenants_of_client(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION identity.tenants_of_account(text), identity.tenants_of_client(text)
+    TO chamberlain_application, chamberlain_worker;

@@ -1,0 +1,198 @@
+import asyncio
+import json
+from base64 import b64encode, urlsafe_b64decode
+from datetime import timedelta
+from urllib.parse import quote_plus
+
+import httpx2
+import pytest
+
+from chamberlain.bearer.keys import IssuerKeys
+from chamberlain.bearer.verify import Verifier
+from chamberlain.rules.callers import ActorType
+from chamberlain.rules.errors import Unauthenticated
+from chamberlain.rules.ids import TenantId
+from chamberlain.rules.issuers import Issuer
+from tests.embedded.identity.estate import API, AUTOMATION, CLI, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
+
+ASKED = {"grant_type": "client_credentials", "scope": f"{API}/.default"}
+IN_BODY = {"client_id": str(AUTOMATION), "client_secret": SECRET}
+
+
+def part_of(token: str, place: int) -> dict[str, object]:
+    segment = token.split(".")[place]
+    part: dict[str, object] = json.loads(urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
+    return part
+
+
+def basic(client_id: str, secret: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + b64encode(f"{quote_plus(client_id)}:{quote_plus(secret)}".encode()).decode()}
+
+
+def error_of(answer: httpx2.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]
+
+
+async def test_it_works(house: House) -> None:
+    answer = await house.ask({**ASKED, **IN_BODY})
+
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["pragma"] == "no-cache"
+    body = answer.json()
+    token = body.pop("access_token")
+    assert body == {"token_type": "Bearer", "expires_in": 3600}
+    assert part_of(token, 1) == {
+        "iss": f"{house.base_url}/{TENANT}/v2.0",
+        "tid": str(TENANT),
+        "aud": API,
+        "oid": str(AUTOMATION),
+        "sub": str(AUTOMATION),
+        "azp": str(AUTOMATION),
+        "idtyp": "app",
+        "roles": ["admin/Mail.Manage.ReadWrite.All"],
+        "ver": "2.0",
+        "iat": int(START.timestamp()),
+        "nbf": int(START.timestamp()),
+        "exp": int((START + timedelta(minutes=60)).timestamp()),
+    }
+    assert part_of(token, 0) == {
+        "alg": "RS256",
+        "typ": "at+jwt",
+        "kid": (await house.http.get(house.url("discovery/v2.0/keys"))).json()["keys"][0]["kid"],
+    }
+
+
+async def test_it_works_with_the_secret_in_the_header(house: House) -> None:
+    url = house.url("oauth2/v2.0/token")
+
+    alone = await house.http.post(url, data=ASKED, headers=basic(str(AUTOMATION), SECRET))
+    named = await house.http.post(
+        url, data={**ASKED, "client_id": str(AUTOMATION)}, headers=basic(str(AUTOMATION), SECRET)
+    )
+
+    assert (alone.status_code, named.status_code) == (200, 200)
+
+
+async def test_its_tokens_pass_the_product(house: House) -> None:
+    issuer = f"{house.base_url}/{TENANT}/v2.0"
+
+    async def find_issuer(iss: str, tid: str | None) -> Issuer | None:
+        known = (iss, tid) == (issuer, str(TENANT))
+        return Issuer(TenantId(TENANT), iss, tid, {}) if known else None
+
+    keys = IssuerKeys(house.clock, authority_pem=house.certificate.authority_pem)
+    verifier = Verifier(frozenset({GRAPH}), find_issuer, keys, house.clock)
+    token = (await house.ask({**ASKED, **IN_BODY, "scope": f"{GRAPH}/.default"})).json()["access_token"]
+
+    caller = await verifier.verify(f"Bearer {token}")
+
+    assert caller.type is ActorType.APPLICATION
+    assert caller.id == AUTOMATION
+    assert caller.permissions == {f"{GRAPH}/Group.Read.All", f"{GRAPH}/User.Read.All"}
+    house.clock.now = START + timedelta(minutes=61)
+    with pytest.raises(Unauthenticated):
+        await verifier.verify(f"Bearer {token}")
+    await keys.close()
+
+
+@pytest.mark.parametrize("secret", ["wrong", SECRET + " ", SECRET[:-1], "%"])
+async def test_it_rejects_a_wrong_secret(house: House, secret: str) -> None:
+    in_body = await house.ask({**ASKED, "client_id": str(AUTOMATION), "client_secret": secret})
+    in_header = await house.http.post(
+        house.url("oauth2/v2.0/token"), data=ASKED, headers=basic(str(AUTOMATION), secret)
+    )
+
+    assert error_of(in_body) == error_of(in_header) == (401, "invalid_client")
+    assert in_header.headers["www-authenticate"] == 'Basic realm="identity"'
+    assert "www-authenticate" not in in_body.headers
+    assert in_body.headers["cache-control"] == "no-store"
+
+
+async def test_it_rejects_a_program_that_this_tenant_does_not_know(house: House) -> None:
+    elsewhere = await house.ask({**ASKED, **IN_BODY}, OTHER_TENANT)
+    nowhere = await house.ask({**ASKED, "client_id": "nobody\x00", "client_secret": SECRET})
+
+    assert error_of(elsewhere) == error_of(nowhere) == (401, "invalid_client")
+    assert elsewhere.json() == nowhere.json()
+
+
+async def test_it_rejects_a_program_that_has_no_secret(house: House) -> None:
+    answer = await house.ask({**ASKED, "client_id": str(CLI), "client_secret": "anything"})
+
+    assert error_of(answer) == (400, "unauthorized_client")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error"),
+    [
+        ({"grant_type": ""}, (400, "invalid_request")),
+        ({"grant_type": "password"}, (400, "unsupported_grant_type")),
+        ({"scope": ""}, (400, "invalid_scope")),
+        ({"scope": API}, (400, "invalid_scope")),
+        ({"scope": f"{API}/admin/Mail.Manage.ReadWrite.All"}, (400, "invalid_scope")),
+        ({"scope": f"{API}/.default {GRAPH}/.default"}, (400, "invalid_scope")),
+        ({"scope": "https://other.example/.default"}, (400, "invalid_scope")),
+        ({"scope": "/.default"}, (400, "invalid_scope")),
+        ({"client_id": ""}, (401, "invalid_client")),
+        ({"client_secret": ""}, (401, "invalid_client")),
+    ],
+)
+async def test_it_rejects_other_requests(house: House, parameters: dict[str, str], error: tuple[int, str]) -> None:
+    answer = await house.ask({**ASKED, **IN_BODY, **parameters})
+
+    assert error_of(answer) == error
+
+
+async def test_a_refused_scope_says_what_may_be_asked_for(house: House) -> None:
+    answer = await house.ask({**ASKED, **IN_BODY, "scope": "https://other.example/.default"})
+
+    description = answer.json()["error_description"]
+    assert f"{API}/.default or {GRAPH}/.default" in description
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"{}", "application/json"),
+        (b"grant_type=client_credentials", "text/plain"),
+        (b"grant_type=client_credentials&grant_type=client_credentials", "application/x-www-form-urlencoded"),
+        (b"grant_type=%FF", "application/x-www-form-urlencoded"),
+        (b"\xff", "application/x-www-form-urlencoded"),
+        (b"a=" + b"b" * 20_000, "application/x-www-form-urlencoded"),
+        (b"&".join(b"a%d=1" % number for number in range(40)), "application/x-www-form-urlencoded"),
+    ],
+)
+async def test_it_rejects_what_is_no_form(house: House, content: bytes, kind: str) -> None:
+    answer = await house.http.post(house.url("oauth2/v2.0/token"), content=content, headers={"Content-Type": kind})
+
+    assert error_of(answer) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("header", ["Basic", "Basic !", "Basic YWJj", "Bearer YTpi", "Basic gIA6"])
+async def test_it_rejects_a_header_that_cannot_be_read(house: House, header: str) -> None:
+    answer = await house.http.post(house.url("oauth2/v2.0/token"), data=ASKED, headers={"Authorization": header})
+
+    assert error_of(answer) == (401, "invalid_client")
+
+
+async def test_it_rejects_a_secret_in_both_places(house: House) -> None:
+    url, header = house.url("oauth2/v2.0/token"), basic(str(AUTOMATION), SECRET)
+
+    twice = await house.http.post(url, data={**ASKED, **IN_BODY}, headers=header)
+    differing = await house.http.post(url, data={**ASKED, "client_id": str(CLI)}, headers=header)
+
+    assert error_of(twice) == error_of(differing) == (400, "invalid_request")
+
+
+async def test_a_token_is_asked_for_by_post_only(house: House) -> None:
+    assert (await house.http.get(house.url("oauth2/v2.0/token"))).status_code == 405
+
+
+async def test_it_handles_many_at_once_and_sends_away_too_many(house: House) -> None:
+    asking = [house.ask({**ASKED, "client_id": str(AUTOMATION), "client_secret": "wrong"}) for _ in range(80)]
+
+    answers = [error_of(answer) for answer in await asyncio.gather(*asking)]
+
+    assert set(answers) <= {(401, "invalid_client"), (503, "temporarily_unavailable")}
+    assert answers.count((401, "invalid_client")) >= 64

@@ -1,0 +1,60 @@
+from uuid import UUID
+
+from tests.embedded.identity.estate import OTHER_TENANT, TENANT, House
+
+CONFIGURATION = "v2.0/.well-known/openid-configuration"
+
+
+async def test_it_works(house: House) -> None:
+    answer = await house.http.get(house.url(CONFIGURATION))
+
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "issuer": f"{house.base_url}/{TENANT}/v2.0",
+        "token_endpoint": f"{house.base_url}/{TENANT}/oauth2/v2.0/token",
+        "jwks_uri": f"{house.base_url}/{TENANT}/discovery/v2.0/keys",
+        "response_types_supported": [],
+        "grant_types_supported": ["client_credentials"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["RS256"],
+        "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
+    }
+
+
+async def test_every_endpoint_that_it_names_exists(house: House) -> None:
+    document = (await house.http.get(house.url(CONFIGURATION))).json()
+
+    assert (await house.http.get(document["jwks_uri"])).status_code == 200
+    assert (await house.http.post(document["token_endpoint"])).status_code == 400
+
+
+async def test_each_tenant_has_its_own_issuer(house: House) -> None:
+    document = (await house.http.get(house.url(CONFIGURATION, OTHER_TENANT))).json()
+
+    assert document["issuer"] == f"{house.base_url}/{OTHER_TENANT}/v2.0"
+
+
+async def test_it_shows_public_keys_only(house: House) -> None:
+    answer = await house.http.get(house.url("discovery/v2.0/keys"))
+
+    (key,) = answer.json()["keys"]
+    assert set(key) == {"kty", "kid", "use", "alg", "n", "e"}
+    assert (key["kty"], key["use"], key["alg"]) == ("RSA", "sig", "RS256")
+
+
+async def test_it_rejects_a_tenant_that_nobody_knows(house: House) -> None:
+    for path in (CONFIGURATION, "discovery/v2.0/keys"):
+        answer = await house.http.get(house.url(path, UUID(int=7)))
+
+        assert answer.status_code == 404
+        assert answer.json()["error"] == "invalid_tenant"
+
+
+async def test_it_rejects_a_tenant_that_is_no_id(house: House) -> None:
+    assert (await house.http.get(f"{house.base_url}/common/{CONFIGURATION}")).status_code == 404
+
+
+async def test_it_handles_an_id_in_capitals(house: House) -> None:
+    answer = await house.http.get(f"{house.base_url}/{str(TENANT).upper()}/{CONFIGURATION}")
+
+    assert answer.json()["issuer"] == f"{house.base_url}/{TENANT}/v2.0"
