@@ -1,6 +1,10 @@
+from dataclasses import replace
+from pathlib import Path
 from uuid import UUID
 
-from tests.embedded.identity.estate import OTHER_TENANT, TENANT, House
+from chamberlain.store.database import open_database
+from tests.databases import Databases
+from tests.embedded.identity.estate import OTHER_TENANT, TENANT, House, open_house
 
 CONFIGURATION = "v2.0/.well-known/openid-configuration"
 
@@ -58,3 +62,14 @@ async def test_it_handles_an_id_in_capitals(house: House) -> None:
     answer = await house.http.get(f"{house.base_url}/{str(TENANT).upper()}/{CONFIGURATION}")
 
     assert answer.json()["issuer"] == f"{house.base_url}/{TENANT}/v2.0"
+
+
+async def test_it_handles_a_database_that_is_away(databases: Databases, tmp_path: Path) -> None:
+    away = await open_database("postgresql://nobody@127.0.0.1:1/nothing", most=1, name="test")
+    async with open_house(replace(databases, application=away), tmp_path) as house:
+        for path in (CONFIGURATION, "discovery/v2.0/keys"):
+            answer = await house.http.get(house.url(path))
+
+            assert (answer.status_code, answer.json()["error"]) == (503, "temporarily_unavailable")
+            assert answer.headers["retry-after"] == "1"
+    await away.close()
