@@ -36,7 +36,11 @@ class BadRule(Refused):
 
 
 class Unauthorized(DirectoryFault):
-    """No token, or one that proves nothing; the text is shown to whoever calls."""
+    """No token (`had_token` is False), or one that proves nothing; the text is shown to whoever calls."""
+
+    def __init__(self, detail: str, *, had_token: bool) -> None:
+        super().__init__(detail)
+        self.had_token = had_token
 
 
 class Forbidden(DirectoryFault):
