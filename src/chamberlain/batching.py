@@ -8,7 +8,6 @@ callers.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import islice
 from typing import Generic, TypeVar
 
 from chamberlain.rules.errors import Unavailable
@@ -59,16 +58,19 @@ class Batcher(Generic[Item, Answer]):
     async def _run(self) -> None:
         try:
             while self._pending:
-                count = min(self._most, len(self._pending))
-                batch = list(islice(self._pending, count))
-                for _ in range(count):
-                    self._pending.popleft()
-                await self._settle(batch)
+                taken = [self._pending.popleft() for _ in range(min(self._most, len(self._pending)))]
+                # Who has gone away meanwhile wants no answer, and nothing is done for nobody.
+                batch = [(item, future) for item, future in taken if not future.done()]
+                if batch:
+                    await self._settle(batch)
         finally:
             self._flusher = None
 
     async def _call(self, items: Sequence[Item]) -> Sequence[Answer]:
-        return await self._flush(items)
+        answers = await self._flush(items)
+        if len(answers) != len(items):
+            raise RuntimeError(f"A flush answered {len(answers)} of {len(items)} items.")
+        return answers
 
     async def _settle(self, batch: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:
         # A task of its own keeps its error until it is asked for; so every kind of error reaches those who wait.

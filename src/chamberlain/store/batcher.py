@@ -6,6 +6,7 @@ is halved until the guilty one is alone.
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
@@ -13,7 +14,7 @@ import asyncpg
 import msgspec
 
 from chamberlain.batching import Batcher
-from chamberlain.rules.errors import Conflict, Unavailable
+from chamberlain.rules.errors import BodyInvalid, Conflict, Fault, Unavailable
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.submissions import (
     AddressTaken,
@@ -26,7 +27,7 @@ from chamberlain.rules.submissions import (
     Written,
 )
 from chamberlain.store.changes import audit_payload
-from chamberlain.store.database import Connection, Database, Record, repeat_if_stale, unavailable
+from chamberlain.store.database import Connection, Database, Record, repeat_if_stale
 from chamberlain.store.events import event_data
 
 ACCEPT: Final = """
@@ -43,25 +44,34 @@ PATIENCE = timedelta(seconds=10)
 _encode = msgspec.json.Encoder().encode
 
 
-class Acceptor:
-    """Writes drafts, many at a time. One flusher, on one connection: a second one is slower."""
+# A NUL in a text. The other character that no text can hold, half of a surrogate pair, does not pass as JSON.
+NOT_STORABLE = (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError)
 
-    def __init__(self, database: Database) -> None:
+
+class Acceptor:
+    """Writes drafts, many at a time. One flusher, on one connection: a second one is slower.
+
+    `patience` is how long a draft waits for somebody else who holds its name or key and has not committed yet.
+    """
+
+    def __init__(self, database: Database, *, patience: timedelta = PATIENCE) -> None:
         self._database = database
+        self._patience = patience
         self._batcher: Batcher[Draft, Verdict] = Batcher(self._flush, divisible=(asyncpg.PostgresError,))
 
     async def accept(self, draft: Draft) -> Verdict:
-        """Write the draft with all its rows. Raises Unavailable when it could not be written, Conflict when somebody
-        else holds its name or key uncommitted for too long."""
-        with unavailable():
+        """Write the draft with all its rows. Raises Unavailable when it could not be written, BodyInvalid when it
+        cannot be, Conflict when somebody else holds its key uncommitted for too long."""
+        try:
             try:
                 return await self._batcher.submit(draft)
             except asyncpg.LockNotAvailableError:
                 return await self._accept_patiently(draft)
-            except asyncpg.DeadlockDetectedError as error:
-                raise Unavailable(
-                    "overloaded", "Two writes were in each other's way. Send the request again."
-                ) from error
+        except asyncpg.DeadlockDetectedError as error:
+            raise Unavailable("overloaded", "Two writes were in each other's way. Send the request again.") from error
+        except NOT_STORABLE as error:
+            detail = "A text holds a character that cannot be stored, such as NUL. Leave it out."
+            raise BodyInvalid([Fault("", "invalidText", detail)]) from error
 
     async def close(self) -> None:
         """Wait for what is under way."""
@@ -69,12 +79,10 @@ class Acceptor:
 
     async def _accept_patiently(self, draft: Draft) -> Verdict:
         # Alone and beside the others, so that nobody else waits for whoever holds this name.
-        end = asyncio.get_running_loop().time() + PATIENCE.total_seconds()
+        end = asyncio.get_running_loop().time() + self._patience.total_seconds()
         while asyncio.get_running_loop().time() < end:
-            try:
+            with suppress(asyncpg.LockNotAvailableError):
                 return (await self._flush([draft]))[0]
-            except asyncpg.LockNotAvailableError:
-                continue
         if draft.idempotency is None:
             raise Unavailable("overloaded", "Another request holds this name and does not end. Send the request again.")
         raise Conflict(

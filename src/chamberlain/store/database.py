@@ -132,10 +132,11 @@ def unavailable() -> Iterator[None]:
 
 @contextmanager
 def _connecting() -> Iterator[None]:
-    # Whatever the server says to somebody who knocks, there is no database to be had.
     try:
-        yield
-    except (*UNREACHABLE, asyncpg.PostgresError) as error:
+        with unavailable():
+            yield
+    except asyncpg.PostgresError as error:
+        # Whatever the server says to somebody who knocks, there is no database to be had.
         raise _no_database() from error
 
 

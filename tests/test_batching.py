@@ -1,0 +1,141 @@
+"""Batching: what arrives together goes together, and one bad item harms nobody else."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from chamberlain.batching import Batcher
+from chamberlain.rules.errors import Unavailable
+
+
+class Doubler:
+    """Doubles numbers, notes the batches, and waits at the gate while it is shut. Negative numbers are bad."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[int]] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.begun = asyncio.Event()
+
+    async def flush(self, items: Sequence[int]) -> Sequence[int]:
+        self.batches.append(list(items))
+        self.begun.set()
+        await self.gate.wait()
+        if any(item < 0 for item in items):
+            raise ValueError("negative")
+        if 13 in items:
+            raise KeyError(13)
+        return [2 * item for item in items]
+
+
+async def test_it_works() -> None:
+    doubler = Doubler()
+    batcher = Batcher(doubler.flush)
+
+    answer = await batcher.submit(4)
+
+    assert answer == 8
+    assert doubler.batches == [[4]]
+
+
+async def test_what_arrives_while_one_batch_runs_goes_together() -> None:
+    doubler = Doubler()
+    doubler.gate.clear()
+    batcher = Batcher(doubler.flush)
+    first = asyncio.create_task(batcher.submit(1))
+    await doubler.begun.wait()
+    others = [asyncio.create_task(batcher.submit(number)) for number in (2, 3, 4)]
+    await asyncio.sleep(0)
+
+    doubler.gate.set()
+
+    assert await first == 2
+    assert await asyncio.gather(*others) == [4, 6, 8]
+    assert doubler.batches == [[1], [2, 3, 4]]
+
+
+async def test_no_batch_is_larger_than_asked_for() -> None:
+    doubler = Doubler()
+    batcher = Batcher(doubler.flush, most=2)
+
+    answers = await asyncio.gather(*(batcher.submit(number) for number in range(5)))
+
+    assert answers == [0, 2, 4, 6, 8]
+    assert doubler.batches == [[0, 1], [2, 3], [4]]
+
+
+async def test_halving_isolates_the_guilty_ones() -> None:
+    batcher = Batcher(Doubler().flush, divisible=(ValueError,))
+    numbers = [*range(20, 50), -1, *range(50, 80), -2]
+
+    answers = await asyncio.gather(*(batcher.submit(number) for number in numbers), return_exceptions=True)
+
+    bad = [number for number, answer in zip(numbers, answers, strict=True) if isinstance(answer, ValueError)]
+    assert bad == [-1, -2]
+    assert [answer for answer in answers if isinstance(answer, int)] == [2 * number for number in range(20, 80)]
+
+
+async def test_any_other_error_reaches_everybody_in_the_batch_and_nobody_after_it() -> None:
+    batcher = Batcher(Doubler().flush, divisible=(ValueError,))
+
+    answers = await asyncio.gather(*(batcher.submit(number) for number in (1, 13, 2)), return_exceptions=True)
+
+    assert [type(answer) for answer in answers] == [KeyError, KeyError, KeyError]
+    assert await batcher.submit(5) == 10
+
+
+async def test_it_rejects_what_goes_beyond_the_pending_limit() -> None:
+    doubler = Doubler()
+    doubler.gate.clear()
+    batcher = Batcher(doubler.flush, pending_limit=2)
+    first = asyncio.create_task(batcher.submit(1))
+    await doubler.begun.wait()
+    waiting = [asyncio.create_task(batcher.submit(number)) for number in (2, 3)]
+    await asyncio.sleep(0)
+
+    with pytest.raises(Unavailable, match="Too much"):
+        await batcher.submit(4)
+
+    doubler.gate.set()
+    assert await asyncio.gather(first, *waiting) == [2, 4, 6]
+
+
+async def test_it_handles_a_caller_who_goes_away_while_waiting() -> None:
+    doubler = Doubler()
+    doubler.gate.clear()
+    batcher = Batcher(doubler.flush)
+    tasks = [asyncio.create_task(batcher.submit(1))]
+    await doubler.begun.wait()
+    tasks += [asyncio.create_task(batcher.submit(number)) for number in (2, 3)]
+    await asyncio.sleep(0)
+
+    tasks[0].cancel()
+    tasks[1].cancel()
+    doubler.gate.set()
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [type(answer) for answer in answers] == [asyncio.CancelledError, asyncio.CancelledError, int]
+    assert doubler.batches == [[1], [3]]
+
+
+async def test_it_handles_a_flush_that_forgets_somebody() -> None:
+    async def forgetful(items: Sequence[int]) -> Sequence[int]:
+        return items[1:]
+
+    batcher = Batcher(forgetful)
+
+    with pytest.raises(RuntimeError, match="answered 0 of 1"):
+        await batcher.submit(1)
+
+
+async def test_closing_waits_for_what_is_under_way() -> None:
+    doubler = Doubler()
+    batcher = Batcher(doubler.flush)
+    task = asyncio.create_task(batcher.submit(1))
+    await asyncio.sleep(0)
+
+    await batcher.close()
+    await asyncio.sleep(0)
+
+    assert task.done()
