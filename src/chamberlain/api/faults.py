@@ -148,7 +148,8 @@ def _choice(value: object, form: inspect.EnumType | inspect.LiteralType, pointer
 
 def _items(value: list[object], form: inspect.ListType | inspect.VarTupleType, pointer: str) -> Iterator[Fault]:
     yield from _length(len(value), (form.min_length, form.max_length), pointer, "item")
-    for index, item in enumerate(value):
+    # Those beyond the bound are too many, whatever they hold.
+    for index, item in enumerate(islice(value, form.max_length)):
         yield from _faults(item, form.item_type, f"{pointer}/{index}", {})
 
 
@@ -159,7 +160,7 @@ def _entries(
     bytes_allowed = extra.get("bytes")
     if isinstance(bytes_allowed, int) and too_heavy(value, bytes_allowed):
         yield Fault(pointer, "outOfBounds", f"{_called(pointer)} may have at most {bytes_allowed // 1024} KiB of JSON.")
-    for key, entry in value.items():
+    for key, entry in islice(value.items(), form.max_length):
         place = f"{pointer}/{_escaped(key)}"
         for fault in _faults(key, form.key_type, place, {}):
             yield Fault(place, fault.code, f"As a key, {fault.detail}")

@@ -1,6 +1,7 @@
 """What a call carries beside its body: ids in the path, parameters in the query, the idempotency key."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from urllib.parse import parse_qsl
@@ -28,17 +29,16 @@ def read_ids(texts: Mapping[str, str], faults: FormFaults) -> dict[str, UUID]:
 
 def read_query(query_string: bytes, parameters: Sequence[Parameter], faults: FormFaults) -> dict[str, str]:
     """The parameters of a query. One that the endpoint does not know, or that comes twice, is a fault."""
-    query: dict[str, str] = {}
     if not query_string:
-        return query
+        return {}
+    pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True)
+    names = Counter(name for name, _ in pairs)
     known = {parameter.name for parameter in parameters}
-    for name, value in parse_qsl(query_string.decode("latin-1"), keep_blank_values=True):
-        if name not in known:
-            faults.append(Malformed("unknownParameter", f"There is no query parameter {_shown(name)} here."))
-        elif name in query:
-            faults.append(Malformed("invalidParameter", f"The query parameter {name} comes more than once."))
-        query[name] = value
-    return query
+    if unknown := [name for name in names if name not in known]:
+        faults.append(Malformed("unknownParameter", f"There is no query parameter {_shown(unknown)} here."))
+    if repeated := [name for name in known if names[name] > 1]:
+        faults.append(Malformed("invalidParameter", f"Give the query parameter {_shown(repeated)} once only."))
+    return dict(pairs)
 
 
 def check_idempotency_key(key: bytes | None, faults: FormFaults) -> None:
@@ -68,5 +68,6 @@ def _listed(fault: Malformed | BodyInvalid) -> Iterator[Fault]:
         yield Fault("", fault.code, fault.detail)
 
 
-def _shown(name: str) -> str:
-    return re.sub(r"[^ -~]", "?", name[:64])
+def _shown(names: Sequence[str]) -> str:
+    """A few of the names, in a form that can be read."""
+    return ", ".join(re.sub(r"[^ -~]", "?", name[:64]) for name in names[:5])

@@ -215,4 +215,4 @@ _EXAMPLE: Mapping[str, object] = {
     "finishedAt": None,
 }
 READ = (Success(200, "The request.", Request, headers={"Cache-Control": "Always `no-store`."}, example=_EXAMPLE),)
-READ_CODES = ("notFound", "rateExceeded", "databaseUnavailable", "overloaded")
+READ_CODES = ("notAdministrator", "notFound", "rateExceeded", "databaseUnavailable", "overloaded")

@@ -1,0 +1,103 @@
+"""Whatever comes in, what goes out is one of the answers that the document promises."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chamberlain.api.app import ENDPOINTS, create_app
+from chamberlain.api.openapi import codes_of
+from chamberlain.api.problems import STATUSES, Problem
+from chamberlain.api.resources import Resources
+from tests.api.house import REQUEST, TEMPLATE, House, record
+
+PATHS = [
+    "/collab/v1/groups/",
+    "/collab/v1/groups",
+    f"/requests/v1/{REQUEST}/",
+    "/requests/v1/x/",
+    "/health/ready",
+    "/docs",
+]
+GOOD_HEADERS = {
+    b"host": b"127.0.0.1:8365",
+    b"authorization": b"Bearer ada",
+    b"content-type": b"application/json",
+}
+GOOD_BODY = b'{"displayName": "Hooked", "templateId": "%s"}' % TEMPLATE.encode()
+HEADER = st.binary(max_size=20) | st.sampled_from([*GOOD_HEADERS.values(), b"Bearer powerless", b"999999999", b"gzip"])
+NAMES = [b"host", b"authorization", b"content-type", b"idempotency-key", b"traceparent", b"client-request-id"]
+HEADERS = st.dictionaries(st.sampled_from([*NAMES, b"content-length", b"content-encoding"]), HEADER, max_size=4)
+
+
+@dataclass
+class Sent:
+    """What the application has sent."""
+
+    status: int = 0
+    headers: dict[bytes, bytes] | None = None
+    body: bytes = b""
+
+
+def call(house: House, scope: dict[str, object], chunks: Iterable[bytes]) -> Sent:
+    sent = Sent()
+    messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
+    messages.append({"type": "http.request", "body": b"", "more_body": False})
+
+    async def receive() -> dict[str, object]:
+        return messages.pop(0)
+
+    async def send(message: dict[str, object]) -> None:
+        match message:
+            case {"type": "http.response.start", "status": int(status), "headers": list(headers)}:
+                sent.status, sent.headers = status, dict(headers)
+            case {"type": "http.response.body", "body": bytes(body)}:
+                sent.body += body
+            case _:
+                raise AssertionError(message)
+
+    asyncio.run(create_app(house.services())(scope, receive, send))  # type: ignore[arg-type]  # Messages are dicts here.
+    return sent
+
+
+@given(
+    method=st.sampled_from(["GET", "POST", "HEAD", "OPTIONS", "DELETE", "PATCH"]),
+    path=st.sampled_from(PATHS) | st.text(max_size=20).map(lambda text: f"/{text}"),
+    query=st.sampled_from([b"", b"dryRun=true", b"%ff&=&;"]) | st.binary(max_size=10),
+    headers=HEADERS.map(lambda some: GOOD_HEADERS | some),
+    chunks=st.lists(st.binary(max_size=30) | st.just(GOOD_BODY), max_size=2),
+)
+def test_every_answer_is_one_that_was_promised(
+    *, method: str, path: str, query: bytes, headers: dict[bytes, bytes], chunks: list[bytes]
+) -> None:
+    house = House(records={REQUEST: record()})
+    scope: dict[str, object] = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query,
+        "headers": list(headers.items()),
+    }
+
+    sent = call(house, scope, chunks)
+
+    assert sent.headers is not None
+    assert sent.headers[b"request-id"]
+    resource, _ = Resources(ENDPOINTS).find(path)
+    endpoints = (
+        () if resource is None else [one for one in ENDPOINTS if (one.path, one.method) == (resource.path, method)]
+    )
+    for endpoint in endpoints:
+        assert sent.status in {
+            *(STATUSES[code] for code in codes_of(endpoint)),
+            *(one.status for one in endpoint.answers),
+        }
+        assert sent.status != 500
+    if sent.headers.get(b"content-type") == b"application/problem+json" and method != "HEAD":
+        problem = msgspec.json.decode(sent.body, type=Problem)
+        assert problem.status == sent.status == STATUSES[problem.code]
+        assert UUID(problem.trace_id) == UUID(sent.headers[b"request-id"].decode())
