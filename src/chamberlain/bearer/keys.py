@@ -46,8 +46,10 @@ class IssuerKeys:
         if authority_pem is not None:
             context.load_verify_locations(cadata=authority_pem)
         self._now = now
+        # No connection is kept: questions are hours apart, and an idle one would hold up the stop of who answers them.
+        limits = httpx2.Limits(max_keepalive_connections=0)
         self._client = httpx2.AsyncClient(
-            verify=context, timeout=_TIMEOUT_SECONDS, follow_redirects=False, trust_env=False
+            verify=context, timeout=_TIMEOUT_SECONDS, follow_redirects=False, trust_env=False, limits=limits
         )
         self._held: dict[str, _Held] = {}
 

@@ -38,7 +38,7 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
                 say(f"The example estate is loaded. The secret of its program automation is in {secret}.")
             notifier = await stack.enter_async_context(running_notifier(databases))
             if with_worker:
-                await stack.enter_async_context(running_worker(settings, databases))
+                await stack.enter_async_context(running_worker(settings, databases, stop))
             endpoints = await stack.enter_async_context(built_endpoints(settings, databases, notifier, folder))
             listeners = [
                 Listener(plain, None, endpoints.application),
@@ -63,7 +63,7 @@ async def work(settings: Settings, *, say: Say) -> None:
             )
         stop = stopping_by_signal()
         folder = open_data_folder(settings.data_dir)
-        async with opened_databases(settings, folder) as databases, running_worker(settings, databases):
+        async with opened_databases(settings, folder) as databases, running_worker(settings, databases, stop):
             settle_garbage_collector()
             say("The worker is at work.")
             await stop.wait()

@@ -21,8 +21,11 @@ from chamberlain.worker.loop import Loop, Pace
 
 
 @asynccontextmanager
-async def running_worker(settings: Settings, databases: Databases) -> AsyncIterator[None]:
-    """Works for as long as the block runs; then what is not done within the grace is given back."""
+async def running_worker(settings: Settings, databases: Databases, stop: asyncio.Event) -> AsyncIterator[None]:
+    """Works for as long as the block runs; then what is not done within the grace is given back.
+
+    With `stop` the grace begins at once, beside whatever else has to end: the service has ten seconds for all of it.
+    """
     wake = asyncio.Event()
     pool = databases.worker.pool
     provision = ProvisionGroups(
@@ -42,9 +45,17 @@ async def running_worker(settings: Settings, databases: Databases) -> AsyncItera
         pace=Pace(tenant_limit=settings.tenant_running_jobs),
     )
     work = asyncio.create_task(loop.run())
-    async with running(listen(databases.addresses.direct, JOBS_CHANNEL, lambda _payload: wake.set())):
+    async with (
+        running(listen(databases.addresses.direct, JOBS_CHANNEL, lambda _payload: wake.set())),
+        running(_stop_with(stop, loop)),
+    ):
         try:
             yield
         finally:
             loop.stop()
             await work
+
+
+async def _stop_with(stop: asyncio.Event, loop: Loop) -> None:
+    await stop.wait()
+    loop.stop()
