@@ -20,6 +20,7 @@ Queryable: TypeAlias = "asyncpg.Pool[asyncpg.Record] | PoolConnectionProxy[async
 _PASSING = (
     OSError,
     TimeoutError,
+    asyncpg.InterfaceError,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
@@ -35,11 +36,6 @@ def answering() -> Iterator[None]:
         yield
     except _PASSING as error:
         raise Unreachable(f"The directory's database does not answer: {type(error).__name__} {error}") from error
-    except asyncpg.InterfaceError as error:
-        # The driver has one class for a lost connection and for a wrong argument; the second is a ValueError too.
-        if isinstance(error, ValueError):
-            raise
-        raise Unreachable(f"The directory's database does not answer: {error}") from error
 
 
 @asynccontextmanager

@@ -51,9 +51,6 @@ SELECT group_ids, made, faults, culprits FROM directory.ensure_groups(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 """
 
-# A NUL, and half of a surrogate pair: PostgreSQL holds every other character.
-_NOT_STORABLE = (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError, UnicodeEncodeError)
-
 _SENTENCES = {
     "userUnknown": "The directory has no user {}. Leave this user out, or add the user to the directory first.",
     "labelUnknown": "The directory has no sensitivity label {}. Use one of the labels of the directory, or none.",
@@ -103,7 +100,9 @@ class Groups:
         try:
             with answering():
                 row = await self._pool.fetchrow(_ENSURE, self._key_member, *columns_of(entries))
-        except _NOT_STORABLE as error:
+        except (asyncpg.DataError, UnicodeEncodeError) as error:
+            if not _is_about_a_text(error):
+                raise
             # One entry must not take the others of its batch down with it.
             if len(entries) == 1:
                 return {entries[0].mark: Ensured(None, _not_storable(error))}
@@ -144,6 +143,12 @@ def _as_made(entry: GroupEntry) -> GroupShown:
         channels=None if entry.channels is None else list(entry.channels),
         values=dict(entry.values),
     )
+
+
+def _is_about_a_text(error: Exception) -> bool:
+    # A NUL, which PostgreSQL refuses, and half of a surrogate pair, which the driver finds; all else is a bug.
+    refused = asyncpg.CharacterNotInRepertoireError | asyncpg.UntranslatableCharacterError
+    return isinstance(error, refused) or isinstance(error.__cause__ or error, UnicodeEncodeError)
 
 
 def _not_storable(error: Exception) -> Refused:

@@ -56,7 +56,8 @@ BEGIN
                     SELECT FROM directory.addresses t WHERE t.tenant_id = tenants[i] AND t.address = a.lowered));
         END IF;
         IF member_from <= member_ends[i] THEN
-            SELECT array_agg(f.member_id), array_agg(f.group_id) INTO found_members, found_groups
+            SELECT coalesce(array_agg(f.member_id), found_members), coalesce(array_agg(f.group_id), found_groups)
+            INTO found_members, found_groups
             FROM directory.members_among(
                 tenant_id, members[member_from : member_ends[i]], member_groups[member_from : member_ends[i]]) AS f;
         END IF;

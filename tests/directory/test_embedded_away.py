@@ -1,0 +1,66 @@
+"""What the adapter of the embedded directory says while its database is away, and that looking never writes."""
+
+from datetime import timedelta
+
+import pytest
+
+from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople, group_id_of
+from chamberlain.embedded.directory.groups import Groups
+from chamberlain.embedded.directory.people import Register
+from chamberlain.rules.errors import TryAgain
+from chamberlain.rules.people import PeopleQuestion
+from chamberlain.store.database import open_database
+from tests.databases import Databases
+from tests.directory.conftest import Stage
+from tests.directory.population import ADA, TENANT
+from tests.directory.wanted import reference, work
+
+
+async def test_it_works_when_the_database_cannot_be_reached() -> None:
+    away = await open_database("postgresql://nobody@127.0.0.1:1/nowhere", most=2, name="away")
+    directory, people = EmbeddedDirectory(Groups(away.pool, key_member=KEY_MEMBER)), EmbeddedPeople(Register(away.pool))
+
+    with pytest.raises(TryAgain) as ensured:
+        await directory.ensure([work()])
+    with pytest.raises(TryAgain):
+        await directory.observe([reference(work())])
+    with pytest.raises(TryAgain):
+        await people.look_up(PeopleQuestion(TENANT, users=frozenset({ADA})))
+
+    assert ensured.value.after == timedelta(seconds=2)
+    await away.close()
+
+
+async def test_it_goes_on_after_its_connections_were_cut(stage: Stage, databases: Databases) -> None:
+    one = work()
+    await stage.directory.ensure([one])
+    async with databases.worker.pool.acquire() as connection:
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE usename = current_user AND pid <> pg_backend_pid() AND datname = current_database()"
+        )
+
+    [seen] = await stage.directory.observe([reference(one)])
+
+    assert seen is not None
+
+
+async def test_it_reads_where_nothing_may_be_written(stage: Stage, databases: Databases) -> None:
+    one = work()
+    [outcome] = await stage.directory.ensure([one])
+    address = f"{databases.addresses.worker}&options=-c%20default_transaction_read_only%3Don"
+    read_only = await open_database(address, most=1, name="read only")
+
+    directory = EmbeddedDirectory(Groups(read_only.pool, key_member=KEY_MEMBER))
+
+    assert await directory.observe([reference(one), reference(work())]) == [outcome.group, None]
+    await read_only.close()
+
+
+def test_it_gives_a_request_the_same_group_id_each_time() -> None:
+    one, other = reference(work()), reference(work())
+
+    assert group_id_of(one) == group_id_of(one)
+    assert group_id_of(one) != group_id_of(other)
+    assert group_id_of(one).bytes[:6] == one.request_id.bytes[:6]
+    assert (group_id_of(one).version, group_id_of(one).variant) == (8, one.request_id.variant)

@@ -1,0 +1,109 @@
+import asyncio
+
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from tests.directory.conftest import Stage
+from tests.directory.population import (
+    ADA,
+    BEN,
+    CLEO,
+    INNER,
+    INTERNAL,
+    NOBODY,
+    OTHER_GROUP,
+    OTHER_LABEL,
+    OTHER_TENANT,
+    OUTER,
+    TENANT,
+    ZOE,
+)
+from tests.directory.wanted import work
+
+
+async def test_it_works(stage: Stage) -> None:
+    answer = await stage.people.look_up(
+        PeopleQuestion(
+            TENANT,
+            users=frozenset({ADA, NOBODY}),
+            labels=frozenset({INTERNAL, "no such label"}),
+            addresses=frozenset({"ada@estate.example", "free@estate.example"}),
+            member=ADA,
+            groups=frozenset({OUTER, INNER}),
+        )
+    )
+
+    assert set(answer.people) == {ADA}
+    ada = answer.people[ADA]
+    assert (ada.id, ada.display_name, ada.mail) == (ADA, "Ada Achterberg", "Ada@estate.example")
+    assert ada.properties["department"] == "Sales"
+    assert ada.properties["displayName"] == "Ada Achterberg"
+    assert answer.labels == {INTERNAL}
+    assert answer.taken_addresses == {"ada@estate.example"}
+    assert answer.member_of == {OUTER, INNER}
+
+
+async def test_it_knows_whose_license_is_valid(stage: Stage) -> None:
+    answer = await stage.people.look_up(PeopleQuestion(TENANT, users=frozenset({ADA, BEN, CLEO})))
+
+    licensed = {user: person.has_team_license for user, person in answer.people.items()}
+    assert licensed == {ADA: True, BEN: False, CLEO: False}
+
+
+async def test_it_answers_addresses_in_the_spelling_they_were_asked_in(stage: Stage) -> None:
+    asked = frozenset({"ADA@Estate.Example", "ada@estate.example", "all-STAFF@estate.example", "free@estate.example"})
+
+    answer = await stage.people.look_up(PeopleQuestion(TENANT, addresses=asked))
+
+    assert answer.taken_addresses == asked - {"free@estate.example"}
+
+
+async def test_it_knows_the_address_of_a_group_that_was_just_made(stage: Stage) -> None:
+    await stage.directory.ensure([work(mail="slip@estate.example")])
+
+    answer = await stage.people.look_up(PeopleQuestion(TENANT, addresses=frozenset({"slip@estate.example"})))
+
+    assert answer.taken_addresses == {"slip@estate.example"}
+
+
+async def test_it_looks_into_groups_in_groups(stage: Stage) -> None:
+    ben = await stage.people.look_up(PeopleQuestion(TENANT, member=BEN, groups=frozenset({OUTER, INNER})))
+    cleo = await stage.people.look_up(PeopleQuestion(TENANT, member=CLEO, groups=frozenset({OUTER, INNER})))
+
+    assert ben.member_of == {OUTER, INNER}
+    assert cleo.member_of == frozenset()
+
+
+async def test_it_knows_nothing_of_another_tenant(stage: Stage) -> None:
+    answer = await stage.people.look_up(
+        PeopleQuestion(
+            TENANT,
+            users=frozenset({ZOE}),
+            labels=frozenset({OTHER_LABEL}),
+            addresses=frozenset({"zoe@other.example"}),
+            member=ZOE,
+            groups=frozenset({OTHER_GROUP}),
+        )
+    )
+
+    assert answer == PeopleAnswer()
+
+
+async def test_it_keeps_questions_apart_that_travel_together(stage: Stage) -> None:
+    questions = [
+        PeopleQuestion(TENANT, users=frozenset({ADA})),
+        PeopleQuestion(OTHER_TENANT, users=frozenset({ADA, ZOE}), member=ZOE, groups=frozenset({OTHER_GROUP})),
+        PeopleQuestion(TENANT, users=frozenset({BEN}), member=ADA, groups=frozenset({OUTER})),
+        PeopleQuestion(OTHER_TENANT, addresses=frozenset({"ada@estate.example", "zoe@other.example"})),
+        PeopleQuestion(TENANT, member=CLEO, groups=frozenset({OUTER})),
+        PeopleQuestion(TENANT, labels=frozenset({INTERNAL})),
+    ]
+
+    answers = await asyncio.gather(*(stage.people.look_up(question) for question in questions))
+
+    assert [set(answer.people) for answer in answers] == [{ADA}, {ZOE}, {BEN}, set(), set(), set()]
+    assert [answer.member_of for answer in answers] == [set(), {OTHER_GROUP}, {OUTER}, set(), set(), set()]
+    assert answers[3].taken_addresses == {"zoe@other.example"}
+    assert answers[5].labels == {INTERNAL}
+
+
+async def test_it_answers_a_question_about_nothing(stage: Stage) -> None:
+    assert await stage.people.look_up(PeopleQuestion(TENANT)) == PeopleAnswer()

@@ -1,0 +1,59 @@
+"""Groups as tests want them: one that is fine, and whatever is changed about it."""
+
+from dataclasses import replace
+from typing import TypedDict, Unpack
+from uuid import uuid4
+
+from chamberlain.directory.port import Work
+from chamberlain.rules.groups import GroupReference, MemberShipType, WantedGroup
+from chamberlain.rules.ids import RequestId, TenantId, UserId
+from chamberlain.rules.plans import Step
+from tests.directory.population import ADA, BEN, TENANT
+
+
+class Changes(TypedDict, total=False):
+    tenant_id: TenantId
+    request_id: RequestId
+    display_name: str
+    mail_nickname: str
+    mail: str
+    description: str | None
+    member_ship_type: MemberShipType
+    membership_rule: str | None
+    owners: tuple[UserId, ...]
+    members: tuple[UserId, ...]
+    label_id: str | None
+    channels: tuple[str, ...] | None
+
+
+def work(**changes: Unpack[Changes]) -> Work:
+    """A new request for a group of Ada's with Ben in it, but for the changes."""
+    request_id = changes.get("request_id", RequestId(uuid4()))
+    wanted = WantedGroup(
+        tenant_id=TENANT,
+        request_id=request_id,
+        display_name="Harbour",
+        mail_nickname=f"harbour-{request_id}",
+        mail=f"harbour-{request_id}@estate.example",
+        description=None,
+        member_ship_type=MemberShipType.PRIVATE,
+        membership_rule=None,
+        owners=(ADA,),
+        members=(ADA, BEN),
+        label_id=None,
+        channels=None,
+        extension="chamberlain_group",
+        marks={"requestId": str(request_id)},
+    )
+    wanted = replace(wanted, **changes)
+    steps = [Step.CREATE_GROUP, Step.ADD_OWNERS, Step.ADD_MEMBERS]
+    if wanted.label_id is not None:
+        steps.append(Step.SET_LABEL)
+    if wanted.channels is not None:
+        steps += [Step.CREATE_TEAM, Step.CREATE_CHANNELS]
+    return Work(wanted, tuple(steps))
+
+
+def reference(one: Work) -> GroupReference:
+    """How the group of this work is found again."""
+    return GroupReference(one.wanted.tenant_id, one.wanted.extension, one.wanted.request_id)
