@@ -1,3 +1,4 @@
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -203,6 +204,15 @@ def test_it_finds_faults_in_objects_within() -> None:
         ("/tags/0", "outOfBounds"),
         ("/tags/1", "wrongType"),
     ]
+
+
+class Clock(Struct):
+    at: list[datetime]
+
+
+def test_a_type_without_a_rule_is_found_at_the_start() -> None:
+    with pytest.raises(TypeError, match="DateTimeType"):
+        Shape(Clock)
 
 
 TEXT = st.text(alphabet=st.sampled_from("aZ 0-\u00e9\u2003\t\n\0\x85\N{GRINNING FACE}"), max_size=6)

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar, cast
 import msgspec
 from msgspec import inspect
 
-from chamberlain.api.faults import list_faults, too_heavy
+from chamberlain.api.faults import list_faults, require_known, too_heavy
 from chamberlain.rules.errors import BodyInvalid, Malformed
 
 Body = TypeVar("Body")
@@ -25,6 +25,7 @@ class Shape(Generic[Body]):
         self.type = type_
         self._decode = msgspec.json.Decoder(type_).decode
         self._form = inspect.type_info(type_)
+        require_known(self._form)
         self._weights = _weights(cast("inspect.StructType", self._form))
 
     def read(self, raw: bytes) -> Body:

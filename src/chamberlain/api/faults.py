@@ -35,6 +35,28 @@ def list_faults(value: object, form: inspect.Type) -> Sequence[Fault]:
     return tuple(islice(_faults(value, form, "", {}), _MOST_FAULTS))
 
 
+def require_known(form: inspect.Type) -> None:
+    """Raise TypeError for a type that no rule below knows, before a body needs it."""
+    match form:
+        case inspect.Metadata():
+            require_known(form.type)
+        case inspect.UnionType():
+            _require_all_known(form.types)
+        case inspect.ListType() | inspect.VarTupleType():
+            require_known(form.item_type)
+        case inspect.DictType():
+            _require_all_known((form.key_type, form.value_type))
+        case inspect.StructType():
+            _require_all_known([field.type for field in form.fields])
+        case _:
+            _expected(form)
+
+
+def _require_all_known(forms: Sequence[inspect.Type]) -> None:
+    for form in forms:
+        require_known(form)
+
+
 def too_heavy(value: object, bytes_allowed: int) -> bool:
     """Whether a value is larger than so many bytes of compact JSON."""
     return len(json.encode(value)) > bytes_allowed
@@ -85,24 +107,27 @@ def _expected(form: inspect.Type) -> str:
     match form:
         case inspect.Metadata():
             return _expected(form.type)
-        case inspect.StrType():
-            return "a string"
-        case inspect.BoolType():
-            return "true or false"
-        case inspect.IntType():
-            return "a whole number"
-        case inspect.NoneType():
-            return "null"
         case inspect.EnumType():
             return _kind(next(iter(form.cls)).value)
         case inspect.LiteralType():
             return _kind(form.values[0])
-        case inspect.ListType() | inspect.VarTupleType():
-            return "an array"
-        case inspect.DictType() | inspect.StructType():
-            return "an object"
+        case _ if type(form) in _EXPECTED:
+            return _EXPECTED[type(form)]
         case _:
             raise TypeError(f"A body has no rule for {form}.")
+
+
+_EXPECTED: Mapping[type[inspect.Type], str] = {
+    inspect.AnyType: "anything",
+    inspect.NoneType: "null",
+    inspect.BoolType: "true or false",
+    inspect.StrType: "a string",
+    inspect.IntType: "a whole number",
+    inspect.ListType: "an array",
+    inspect.VarTupleType: "an array",
+    inspect.DictType: "an object",
+    inspect.StructType: "an object",
+}
 
 
 def _one_of(value: object, forms: Sequence[inspect.Type], pointer: str) -> Iterator[Fault]:

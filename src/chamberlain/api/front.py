@@ -54,6 +54,8 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
+        if scope["type"] != "http":
+            raise NotImplementedError(f"The API speaks HTTP only, not {scope['type']}.")
         started = perf_counter()
         headers: dict[bytes, bytes] = dict(scope["headers"])
         trace_id = trace_id_of(headers, self._services.new_trace_id)

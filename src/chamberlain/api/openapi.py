@@ -20,9 +20,9 @@ Json = dict[str, Any]
 
 _REFERENCE = "#/components/schemas/{name}"
 _PROBLEM = "application/problem+json"
-_DESCRIPTION = f"""Self-service for groups, teams, sites and mailboxes in front of a directory.
+_DESCRIPTION = """Self-service for groups, teams, sites and mailboxes in front of a directory.
 
-A slash at the end of a path is optional. A body is JSON in UTF-8, at most {LIMIT // 1024} KiB, sent within 10
+A slash at the end of a path is optional. A body is JSON in UTF-8, at most {size} KiB, sent within {seconds:g}
 seconds; of two members with one name the last one counts; a whole number may be written `2` or `2.0`. In the body of
 a POST, `null` means "not sent". Unknown properties and unknown query parameters are refused.
 
@@ -41,7 +41,7 @@ def describe(endpoints: Sequence[AnyEndpoint], services: Services) -> Json:
         "info": {
             "title": "Chamberlain",
             "version": __version__,
-            "description": _DESCRIPTION,
+            "description": _DESCRIPTION.format(size=LIMIT // 1024, seconds=services.body_timeout_seconds),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": url} for url in _servers(services)],

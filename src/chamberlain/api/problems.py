@@ -218,7 +218,9 @@ def _headers(refusal: Refusal) -> Headers:
             return ((b"www-authenticate", _challenge(refusal)),)
         case Forbidden(sufficient=sufficient) if sufficient:
             scope = " ".join(sufficient)
-            return ((b"www-authenticate", f'Bearer error="insufficient_scope", scope="{scope}"'.encode("ascii")),)
+            return (
+                (b"www-authenticate", f'Bearer error="insufficient_scope", scope="{scope}"'.encode("ascii", "replace")),
+            )
         case MethodNotAllowed(allow=allow):
             return ((b"allow", allow),)
         case BodyTooLarge() | BodyTooSlow():
