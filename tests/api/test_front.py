@@ -251,7 +251,8 @@ async def test_a_bug_is_a_problem_that_tells_nothing(api: httpx2.AsyncClient, ho
 
 async def test_others_live_below_their_prefix(house: House) -> None:
     other = Starlette(routes=[Route("/v1.0/groups", lambda request: PlainTextResponse(request.url.path))])
-    transport = httpx2.ASGITransport(app=create_app(house.services(), {"/graph": other}))
+    nobody = Starlette()
+    transport = httpx2.ASGITransport(app=create_app(house.services(), {"": nobody, "/graph": other}))
 
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         there = await client.get("/graph/v1.0/groups")

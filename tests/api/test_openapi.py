@@ -82,14 +82,14 @@ async def test_it_leads_from_what_was_asked_for_to_its_state(document: Json) -> 
 
 async def test_it_names_the_ways_to_a_token_where_they_are_known(house: House) -> None:
     known = replace(
-        house.services(), authorize_url="https://id.example/authorize", token_url="https://id.example/token"
+        house.services(), authorize_url="https://id.example/authorize", token_url="https://id.example/{tenantId}/token"
     )
 
     document = json.loads(json.dumps(describe(ENDPOINTS, known)))
 
     openapi_spec_validator.validate(document)
     flows = document["components"]["securitySchemes"]["oauth2"]["flows"]
-    assert flows["clientCredentials"]["tokenUrl"] == "https://id.example/token"
+    assert flows["clientCredentials"]["tokenUrl"] == "https://id.example/{tenantId}/token"
     assert "https://api.estate.example/collab/App.ReadWrite.All" in flows["authorizationCode"]["scopes"]
     names = {name for way in document["paths"]["/collab/v1/groups/"]["post"]["security"] for name in way}
     assert names == {"bearer", "oauth2"}

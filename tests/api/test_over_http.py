@@ -141,3 +141,4 @@ async def test_a_bug_is_logged_once_with_its_traceback(
     [entry] = [entry for entry in caplog.records if entry.levelno >= logging.WARNING]
     assert entry.exc_info is not None
     assert entry.exc_info[1] is house.refusal
+    assert house.refusal.__notes__ == [f"traceId: {headers['request-id']}"]

@@ -36,8 +36,10 @@ def create_app(services: Services, mounts: Mapping[str, ASGIApp] | None = None) 
     return ServerErrorMiddleware(Front(services, endpoints, mounts or {}), handler=_answer_bug)
 
 
-async def _answer_bug(request: Request, _: Exception) -> Response:
+async def _answer_bug(request: Request, error: Exception) -> Response:
     trace_id = request.scope[TRACE_ID]
+    # The server logs it when the call is over and its trace forgotten.
+    error.add_note(f"traceId: {trace_id}")
     answer = problem_of_bug(request.scope["path"], trace_id)
     echoed = echoes(dict(request.scope["headers"]), trace_id)
     headers = {name.decode("ascii"): value.decode("ascii") for name, value in echoed}

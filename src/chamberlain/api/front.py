@@ -6,7 +6,6 @@ from time import perf_counter
 from msgspec import Struct
 from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
-from structlog.contextvars import bind_contextvars
 
 from chamberlain.api.authenticate import authenticate
 from chamberlain.api.calls import Answer, Call
@@ -17,6 +16,7 @@ from chamberlain.api.receive import CallerGone, receive_body
 from chamberlain.api.resources import AnyEndpoint, Resource, Resources
 from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes, trace_id_of
+from chamberlain.logs import about
 from chamberlain.rules.errors import BodyInvalid, Malformed, NotFound, Refusal
 from chamberlain.rules.ids import TraceId
 
@@ -50,7 +50,8 @@ class Front:
         self._services = services
         self._hosts = frozenset(host.encode("ascii") for host in services.hosts)
         self._resources = Resources(endpoints)
-        self._mounts = [Mount(path, app) for path, app in mounts.items()]
+        # The longest first: one at the root must not hide the others.
+        self._mounts = [Mount(path, mounts[path]) for path in sorted(mounts, key=len, reverse=True)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
@@ -60,23 +61,23 @@ class Front:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         trace_id = trace_id_of(headers, self._services.new_trace_id)
         scope[TRACE_ID] = trace_id
-        bind_contextvars(traceId=trace_id)
         ours = is_ours(headers.get(b"host"), self._hosts)
         resource, texts = self._resources.find(scope["path"])
-        if resource is None and ours and (app := self._mounted(scope)) is not None:
-            await app(scope, receive, send)
-            return
-        status = 500
-        try:
-            arrival = _Arrival(scope, receive, headers, texts, trace_id)
-            answer = await self._answer(resource, arrival) if ours else _refused(HostUnknown(), arrival)
-            status = answer.status
-            await _send(answer, scope["method"], echoes(headers, trace_id), send)
-        except CallerGone:
-            status = CALLER_GONE
-        finally:
-            path = UNKNOWN_PATH if resource is None else resource.path
-            self._services.observe(path, scope["method"], status, perf_counter() - started)
+        with about(trace_id=trace_id):
+            if resource is None and ours and (app := self._mounted(scope)) is not None:
+                await app(scope, receive, send)
+                return
+            status = 500
+            try:
+                arrival = _Arrival(scope, receive, headers, texts, trace_id)
+                answer = await self._answer(resource, arrival) if ours else _refused(HostUnknown(), arrival)
+                status = answer.status
+                await _send(answer, scope["method"], echoes(headers, trace_id), send)
+            except CallerGone:
+                status = CALLER_GONE
+            finally:
+                path = UNKNOWN_PATH if resource is None else resource.path
+                self._services.observe(path, scope["method"], status, perf_counter() - started)
 
     def _mounted(self, scope: Scope) -> ASGIApp | None:
         """The mounted application that gets the call, if one does; then the scope says what is left of the path."""

@@ -69,7 +69,7 @@ def codes_of(endpoint: AnyEndpoint) -> tuple[str, ...]:
     if endpoint.operation is not None:
         codes += ["tokenMissing", "tokenInvalid", "tokenExpired", "audienceUnknown", "insufficientScope"]
         # Asking who calls may need the issuer's keys or the database.
-        codes += ["databaseUnavailable", "overloaded"]
+        codes += ["databaseUnavailable", "issuerUnavailable", "overloaded"]
         if not is_for_applications(endpoint.operation):
             codes.append("applicationNotSupported")
     return tuple(code for code in TITLES if code in {*codes, *endpoint.codes})
@@ -235,11 +235,12 @@ def _security_schemes(endpoints: Sequence[AnyEndpoint], services: Services) -> J
         "description": "A token of the tenant's issuer.",
     }
     schemes: Json = {"bearer": bearer}
-    if services.authorize_url is not None and services.token_url is not None:
+    if services.token_url is not None:
         scopes = {name: "" for endpoint in endpoints for name in _names(endpoint, services)}
-        tokens = {"tokenUrl": services.token_url, "scopes": scopes}
-        authorize = {"authorizationUrl": services.authorize_url, **tokens}
-        schemes["oauth2"] = {"type": "oauth2", "flows": {"authorizationCode": authorize, "clientCredentials": tokens}}
+        flows: Json = {"clientCredentials": {"tokenUrl": services.token_url, "scopes": scopes}}
+        if services.authorize_url is not None:
+            flows["authorizationCode"] = {"authorizationUrl": services.authorize_url, **flows["clientCredentials"]}
+        schemes["oauth2"] = {"type": "oauth2", "flows": flows}
     return schemes
 
 

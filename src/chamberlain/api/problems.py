@@ -135,7 +135,11 @@ KINDS: Mapping[type[Refusal], Kind] = MappingProxyType(
         ),
         Unavailable: Kind(
             503,
-            {"databaseUnavailable": "The database cannot be reached.", "overloaded": "Too much is waiting."},
+            {
+                "databaseUnavailable": "The database cannot be reached.",
+                "issuerUnavailable": "The issuer of the token cannot be reached.",
+                "overloaded": "Too much is waiting.",
+            },
         ),
     }
 )
