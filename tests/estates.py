@@ -19,7 +19,7 @@ from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.errors import OutsideFault, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
-from chamberlain.rules.jobs import Claim
+from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.requests import Accepted, IdempotencyKey, RequestRecord, Submission
 from chamberlain.shapes.configuration import Configuration, read_configuration
@@ -53,6 +53,7 @@ CLIENT = ClientId("c11e0000-0000-4000-8000-000000000001")
 TRACE = TraceId("4bf92f3577b34da6a3ce929d0e0e4736")
 OPERATOR = Actor(ActorType.SYSTEM, None, "Test")
 LEASE = timedelta(seconds=10)
+
 
 def changed_estate(**templates: Mapping[str, object]) -> Configuration:
     """The example estate with some of its group templates changed: `project_group={"naming": ...}` and so on.
@@ -150,7 +151,7 @@ class Estate:
         """Lease what is due, as a worker does."""
         lease_id = uuid4()
         async with self.databases.worker.across_tenants() as tx:
-            taken = await jobs.claim(tx, lease_id, most=most, lease=LEASE, tenant_limit=1000)
+            taken = await jobs.claim(tx, lease_id, kinds=JobKind, most=most, lease=LEASE, tenant_limit=1000)
         return Claim(lease_id, tuple(taken))
 
     async def work(self) -> None:
@@ -180,6 +181,12 @@ class Estate:
 
 
 TABLES = ("request", "reservation", "idempotency_key", "job", "audit", "event")
+COUNTS = """
+SELECT
+    (SELECT count(*) FROM chamberlain.request), (SELECT count(*) FROM chamberlain.reservation),
+    (SELECT count(*) FROM chamberlain.idempotency_key), (SELECT count(*) FROM chamberlain.job),
+    (SELECT count(request_id) FROM chamberlain.audit), (SELECT count(*) FROM chamberlain.event)
+"""
 
 
 async def rows(databases: Databases, statement: str, *values: object) -> list[tuple[object, ...]]:
@@ -190,9 +197,7 @@ async def rows(databases: Databases, statement: str, *values: object) -> list[tu
 
 async def counts(databases: Databases) -> dict[str, int]:
     """How many rows each table has that an accepted request writes to. The audit rows of configuration do not count."""
-    column = {"audit": "request_id"}
-    counted = ", ".join(f"(SELECT count({column.get(table, '*')}) FROM chamberlain.{table})" for table in TABLES)
-    (found,) = await rows(databases, f"SELECT {counted}")
+    (found,) = await rows(databases, COUNTS)
     return {table: int(str(count)) for table, count in zip(TABLES, found, strict=True)}
 
 

@@ -80,16 +80,17 @@ class Database:
     @asynccontextmanager
     async def transaction(self, tenant_id: TenantId) -> AsyncIterator[Transaction]:
         """A transaction that sees this tenant and nothing else. Raises Unavailable when there is no database."""
+        begin = f"BEGIN; SELECT set_config('chamberlain.tenant_id', '{tenant_id}', true)"
         with unavailable():
-            async with self._connection() as connection, connection.transaction():
-                await connection.fetchval("SELECT set_config('chamberlain.tenant_id', $1, true)", str(tenant_id))
+            async with self._connection() as connection, _begun(connection, begin):
                 yield Transaction(connection, tenant_id)
 
     @asynccontextmanager
     async def across_tenants(self) -> AsyncIterator[Transaction]:
         """A transaction that sees what the role itself may see: for the worker's role, every tenant."""
+        # The queue is empty at times, and a plan made then would read all of a full one: rows are reached by keys here.
         with unavailable():
-            async with self._connection() as connection, connection.transaction():
+            async with self._connection() as connection, _begun(connection, "BEGIN; SET LOCAL enable_seqscan = off"):
                 yield Transaction(connection, None)
 
     @asynccontextmanager
@@ -115,6 +116,19 @@ class Database:
             await asyncio.wait_for(self.pool.close(), timeout=2)
         except TimeoutError:
             self.pool.terminate()
+
+
+@asynccontextmanager
+async def _begun(connection: Connection, begin: str) -> AsyncIterator[None]:
+    # The driver's own transaction would send what is set for it in a message of its own.
+    await connection.execute(begin)
+    try:
+        yield
+    except BaseException:
+        with suppress(*UNREACHABLE):
+            await connection.execute("ROLLBACK")
+        raise
+    await connection.execute("COMMIT")
 
 
 @contextmanager

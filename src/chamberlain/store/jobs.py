@@ -3,17 +3,18 @@
 All of it runs as the worker's role, which sees every tenant.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from uuid import UUID
 
 from chamberlain.rules.ids import JobId, TenantId, TraceId
-from chamberlain.rules.jobs import Job, JobKind, Postponed, QueueDepth
+from chamberlain.rules.jobs import Claim, Job, JobKind, Postponed, QueueDepth
 from chamberlain.store.database import Record, Transaction
 
 # Take some of every tenant that has something due, the oldest first. The walk over tenants costs one index probe
-# each, however many jobs one of them has. Shares are even; who has leased its limit already gets nothing. An expired
-# lease means that a run was cut short, and counts as an attempt.
+# each, however many jobs one of them has. Shares are even; who has leased its limit already gets nothing. Where more
+# tenants wait than jobs are taken, chance says whose turn it is, so that none waits for ever. An expired lease means
+# that a run was cut short, and counts as an attempt. Kinds that only newer workers know are left to them.
 CLAIM = """
 WITH RECURSIVE tenant AS (
     (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL ORDER BY tenant_id LIMIT 1)
@@ -25,12 +26,12 @@ WITH RECURSIVE tenant AS (
     FROM tenant WHERE tenant.tenant_id IS NOT NULL
 ), due AS (
     SELECT tenant.tenant_id FROM tenant CROSS JOIN LATERAL (
-        SELECT j.run_at FROM chamberlain.job j
+        SELECT FROM chamberlain.job j
         WHERE j.tenant_id = tenant.tenant_id AND j.held_reason IS NULL AND j.run_at <= now()
-        AND (j.lease_until IS NULL OR j.lease_until < now())
+        AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
         ORDER BY j.run_at LIMIT 1
     ) oldest
-    ORDER BY oldest.run_at LIMIT $2
+    ORDER BY random() LIMIT $2
 ), share AS (
     SELECT due.tenant_id, least(
         ceil($2::numeric / count(*) OVER ()),
@@ -47,7 +48,7 @@ WITH RECURSIVE tenant AS (
     SELECT next.job_id FROM share CROSS JOIN LATERAL (
         SELECT j.job_id FROM chamberlain.job j
         WHERE j.tenant_id = share.tenant_id AND j.held_reason IS NULL AND j.run_at <= now()
-        AND (j.lease_until IS NULL OR j.lease_until < now())
+        AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
         ORDER BY j.run_at LIMIT greatest(share.most, 0)
         FOR UPDATE SKIP LOCKED
     ) next
@@ -59,7 +60,13 @@ WHERE job_id = ANY (ARRAY(SELECT picked.job_id FROM picked))
 RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at
 """
 
-RENEW = "UPDATE chamberlain.job SET lease_until = now() + $2 WHERE lease_id = ANY ($1)"
+# Rows that are locked are just being finished: to wait for them could mean to wait in a circle.
+RENEW = """
+UPDATE chamberlain.job SET lease_until = now() + $3
+WHERE job_id = ANY (ARRAY(
+    SELECT job_id FROM chamberlain.job WHERE job_id = ANY ($2) AND lease_id = ANY ($1) FOR UPDATE SKIP LOCKED
+))
+"""
 
 COMPLETE = "DELETE FROM chamberlain.job WHERE lease_id = $1 AND job_id = ANY ($2) RETURNING job_id"
 
@@ -75,7 +82,10 @@ UPDATE chamberlain.job SET held_reason = $3, lease_id = NULL, lease_until = NULL
 WHERE lease_id = $1 AND job_id = $2
 """
 
-GIVE_BACK = "UPDATE chamberlain.job SET lease_id = NULL, lease_until = NULL WHERE lease_id = ANY ($1) RETURNING job_id"
+GIVE_BACK = """
+UPDATE chamberlain.job SET lease_id = NULL, lease_until = NULL WHERE job_id = ANY ($2) AND lease_id = ANY ($1)
+RETURNING job_id
+"""
 
 MEASURE = """
 SELECT
@@ -86,28 +96,30 @@ FROM chamberlain.job
 """
 
 
-async def claim(tx: Transaction, lease_id: UUID, *, most: int, lease: timedelta, tenant_limit: int) -> Sequence[Job]:
-    """Up to `most` jobs that are due, leased under `lease_id`. A tenant never has more than about `tenant_limit`
-    leased."""
-    # The queue's statistics are stale by nature; a plan made while it was empty must not outlive that.
-    await tx.execute("SET LOCAL enable_seqscan = off")
-    rows = await tx.fetch(CLAIM, lease_id, most, lease, tenant_limit)
+async def claim(
+    tx: Transaction, lease_id: UUID, *, kinds: Iterable[JobKind], most: int, lease: timedelta, tenant_limit: int
+) -> Sequence[Job]:
+    """Up to `most` jobs of these kinds that are due, leased under `lease_id`. A tenant never has more than about
+    `tenant_limit` leased."""
+    rows = await tx.fetch(CLAIM, lease_id, most, lease, tenant_limit, list(kinds))
     return [_job(row) for row in rows]
 
 
-async def renew(tx: Transaction, lease_ids: Sequence[UUID], lease: timedelta) -> None:
+async def renew(tx: Transaction, claims: Sequence[Claim], lease: timedelta) -> None:
     """Say that we are still at it."""
-    await tx.execute(RENEW, lease_ids, lease)
+    await tx.execute(RENEW, *_claimed(claims), lease)
 
 
 async def complete(tx: Transaction, lease_id: UUID, job_ids: Sequence[JobId]) -> frozenset[JobId]:
     """Remove finished jobs. Only those in the answer were still ours: for the others somebody else has taken over."""
-    rows = await tx.fetch(COMPLETE, lease_id, job_ids)
+    rows = await tx.fetch(COMPLETE, lease_id, job_ids) if job_ids else ()
     return frozenset(JobId(row["job_id"]) for row in rows)
 
 
 async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postponed]) -> frozenset[JobId]:
     """Look at these later; the answer names those that were still ours."""
+    if not postponed:
+        return frozenset()
     rows = await tx.fetch(POSTPONE, lease_id, [p.job_id for p in postponed], [p.after for p in postponed])
     return frozenset(JobId(row["job_id"]) for row in rows)
 
@@ -117,15 +129,19 @@ async def hold(tx: Transaction, lease_id: UUID, job_id: JobId, reason: str) -> N
     await tx.execute(HOLD, lease_id, job_id, reason)
 
 
-async def give_back(tx: Transaction, lease_ids: Sequence[UUID]) -> int:
+async def give_back(tx: Transaction, claims: Sequence[Claim]) -> int:
     """Let others have what was leased; gives the number of jobs."""
-    return len(await tx.fetch(GIVE_BACK, lease_ids))
+    return len(await tx.fetch(GIVE_BACK, *_claimed(claims)))
 
 
 async def measure(tx: Transaction) -> QueueDepth:
     """How much waits, over all tenants."""
     (row,) = await tx.fetch(MEASURE)
     return QueueDepth(row["due"], row["held"], row["oldest"])
+
+
+def _claimed(claims: Sequence[Claim]) -> tuple[list[UUID], list[JobId]]:
+    return [claim.lease_id for claim in claims], [job.id for claim in claims for job in claim.jobs]
 
 
 def _job(row: Record) -> Job:

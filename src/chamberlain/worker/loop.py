@@ -59,22 +59,22 @@ class Loop:
         self._new_id = new_id
         self._observe = observe
         self._pace = pace
-        self._running: dict[UUID, asyncio.Task[None]] = {}
+        self._running: dict[asyncio.Task[None], Claim] = {}
         self._stopping = False
 
     async def run(self) -> None:
         """Work until `stop` was called; what is not through within the grace is given back."""
         renewal = asyncio.create_task(self._renew_for_ever())
+        renewal.add_done_callback(_tell)
         try:
             while not self._stopping:
                 await self._take_more()
         finally:
             if self._running:
-                await asyncio.wait(self._running.values(), timeout=self._pace.grace.total_seconds())
+                await asyncio.wait(self._running, timeout=self._pace.grace.total_seconds())
             await self._give_back()
             renewal.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await renewal
+            await asyncio.wait({renewal})
 
     def stop(self) -> None:
         """Claim nothing more."""
@@ -82,21 +82,19 @@ class Loop:
         self._wake.set()
 
     async def _take_more(self) -> None:
-        if len(self._running) >= self._pace.batches:
-            await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_COMPLETED)
-            return
+        """Start one batch; without one, wait until there may be one: somebody wakes us, a batch is through, or it is
+        time to look."""
         self._wake.clear()
         try:
-            claim = await self._claim()
+            if len(self._running) < self._pace.batches and (claim := await self._claim()).jobs:
+                self._start(claim)
+                return
         except Unavailable:
             logger.warning("The database is away; the worker waits for it.")
             await asyncio.sleep(self._pace.pause.total_seconds())
             return
-        if claim.jobs:
-            self._start(claim)
-        else:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), self._pace.poll.total_seconds())
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), self._pace.poll.total_seconds())
 
     async def _claim(self) -> Claim:
         lease_id = self._new_id()
@@ -104,6 +102,7 @@ class Loop:
             taken = await jobs.claim(
                 tx,
                 lease_id,
+                kinds=self._handlers,
                 most=self._pace.batch,
                 lease=self._pace.lease,
                 tenant_limit=self._pace.tenant_limit,
@@ -112,8 +111,13 @@ class Loop:
 
     def _start(self, claim: Claim) -> None:
         task = asyncio.create_task(self._work(claim))
-        self._running[claim.lease_id] = task
-        task.add_done_callback(lambda _task: self._running.pop(claim.lease_id, None))
+        self._running[task] = claim
+        task.add_done_callback(self._through)
+
+    def _through(self, task: asyncio.Task[None]) -> None:
+        self._running.pop(task, None)
+        self._wake.set()
+        _tell(task)
 
     async def _work(self, claim: Claim) -> None:
         try:
@@ -168,18 +172,25 @@ class Loop:
                 # recording.
                 with contextlib.suppress(Unavailable):
                     async with self._database.across_tenants() as tx:
-                        await jobs.renew(tx, list(self._running), self._pace.lease)
+                        await jobs.renew(tx, list(self._running.values()), self._pace.lease)
 
     async def _give_back(self) -> None:
         left = dict(self._running)
-        for task in left.values():
+        if not left:
+            return
+        for task in left:
             task.cancel()
-        if left:
-            await asyncio.wait(left.values())
-            with contextlib.suppress(Unavailable):
-                async with self._database.across_tenants() as tx:
-                    count = await jobs.give_back(tx, list(left))
-                logger.info("Jobs were given back.", extra={"count": count})
+        await asyncio.wait(left)
+        with contextlib.suppress(Unavailable):
+            async with self._database.across_tenants() as tx:
+                count = await jobs.give_back(tx, list(left.values()))
+            logger.info("Jobs were given back.", extra={"count": count})
+
+
+def _tell(task: asyncio.Task[None]) -> None:
+    """A task that nobody waits for must not die in silence. Its jobs are taken up again after their lease."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("A part of the worker has ended by a bug.", exc_info=error)
 
 
 def _by_kind(batch: Iterable[Job]) -> Iterable[tuple[JobKind, tuple[Job, ...]]]:
