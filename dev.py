@@ -127,10 +127,12 @@ def check(_: list[str]) -> int:
 
 
 def bench(arguments: list[str]) -> int:
-    """Run the measurements of bench/, all or those named."""
+    """Run the measurements of bench/, all or those named; options such as --quick go to each."""
     python = prepare(VENV, TO_RUN) / "python"
-    files = [Path("bench", f"{name}.py") for name in arguments] or sorted(Path("bench").glob("[!_]*.py"))
-    return max((subprocess.call([python, file]) for file in files), default=0)
+    options = [argument for argument in arguments if argument.startswith("-")]
+    named = [argument for argument in arguments if argument not in options]
+    questions = named or sorted(file.stem for file in Path("bench").glob("[!_]*.py"))
+    return max((subprocess.call([python, "-m", f"bench.{question}", *options]) for question in questions), default=0)
 
 
 def lock(arguments: list[str]) -> int:

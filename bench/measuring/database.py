@@ -1,0 +1,49 @@
+"""The database of a running service, as measurements look into it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import asyncpg
+
+from tests.services import Service
+
+from chamberlain.embedded.postgres.addresses import addresses_in
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The addresses of the roles."""
+
+    owner: str
+    application: str
+    worker: str
+
+    def execute(self, statements: str) -> None:
+        """Run statements as the owner."""
+        asyncio.run(_connected(self.owner, lambda connection: connection.execute(statements)))
+
+    def count(self, statement: str) -> int:
+        """One number, as the worker's role sees it: of all tenants."""
+        return int(asyncio.run(_connected(self.worker, lambda connection: connection.fetchval(statement))))
+
+    def texts(self, statement: str) -> list[str]:
+        """One array of texts, as the worker's role sees it."""
+        return list(asyncio.run(_connected(self.worker, lambda connection: connection.fetchval(statement))) or ())
+
+
+def database_of(service: Service) -> Measured:
+    """The embedded database of a service."""
+    own = addresses_in(service.data_dir / "postgres" / "data", "chamberlain")
+    return Measured(own.owner, own.application, own.worker)
+
+
+async def _connected(address: str, work: "Callable[[asyncpg.Connection[asyncpg.Record]], Awaitable[Answer]]") -> Answer:
+    connection = await asyncpg.connect(address)
+    try:
+        return await work(connection)
+    finally:
+        await connection.close()

@@ -1,0 +1,51 @@
+"""The limit: what PostgreSQL alone does with the same rows, one transaction a request, by pgbench.
+
+The same running server as the service's, the same settings, the same tables with their indexes and row-level security,
+in a schema of their own, so that no worker picks up what pgbench queues.
+"""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.measuring.database import Measured
+from chamberlain.embedded.postgres import find_programs
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What pgbench does: `tables` makes the schema, `transaction` is what each client repeats."""
+
+    tables: Path
+    transaction: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far pgbench came; the latency is the mean, in milliseconds."""
+
+    rate: float
+    mean: float
+
+
+def prepare_limit(limit: Limit, database: Measured) -> None:
+    """Make the tables."""
+    database.execute(limit.tables.read_text())
+
+
+def run_limit(limit: Limit, database: Measured, *, connections: int, seconds: int) -> Reached:
+    """Let pgbench do its best for so long."""
+    command = [str(find_programs(None) / "pgbench"), "--no-vacuum", "--protocol=prepared", f"--file={limit.transaction}"]
+    command += [f"--client={connections}", "--jobs=1", f"--time={seconds}", database.application]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 60)
+    if done.returncode:
+        raise SystemExit(f"pgbench failed: {done.stderr}")
+    return Reached(_figure(r"tps = ([\d.]+)", done.stdout), _figure(r"latency average = ([\d.]+) ms", done.stdout))
+
+
+def _figure(pattern: str, said: str) -> float:
+    found = re.search(pattern, said)
+    if found is None:
+        raise SystemExit(f"pgbench did not say what was looked for: {said}")
+    return float(found[1])

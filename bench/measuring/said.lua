@@ -1,0 +1,8 @@
+-- What wrk says at the end of a run, as one line of JSON; latencies are in microseconds.
+return function(summary, latency)
+    local errors = summary.errors
+    io.write(string.format(
+        '\n{"requests": %d, "microseconds": %d, "refused": %d, "broken": %d, "p50": %d, "p99": %d}\n',
+        summary.requests, summary.duration, errors.status, errors.connect + errors.read + errors.write + errors.timeout,
+        latency:percentile(50), latency:percentile(99)))
+end
