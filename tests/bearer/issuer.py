@@ -75,7 +75,7 @@ async def run_issuer() -> "AsyncIterator[Issuer]":
         status, body = issuers[0].answer(path)
         if issuers[0].hold is not None:
             await issuers[0].hold.wait()
-        location = b"Location: /keys\r\n" if status == 302 else b""
+        location = b"Location: /moved\r\n" if status == 302 else b""
         head = b"HTTP/1.1 %d X\r\n%sContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, location, len(body))
         writer.write(head + body)
         await writer.drain()
