@@ -1,5 +1,6 @@
 """What is the same for every endpoint: hosts, methods, tokens, headers, the order of checks, what comes of a bug."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 
@@ -182,6 +183,23 @@ async def test_a_body_without_a_length_is_bounded_too(api: httpx2.AsyncClient) -
     assert (largest.status_code, largest.json()["code"]) == (400, "notJson")
     assert (larger.status_code, larger.json()["code"]) == (413, "bodyTooLarge")
     assert larger.headers["connection"] == "close"
+
+
+async def silence() -> AsyncIterator[bytes]:
+    yield b"{"
+    await asyncio.get_running_loop().create_future()
+
+
+async def test_it_does_not_wait_for_ever_for_a_body(house: House) -> None:
+    house.body_timeout_seconds = 0.01
+    transport = httpx2.ASGITransport(app=create_app(house.services()))
+
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
+        answer = await client.post(GROUPS, content=silence(), headers=JSON | {"authorization": "Bearer ada"})
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "notJson")
+    assert "0.01 seconds" in answer.json()["detail"]
+    assert answer.headers["connection"] == "close"
 
 
 async def test_every_answer_has_an_id_of_its_own(api: httpx2.AsyncClient) -> None:

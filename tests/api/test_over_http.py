@@ -42,7 +42,6 @@ def post(length: int | None = len(BODY)) -> bytes:
 
 @pytest.fixture
 async def port(house: House) -> AsyncIterator[int]:
-    house.body_timeout_seconds = 0.2
     config = uvicorn.Config(create_app(house.services()), lifespan="off", log_config=None, http="httptools")
     server = uvicorn.Server(config)
     # It listens before the server starts, so that nobody has to wait for that.
@@ -86,16 +85,6 @@ async def test_it_does_not_read_on_when_a_body_is_too_large(connection: Connecti
 
     assert (status, headers["connection"]) == (413, "close")
     assert await connection.reader.read() == b""
-
-
-async def test_it_does_not_wait_for_ever_for_a_body(connection: Connection) -> None:
-    connection.say(post() + BODY[:10])
-
-    status, headers, body = await connection.hear()
-
-    assert (status, headers["connection"]) == (400, "close")
-    assert b"notJson" in body
-    assert b"0.2 seconds" in body
 
 
 async def test_a_refused_token_spoils_nothing_that_follows(connection: Connection) -> None:

@@ -257,7 +257,14 @@ _HEADERS: Json = _described(
 _HEADERS_OF_PROBLEMS = {
     "WWW-Authenticate": frozenset({"tokenMissing", "insufficientScope"}),
     "Retry-After": frozenset(
-        {"idempotencyKeyInProgress", "rateExceeded", "quotaExceeded", "databaseUnavailable", "overloaded"}
+        {
+            "idempotencyKeyInProgress",
+            "rateExceeded",
+            "quotaExceeded",
+            "databaseUnavailable",
+            "issuerUnavailable",
+            "overloaded",
+        }
     ),
 }
 _PARAMETERS: Json = {
