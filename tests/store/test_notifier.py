@@ -1,0 +1,111 @@
+"""Wake-ups: a flag is heard elsewhere, and a connection that dies is made anew."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+
+import pytest
+
+from chamberlain.rules.errors import Unavailable
+from chamberlain.store.database import connect, listen
+from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
+from tests.databases import Databases
+from tests.estates import until
+from tests.postgres import connected
+
+END_CONNECTIONS = """
+SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND (query LIKE 'LISTEN%' OR query LIKE '%pg_notify%')
+"""
+
+
+@asynccontextmanager
+async def running(work: Coroutine[None, None, None]) -> AsyncIterator[asyncio.Task[None]]:
+    """Something that goes on for as long as the block."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+class Ear:
+    """Counts what it hears, and waits for more."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def hear(self, payload: str) -> None:
+        self.heard.append(payload)
+
+    async def has_heard(self, number: int) -> None:
+        async def enough() -> bool:
+            return len(self.heard) >= number
+
+        await until(enough)
+
+
+async def test_it_works(databases: Databases) -> None:
+    ear, address = Ear(), databases.addresses.application
+    notifier = Notifier(address)
+    async with running(listen(address, JOBS_CHANNEL, ear.hear)), running(notifier.run()):
+        await ear.has_heard(1)
+
+        notifier.flag()
+        notifier.flag()
+
+        await ear.has_heard(2)
+
+    assert ear.heard == ["", ""]
+
+
+async def test_it_handles_connections_that_are_ended(databases: Databases) -> None:
+    ear, address = Ear(), databases.addresses.application
+    notifier = Notifier(address)
+    async with (
+        connected(address) as another,
+        running(listen(address, JOBS_CHANNEL, ear.hear, pause=timedelta(milliseconds=10))) as listening,
+        running(notifier.run()) as notifying,
+    ):
+        await ear.has_heard(1)
+        notifier.flag()
+        await ear.has_heard(2)
+
+        ended = await another.fetchval(END_CONNECTIONS)
+        await ear.has_heard(3)
+
+        # The first flag may find a connection that is just dying and is lost; the workers' polling is there for it.
+        async def heard_again() -> bool:
+            notifier.flag()
+            return len(ear.heard) > 3
+
+        await until(heard_again)
+
+        assert ended == 2
+        assert not listening.done()
+        assert not notifying.done()
+
+
+async def test_it_handles_a_database_that_lets_nobody_in_for_a_while(databases: Databases) -> None:
+    ear, address = Ear(), databases.addresses.application
+    notifier = Notifier(address)
+    async with connected(databases.addresses.owner) as owner:
+        database = await owner.fetchval("SELECT quote_ident(current_database())")
+        await owner.execute(f"REVOKE CONNECT ON DATABASE {database} FROM chamberlain_application")
+        async with (
+            running(listen(address, JOBS_CHANNEL, ear.hear, pause=timedelta(milliseconds=1))),
+            running(notifier.run()) as notifying,
+        ):
+            notifier.flag()
+            for _ in range(3):
+                with pytest.raises(Unavailable):
+                    await connect(address)
+            nothing = list(ear.heard)
+            await owner.execute(f"GRANT CONNECT ON DATABASE {database} TO chamberlain_application")
+            await ear.has_heard(1)
+
+            assert nothing == []
+            assert not notifying.done()

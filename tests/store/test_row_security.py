@@ -1,0 +1,108 @@
+"""Row-level security: what belongs to one tenant does not exist for another, whatever a statement asks for."""
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from chamberlain.rules.events import RequestSummary, approval_required
+from chamberlain.rules.ids import EventId, RequestId
+from chamberlain.rules.requests import RequestKind, RequestState
+from chamberlain.store import events
+from tests.databases import Databases
+from tests.estates import ADA, ESTATE, OPERATOR, OTHER_HOUSE, Estate, caller_of, open_estate, rows
+from tests.postgres import connected
+
+TABLES = """
+SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.relkind IN ('r', 'p') AND a.attname = 'tenant_id' AND c.relnamespace = 'chamberlain'::regnamespace ORDER BY 1
+"""
+
+
+@pytest.fixture
+async def filled(databases: Databases) -> Estate:
+    """Both tenants, with at least one row of the first in every table."""
+    estate = await open_estate(databases)
+    accepted = await estate.request("Apollo", key="k1")
+    summary = RequestSummary(
+        RequestId(accepted.request_id), ESTATE, RequestKind.GROUP, RequestState.QUEUED, "Apollo", None, OPERATOR
+    )
+    event = approval_required(EventId(uuid4()), summary, level=1, approvers=(), now=datetime(2026, 11, 20, tzinfo=UTC))
+    async with databases.worker.across_tenants() as tx:
+        await events.append(tx, [event])
+        await tx.execute("INSERT INTO chamberlain.issuer (tenant_id, issuer) VALUES ($1, 'https://issuer')", ESTATE)
+    return estate
+
+
+async def tables(databases: Databases) -> list[str]:
+    async with connected(databases.addresses.owner) as connection:
+        return [row["name"] for row in await connection.fetch(TABLES)]
+
+
+async def test_it_works(filled: Estate) -> None:
+    names = await tables(filled.databases)
+
+    for name in names:
+        everything = await rows(filled.databases, f"SELECT FROM {name} WHERE tenant_id = $1", ESTATE)  # noqa: S608 (from the catalogue)
+        async with filled.databases.application.transaction(ESTATE) as tx:
+            own = await tx.fetch(f"SELECT FROM {name}")  # noqa: S608 (from the catalogue)
+        assert len(own) == len(everything) > 0, name
+
+    assert len(names) >= 11
+
+
+async def test_another_tenant_sees_nothing_of_it_in_any_table(filled: Estate) -> None:
+    for name in await tables(filled.databases):
+        async with filled.databases.application.transaction(OTHER_HOUSE) as tx:
+            found = await tx.fetch(f"SELECT FROM {name} WHERE tenant_id = $1", ESTATE)  # noqa: S608 (from the catalogue)
+        assert found == [], name
+
+
+async def test_without_a_tenant_there_is_nothing_at_all_even_after_a_transaction_of_one(filled: Estate) -> None:
+    for name in await tables(filled.databases):
+        async with connected(filled.databases.addresses.application) as connection:
+            before = await connection.fetch(f"SELECT FROM {name}")  # noqa: S608 (from the catalogue)
+            async with connection.transaction():
+                await connection.execute("SELECT set_config('chamberlain.tenant_id', $1, true)", str(ESTATE))
+            after = await connection.fetch(f"SELECT FROM {name}")  # noqa: S608 (from the catalogue)
+        assert (before, after) == ([], []), name
+
+
+async def test_another_tenant_can_change_nothing_of_it(filled: Estate) -> None:
+    before = await filled.counts()
+
+    async with filled.databases.application.transaction(OTHER_HOUSE) as tx:
+        await tx.execute("UPDATE chamberlain.request SET state = 'cancelled'")
+        await tx.execute("UPDATE chamberlain.job SET held_reason = 'mine'")
+        await tx.execute("DELETE FROM chamberlain.reservation")
+        await tx.execute("DELETE FROM chamberlain.idempotency_key")
+        await tx.execute("DELETE FROM chamberlain.job")
+
+    assert await filled.counts() == before
+    assert await filled.rows("SELECT state FROM chamberlain.request") == [("queued",)]
+    assert await filled.rows("SELECT held_reason FROM chamberlain.job") == [(None,)]
+
+
+async def test_it_rejects_a_row_for_another_tenant(filled: Estate) -> None:
+    with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
+        async with filled.databases.application.transaction(OTHER_HOUSE) as tx:
+            await tx.execute(
+                "INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id) VALUES ($1, 'address', 'x', $1)",
+                ESTATE,
+            )
+
+
+@pytest.mark.parametrize("table", ["audit", "event"])
+@pytest.mark.parametrize("change", ["UPDATE {} SET request_id = NULL", "DELETE FROM {}", "TRUNCATE {}"])
+async def test_it_rejects_changes_of_what_only_grows(filled: Estate, table: str, change: str) -> None:
+    with pytest.raises(asyncpg.InsufficientPrivilegeError, match="permission denied"):
+        async with filled.databases.application.transaction(ESTATE) as tx:
+            await tx.execute(change.format(f"chamberlain.{table}"))
+
+
+async def test_the_same_caller_id_in_another_tenant_is_somebody_else(filled: Estate) -> None:
+    async with filled.databases.application.transaction(OTHER_HOUSE) as tx:
+        found = await tx.fetch("SELECT FROM chamberlain.request WHERE actor_id = $1", caller_of(ADA).id)
+
+    assert found == []
