@@ -1,5 +1,10 @@
-"""A running service for tests: a real process of the real command, on free ports, with a data folder of its own."""
+"""A running service for tests: real processes of the real command, on free ports, with data folders of their own.
 
+`running_service` is what one command starts: one process with the embedded database. `outside_database` is a
+PostgreSQL of its own, for as many API processes and workers as a test starts beside each other.
+"""
+
+import asyncio
 import os
 import signal
 import socket
@@ -7,18 +12,27 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
 import httpx2
 
+from chamberlain.embedded import postgres
+from chamberlain.embedded.postgres.addresses import addresses_in
+from tests.postgres import connected, named_programs
+
 API = "https://api.estate.example"
 GRAPH = "https://graph.estate.example"
+COLLAB = f"{API}/collab/App.ReadWrite.All"
 ADA = "ada00000-0000-4000-8000-000000000001"
 BEN = "be000000-0000-4000-8000-000000000002"
 CLEO = "c1e00000-0000-4000-8000-000000000003"
+ADA_MAIL, CLEO_MAIL, ZOE_MAIL = "ada@estate.example", "cleo@estate.example", "zoe@other.example"
 GROUP_TEMPLATE = "7e000000-0000-4000-8000-000000000011"
 TEAM_TEMPLATE = "7e000000-0000-4000-8000-000000000012"
 APPROVED_TEMPLATE = "7e000000-0000-4000-8000-000000000013"
@@ -26,22 +40,59 @@ DYNAMIC_TEMPLATE = "7e000000-0000-4000-8000-000000000014"
 
 COMMAND = (sys.executable, "-m", "chamberlain")
 READY_WITHIN = 20.0
+# A stop may take ten seconds; a busy machine takes a little more.
+STOPPED_WITHIN = 20.0
+
+Met = TypeVar("Met")
+
+
+def wait_until(met: Callable[[], Met], within: float, otherwise: Callable[[], str] = str) -> Met:
+    """The first answer that is not nothing; after so many seconds without one the test has failed."""
+    end = time.monotonic() + within
+    while not (answer := met()):
+        assert time.monotonic() < end, f"Not within {within} s. {otherwise()}"
+        time.sleep(0.01)
+    return answer
 
 
 @dataclass(slots=True)
-class Service:
-    """One process. `environment` is what was added to ours; `log` is where its standard error goes."""
+class Process:
+    """One process of ours. `log` is where what it says goes."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def stop(self) -> int:
+        """Ask it to end, as an operator does; its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=STOPPED_WITHIN)
+
+    def kill(self) -> None:
+        """End it as a power cut does."""
+        self.process.kill()
+        self.process.wait(timeout=STOPPED_WITHIN)
+
+    def said(self) -> str:
+        return self.log.read_text()
+
+
+@dataclass(slots=True)
+class Service(Process):
+    """A process that answers. `environment` is what was added to ours."""
 
     port: int
     data_dir: Path
-    process: subprocess.Popen[bytes]
-    log: Path
     environment: Mapping[str, str]
-    tokens: dict[tuple[str, str], str] = field(default_factory=dict)
+    tokens: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def groups_url(self) -> str:
+        return f"{self.url}/collab/v1/groups/"
 
     def token(self, who: str, scope: str) -> str:
         """A token as a script gets it: by the command line."""
@@ -53,66 +104,131 @@ class Service:
     def run(self, *arguments: str) -> str:
         """What a command prints that is pointed at this service."""
         options = ("--port", str(self.port), "--data-dir", str(self.data_dir))
-        done = subprocess.run(
-            [*COMMAND, *arguments, *options],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-            env={**os.environ, **self.environment},
-        )
+        done = run_command(*arguments, *options, environment=self.environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def headers(
-        self, who: str = "ada@estate.example", scope: str = f"{API}/collab/App.ReadWrite.All"
-    ) -> dict[str, str]:
+    def headers(self, who: str = ADA_MAIL, scope: str = COLLAB) -> dict[str, str]:
         return {"authorization": f"Bearer {self.token(who, scope)}"}
 
-    def post_group(self, body: Mapping[str, object], **headers: str) -> httpx2.Response:
-        return httpx2.post(f"{self.url}/collab/v1/groups/", json=body, headers={**self.headers(), **headers})
+    def post_group(self, body: Mapping[str, object], who: str = ADA_MAIL, **headers: str) -> httpx2.Response:
+        return httpx2.post(self.groups_url, json=body, headers={**self.headers(who), **headers}, timeout=30)
 
-    def find_group(self, request_id: str, who: str = "ada@estate.example") -> list[dict[str, object]]:
+    def get(self, path: str, who: str = ADA_MAIL, scope: str = COLLAB) -> httpx2.Response:
+        return httpx2.get(f"{self.url}{path}", headers=self.headers(who, scope), timeout=30)
+
+    def graph(self, path: str, who: str = ADA_MAIL) -> httpx2.Response:
+        """What the directory answers below /v1.0."""
+        return self.get(f"/graph/v1.0{path}", who, f"{GRAPH}/Group.Read.All")
+
+    def find_group(self, request_id: str, who: str = ADA_MAIL) -> list[dict[str, object]]:
         """What the directory shows under a request's id."""
-        answer = httpx2.get(
-            f"{self.url}/graph/v1.0/groups",
-            params={"$filter": f"chamberlain_group/requestId eq '{request_id}'"},
-            headers=self.headers(who, f"{GRAPH}/Group.Read.All"),
-        )
+        answer = self.graph(f"/groups?$filter=chamberlain_group/requestId eq '{request_id}'", who)
         assert answer.status_code == 200, answer.text
         found: list[dict[str, object]] = answer.json()["value"]
         return found
 
+    def request(self, request_id: str, who: str = ADA_MAIL) -> dict[str, object]:
+        """A request, as the API shows it."""
+        answer = self.get(f"/requests/v1/{request_id}/", who)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, object] = answer.json()
+        return found
+
+    def provisioned(self, who: str = ADA_MAIL) -> Counter[str]:
+        """How often each request id stands in the directory."""
+        found: Counter[str] = Counter()
+        page = f"{self.url}/graph/v1.0/groups?$top=999&$select=id,chamberlain_group"
+        while page:
+            answer = httpx2.get(page, headers=self.headers(who, f"{GRAPH}/Group.Read.All"), timeout=30)
+            assert answer.status_code == 200, answer.text
+            marks = (group.get("chamberlain_group") for group in answer.json()["value"])
+            found.update(mark["requestId"] for mark in marks if mark)
+            page = answer.json().get("@odata.nextLink", "")
+        return found
+
+    def answers(self, path: str) -> int:
+        """The status that a path answers with, 0 when nobody does."""
+        try:
+            return httpx2.get(f"{self.url}{path}", timeout=5).status_code
+        except httpx2.TransportError:
+            return 0
+
     def wait_until_ready(self, within: float = READY_WITHIN) -> None:
         """Wait for /health/ready, or say what the process said."""
-        end = time.monotonic() + within
-        while time.monotonic() < end and self.process.poll() is None:
-            try:
-                if httpx2.get(f"{self.url}/health/ready", timeout=2).status_code == 200:
-                    return
-            except httpx2.TransportError:
-                time.sleep(0.02)
-        raise AssertionError(f"The service is not ready: {self.log.read_text()}")
+        wait_until(lambda: self.answers("/health/ready") == 200 or self.process.poll() is not None, within, self.said)
+        assert self.process.poll() is None, self.said()
 
     def wait_for_group(self, request_id: str, within: float = 10.0) -> dict[str, object]:
         """The group of a request, as soon as the directory shows it."""
-        end = time.monotonic() + within
-        while time.monotonic() < end:
-            if found := self.find_group(request_id):
-                return found[0]
-            time.sleep(0.01)
-        raise AssertionError(f"No group of request {request_id} within {within} s: {self.log.read_text()}")
+        return wait_until(lambda: self.find_group(request_id), within, self.said)[0]
 
-    def stop(self) -> int:
-        """Ask it to end, as an operator does; its exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=20)
+    def wait_for_end(self, request_id: str, within: float = 10.0) -> dict[str, object]:
+        """A request, as soon as it has succeeded. Its group is in the directory a little before."""
+        wait_until(lambda: self.request(request_id)["state"] == "succeeded", within, self.said)
+        return self.request(request_id)
 
-    def kill(self) -> None:
-        """End it as a power cut does."""
-        self.process.kill()
-        self.process.wait(timeout=20)
+    @property
+    def embedded_addresses(self) -> postgres.Addresses:
+        """How the embedded database is reached by whoever runs the service."""
+        return addresses_in(self.data_dir / "postgres" / "data", "chamberlain")
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What serves one database: a single process, or several beside each other, of which `one` is not `other`."""
+
+    one: Service
+    other: Service
+
+
+@dataclass(slots=True)
+class Outside:
+    """An outside PostgreSQL with schema and example estate, and the processes that were started on it."""
+
+    server: postgres.Server
+    folder: Path
+    environment: Mapping[str, str]
+    started: ExitStack
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def start_service(self, *options: str) -> Service:
+        """One more process that answers; it is ready after `wait_until_ready`."""
+        service = start_service(self._data_dir(), options=options, environment=self.environment)
+        self.started.callback(service.kill)
+        return service
+
+    def ready_service(self, *options: str) -> Service:
+        """One more process that answers, and does so already."""
+        service = self.start_service(*options)
+        service.wait_until_ready()
+        return service
+
+    def start_worker(self) -> Process:
+        """One more process that works and answers nobody."""
+        data_dir = self._data_dir()
+        worker = start_process("worker", "--data-dir", str(data_dir), log=data_dir / "log", environment=self.environment)
+        self.started.callback(worker.kill)
+        return worker
+
+    def value(self, statement: str, *values: object) -> object:
+        """One value, looked up as the worker's role."""
+        return look_up(self.server.addresses.worker, statement, *values)
+
+    def _data_dir(self) -> Path:
+        path = self.folder / f"process-{next(self.numbers)}"
+        path.mkdir()
+        return path
+
+
+def look_up(address: str, statement: str, *values: object) -> object:
+    """One value from a database."""
+
+    async def fetch() -> object:
+        async with connected(address) as connection:
+            return await connection.fetchval(statement, *values)
+
+    return asyncio.run(fetch())
 
 
 def free_port() -> int:
@@ -138,6 +254,33 @@ def data_folder() -> Iterator[Path]:
         yield folder
 
 
+def run_command(
+    *arguments: str, environment: Mapping[str, str] | None = None, within: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=within,
+        env={**os.environ, **(environment or {})},
+    )
+
+
+def start_process(*arguments: str, log: Path, environment: Mapping[str, str] | None = None) -> Process:
+    """Start a command that runs until it is ended."""
+    with log.open("ab") as stream:
+        process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            stdout=stream,
+            stderr=stream,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **(environment or {})},
+        )
+    return Process(process, log)
+
+
 def start_service(
     data_dir: Path,
     *,
@@ -147,16 +290,9 @@ def start_service(
 ) -> Service:
     """Start a process; it is ready after `wait_until_ready`."""
     port = port or free_port()
-    log = data_dir / f"log-{port}.txt"
-    with log.open("ab") as stream:
-        process = subprocess.Popen(
-            [*COMMAND, "serve", "--port", str(port), "--data-dir", str(data_dir), *options],
-            stdout=stream,
-            stderr=stream,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, **(environment or {})},
-        )
-    return Service(port, data_dir, process, log, environment or {})
+    where = ("--port", str(port), "--data-dir", str(data_dir))
+    started = start_process("serve", *where, *options, log=data_dir / f"log-{port}.txt", environment=environment)
+    return Service(started.process, started.log, port, data_dir, environment or {})
 
 
 @contextmanager
@@ -169,3 +305,22 @@ def running_service(*, options: Sequence[str] = (), environment: Mapping[str, st
             yield service
         finally:
             service.stop()
+
+
+@contextmanager
+def outside_database(programs: Path | None = None) -> Iterator[Outside]:
+    """A PostgreSQL that no service started, filled as an operator fills it. What runs on it ends with the block."""
+    with data_folder() as folder, ExitStack() as stack:
+        starting = postgres.start(folder / "postgres", programs=programs or named_programs(), run_as=None)
+        server = asyncio.run(starting)
+        stack.callback(lambda: asyncio.run(server.stop()))
+        environment = {
+            "CHAMBERLAIN_DATABASE_URL": server.addresses.application,
+            "CHAMBERLAIN_DATABASE_WORKER_URL": server.addresses.worker,
+            "CHAMBERLAIN_DATABASE_OWNER_URL": server.addresses.owner,
+            # What one process seals the others must open.
+            "CHAMBERLAIN_KEYS_FILE": str(folder / "keys"),
+        }
+        done = run_command("migrate", "--example", "--data-dir", str(folder), environment=environment)
+        assert done.returncode == 0, done.stderr
+        yield Outside(server, folder, environment, stack.enter_context(ExitStack()))

@@ -1,0 +1,50 @@
+"""Running services: one for all files of a process of the test session, and installations of several processes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.service.estate import furnish
+from tests.services import Installation, Service, free_port, outside_database, running_service
+
+DEBIAN = Path("/usr/lib/postgresql/15/bin")
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[Service]:
+    """What one command starts, with a few templates more."""
+    with running_service(environment={"CHAMBERLAIN_METRICS_PORT": str(free_port())}) as running:
+        furnish(running.embedded_addresses.worker)
+        yield running
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        "embedded",
+        "outside",
+        pytest.param("outside 15", marks=[pytest.mark.heavy, pytest.mark.needs("postgresql-15")]),
+    ],
+)
+def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
+    """Every way to install it: one process, and two that answer beside two that work, on an outside PostgreSQL."""
+    if request.param == "embedded":
+        alone: Service = request.getfixturevalue("service")
+        yield Installation(alone, alone)
+    else:
+        with two_of_each(DEBIAN if request.param == "outside 15" else None) as several:
+            yield several
+
+
+@contextmanager
+def two_of_each(programs: Path | None) -> Iterator[Installation]:
+    with outside_database(programs) as outside:
+        furnish(outside.server.addresses.worker)
+        one, other = outside.start_service("--no-worker"), outside.start_service("--no-worker")
+        for _ in range(2):
+            outside.start_worker()
+        one.wait_until_ready()
+        other.wait_until_ready()
+        yield Installation(one, other)

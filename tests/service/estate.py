@@ -1,0 +1,60 @@
+"""The example estate with what these tests need beside it, put into the database of a running service."""
+
+import asyncio
+
+import yaml
+
+from chamberlain.embedded.example import example_estate
+from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.ids import TraceId
+from chamberlain.shapes.configuration import read_configuration
+from chamberlain.store.database import open_database
+from chamberlain.usecases.configuration_apply import ApplyConfiguration
+
+ESTATE = "e57a7e00-0000-4000-8000-000000000001"
+OTHER_HOUSE = "e57a7e00-0000-4000-8000-000000000002"
+NOBODY = "0000dead-0000-4000-8000-000000000000"
+MAILBOX_TEMPLATE = "7e000000-0000-4000-8000-000000000001"
+GUEST_TEMPLATE = "7e000000-0000-4000-8000-000000000021"
+INACTIVE_TEMPLATE = "7e000000-0000-4000-8000-0000000000e1"
+STRICT_TEMPLATE = "7e000000-0000-4000-8000-0000000000e2"
+BENS_TEMPLATE = "7e000000-0000-4000-8000-0000000000e3"
+HOUSE_TEMPLATE = "7e000000-0000-4000-8000-0000000000f1"
+
+BY_TEST = Actor(ActorType.SYSTEM, None, "Test")
+
+TEMPLATES = f"""
+- {{id: {INACTIVE_TEMPLATE}, kind: group, name: Old group, active: false}}
+- id: {STRICT_TEMPLATE}
+  kind: group
+  name: Strict group
+  naming: {{displayName: "A PREFIX OF THIRTY CHARACTERS {{input}}", mailNickname: "strict-{{input}}"}}
+  memberShipTypeChangeable: false
+  minimumOwners: 3
+  customFields:
+    - {{key: needed, label: Needed, type: text, required: true}}
+    - {{key: choice, label: Choice, type: choice, choices: [{{value: a, label: A}}]}}
+    - {{key: flag, label: Flag, type: boolean}}
+    - {{key: person, label: Person, type: user}}
+- id: {BENS_TEMPLATE}
+  kind: group
+  name: Group of Ben
+  audience: {{users: [be000000-0000-4000-8000-000000000002]}}
+"""
+
+
+def furnish(worker_address: str) -> None:
+    """Add templates that the example estate lacks: for every kind of fault, and one for the second tenant."""
+    document = yaml.safe_load(example_estate())
+    document["tenants"][0]["templates"] += yaml.safe_load(TEMPLATES)
+    document["tenants"][1]["templates"] = [{"id": HOUSE_TEMPLATE, "kind": "group", "name": "House group"}]
+    configuration = read_configuration(yaml.safe_dump(document).encode())
+
+    async def apply() -> None:
+        database = await open_database(worker_address, most=1, name="test")
+        try:
+            await ApplyConfiguration(database)(configuration, actor=BY_TEST, trace_id=TraceId("0" * 32))
+        finally:
+            await database.close()
+
+    asyncio.run(apply())
