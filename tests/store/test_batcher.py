@@ -233,8 +233,7 @@ async def test_of_two_hundred_at_one_address_one_gets_it(prepared: Databases) ->
     async with two_processes(prepared) as acceptors:
         verdicts = await accept_all(acceptors, drafts)
 
-    (winner,) = [each for each, verdict in zip(drafts, verdicts, strict=True) if verdict == Written()]
-    assert verdicts.count(AddressTaken(winner.request_id)) == 199
+    assert Counter(map(repr, verdicts)) == {repr(Written()): 1, repr(AddressTaken()): 199}
     assert await counts(prepared) == {
         **NOTHING,
         "request": 1,
@@ -287,7 +286,7 @@ async def test_two_tenants_in_one_batch_have_names_and_keys_of_their_own(prepare
 
     verdicts = await accept_all([Acceptor(prepared.application)], [*drafts, draft("apollo", tenant=OTHER_HOUSE)])
 
-    assert verdicts == [Written(), Written(), AddressTaken(drafts[0].request_id)]
+    assert verdicts == [Written(), Written(), AddressTaken()]
     assert set(await rows(prepared, "SELECT tenant_id FROM chamberlain.audit WHERE request_id IS NOT NULL")) == {
         (ESTATE,),
         (OTHER_HOUSE,),

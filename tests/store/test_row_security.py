@@ -44,9 +44,9 @@ async def test_it_works(filled: Estate) -> None:
     names = await tables(filled.databases)
 
     for name in names:
-        everything = await rows(filled.databases, f"SELECT FROM {name} WHERE tenant_id = $1", ESTATE)  # noqa: S608 (from the catalogue)
+        everything = await rows(filled.databases, f"SELECT FROM {name} WHERE tenant_id = $1", ESTATE)
         async with filled.databases.application.transaction(ESTATE) as tx:
-            own = await tx.fetch(f"SELECT FROM {name}")  # noqa: S608 (from the catalogue)
+            own = await tx.fetch(f"SELECT FROM {name}")
         assert len(own) == len(everything) > 0, name
 
     assert len(names) >= 11
@@ -55,17 +55,17 @@ async def test_it_works(filled: Estate) -> None:
 async def test_another_tenant_sees_nothing_of_it_in_any_table(filled: Estate) -> None:
     for name in await tables(filled.databases):
         async with filled.databases.application.transaction(OTHER_HOUSE) as tx:
-            found = await tx.fetch(f"SELECT FROM {name} WHERE tenant_id = $1", ESTATE)  # noqa: S608 (from the catalogue)
+            found = await tx.fetch(f"SELECT FROM {name} WHERE tenant_id = $1", ESTATE)
         assert found == [], name
 
 
 async def test_without_a_tenant_there_is_nothing_at_all_even_after_a_transaction_of_one(filled: Estate) -> None:
     for name in await tables(filled.databases):
         async with connected(filled.databases.addresses.application) as connection:
-            before = await connection.fetch(f"SELECT FROM {name}")  # noqa: S608 (from the catalogue)
+            before = await connection.fetch(f"SELECT FROM {name}")
             async with connection.transaction():
                 await connection.execute("SELECT set_config('chamberlain.tenant_id', $1, true)", str(ESTATE))
-            after = await connection.fetch(f"SELECT FROM {name}")  # noqa: S608 (from the catalogue)
+            after = await connection.fetch(f"SELECT FROM {name}")
         assert (before, after) == ([], []), name
 
 
@@ -88,7 +88,8 @@ async def test_it_rejects_a_row_for_another_tenant(filled: Estate) -> None:
     with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
         async with filled.databases.application.transaction(OTHER_HOUSE) as tx:
             await tx.execute(
-                "INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id) VALUES ($1, 'address', 'x', $1)",
+                "INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id) "
+                "VALUES ($1, 'address', 'x', $1)",
                 ESTATE,
             )
 

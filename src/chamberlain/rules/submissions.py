@@ -55,9 +55,7 @@ class Reused:
 
 @dataclass(frozen=True, slots=True)
 class AddressTaken:
-    """No address is free; the first belongs to this request."""
-
-    holder: RequestId
+    """Every address that would do is given away."""
 
 
 @dataclass(frozen=True, slots=True)

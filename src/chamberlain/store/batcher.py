@@ -156,7 +156,7 @@ def _verdict(row: Record) -> Verdict:
         case "reused":
             return Reused()
         case "addressTaken":
-            return AddressTaken(RequestId(row["request_id"]))
+            return AddressTaken()
         case "templateChanged":
             return TemplateChanged()
         case "again":

@@ -7,7 +7,7 @@ current ones any more (`accept_requests`), and whoever refuses by it asks `refre
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from chamberlain.rules.errors import NotPossible
+from chamberlain.rules.errors import Unauthenticated
 from chamberlain.rules.ids import TemplateId, TenantId
 from chamberlain.rules.templates import CompiledGroupTemplate, TemplateHead
 from chamberlain.rules.tenants import Tenant
@@ -63,7 +63,8 @@ class Catalog:
 async def _entry(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> Entry:
     tenant = await tenants.find(tx, tenant_id)
     if tenant is None:
-        raise NotPossible(())
+        # Whose token was verified a moment ago; it has been removed since.
+        raise Unauthenticated("tokenInvalid", "The organisation of this token is not served here any more.")
     stored = await templates.find(tx, template_id)
     if stored is None:
         return Entry(tenant, None, None)

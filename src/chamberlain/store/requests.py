@@ -32,6 +32,10 @@ blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor
 finished_at FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
 """
 
+FIND_HOLDER = """
+SELECT request_id FROM chamberlain.reservation WHERE tenant_id = $1 AND kind = 'address' AND value = lower($2)
+"""
+
 FIND_BY_KEY = """
 SELECT k.digest, r.request_id, r.approval_required
 FROM chamberlain.idempotency_key k JOIN chamberlain.request r USING (tenant_id, request_id)
@@ -67,6 +71,12 @@ async def find(tx: Transaction, request_id: RequestId) -> RequestRecord | None:
     """The request whole."""
     row = await tx.fetch_row(FIND, tx.tenant_id, request_id)
     return _record(row) if row else None
+
+
+async def find_by_address(tx: Transaction, address: str) -> RequestRecord | None:
+    """The request that an address is given away to."""
+    row = await tx.fetch_row(FIND_HOLDER, tx.tenant_id, address)
+    return await find(tx, RequestId(row["request_id"])) if row else None
 
 
 async def find_by_key(

@@ -23,6 +23,7 @@ ON CONFLICT (tenant_id) DO UPDATE SET
 WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.extension_prefix) IS DISTINCT FROM
     (excluded.name, excluded.domains, excluded.administrator_users, excluded.administrator_groups,
     excluded.extension_prefix)
+RETURNING revision
 """
 
 PUT_ISSUER = """

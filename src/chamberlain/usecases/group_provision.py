@@ -4,6 +4,7 @@ Running it twice is boring: what the directory shows already is not done again, 
 its request.
 """
 
+import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,11 +21,7 @@ from chamberlain.rules.ids import EventId, RequestId
 from chamberlain.rules.jobs import Claim, Job, Postponed
 from chamberlain.rules.plans import Step, remaining
 from chamberlain.rules.progress import GroupTask, Settlement
-from chamberlain.rules.requests import (
-    Progress,
-    RequestResult,
-    RequestState,
-)
+from chamberlain.rules.requests import Progress, RequestResult, RequestState
 from chamberlain.rules.steps import after_faults, after_outcome
 from chamberlain.rules.templates import GroupTemplate, template_not_allowed
 from chamberlain.shapes.groups import read_group_order
@@ -73,15 +70,18 @@ class ProvisionGroups:
         """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
         started_at = self.now()
         plans = await self._take_up(claim)
-        runs = [run for plan in plans if (run := await self._check_people(plan, started_at)) is not None]
-        stopped = {run.plan.task.request_id for run in runs}
-        runs += await self._ensure([plan for plan in plans if plan.task.request_id not in stopped], started_at)
+        # Asked at the same time, they travel together.
+        stopped = await asyncio.gather(*[self._check_people(plan, started_at) for plan in plans])
+        runs = [run for run in stopped if run is not None]
+        free = [plan for plan, run in zip(plans, stopped, strict=True) if run is None]
+        runs += await self._ensure(free, started_at)
         await self._record(claim, runs)
 
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
         async with self.database.across_tenants() as tx:
             tasks = await requests.take_up(tx, [job.subject for job in claim.jobs])
-            return [_plan(task, (await self.revisions.group_template(tx, task)).template) for task in tasks]
+            templates = [await self.revisions.group_template(tx, task) for task in tasks]
+        return [_plan(task, compiled.template) for task, compiled in zip(tasks, templates, strict=True)]
 
     async def _check_people(self, plan: Plan, started_at: datetime) -> Run | None:
         """The step that stands in for the checks of the submission when the directory did not answer then; None to go
@@ -110,22 +110,31 @@ class ProvisionGroups:
         if not plans:
             return []
         try:
-            observed = await self.directory.observe([_reference(plan) for plan in plans])
-            works = [
-                Work(plan.wanted, remaining(plan.wanted, group, plan.steps))
-                for plan, group in zip(plans, observed, strict=True)
-            ]
-            outcomes = await self.directory.ensure(works)
+            groups = await self.directory.observe([_reference(plan) for plan in plans])
         except TryAgain as fault:
-            outcomes = [Outcome(None, (), fault) for _ in plans]
-            works = [Work(plan.wanted, plan.steps) for plan in plans]
+            return [self._run(plan, (), Outcome(None, (), fault), started_at) for plan in plans]
+        works = [
+            Work(plan.wanted, remaining(plan.wanted, group, plan.steps))
+            for plan, group in zip(plans, groups, strict=True)
+        ]
+        outcomes = await self._outcomes(works, groups)
         return [
-            self._run(plan, work, outcome, started_at)
+            self._run(plan, set(plan.steps).difference(work.steps), outcome, started_at)
             for plan, work, outcome in zip(plans, works, outcomes, strict=True)
         ]
 
-    def _run(self, plan: Plan, work: Work, outcome: Outcome, started_at: datetime) -> Run:
-        shown = set(plan.steps).difference(work.steps)
+    async def _outcomes(self, works: Sequence[Work], groups: Sequence[ObservedGroup | None]) -> Sequence[Outcome]:
+        """What comes of each work; what is there already is left alone."""
+        unfinished = [work for work in works if work.steps]
+        try:
+            ensured = iter(await self.directory.ensure(unfinished) if unfinished else ())
+        except TryAgain as fault:
+            ensured = iter([Outcome(None, (), fault) for _ in unfinished])
+        return [
+            next(ensured) if work.steps else Outcome(group, (), None) for work, group in zip(works, groups, strict=True)
+        ]
+
+    def _run(self, plan: Plan, shown: Collection[Step], outcome: Outcome, started_at: datetime) -> Run:
         done = {Step.CHECK_PEOPLE, *shown, *outcome.done}
         progress = self._after(plan, done, outcome.fault, started_at)
         return Run(plan, progress, outcome.group, people_checked=True)

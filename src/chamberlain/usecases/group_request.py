@@ -76,12 +76,11 @@ class RequestGroup:
 
     async def __call__(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
         """Raises NotPossible, Forbidden, Conflict, KeyReused or Unavailable; then nothing was changed."""
-        if (earlier := await self._earlier(caller, submission)) is not None:
-            return earlier
         try:
             return await self._accept(caller, order, submission)
         except (NotPossible, Forbidden, Conflict):
-            # The first call with this key may have been accepted meanwhile, and be just what stands in the way.
+            # What was accepted under this key before may be just what stands in the way now. Where nothing does, the
+            # key is looked at by the write itself.
             if (earlier := await self._earlier(caller, submission)) is not None:
                 return earlier
             raise
@@ -119,8 +118,8 @@ class RequestGroup:
                     return _again(caller, verdict)
                 case Reused():
                     raise KeyReused
-                case AddressTaken(holder=holder):
-                    raise await self._address_taken(caller, draft, holder)
+                case AddressTaken():
+                    raise await self._address_taken(caller, GroupNames(draft.display_name, draft.addresses))
                 case TemplateChanged():
                     entry = await self.catalog.refresh(entry, order.template_id) or entry
                 case Again():
@@ -135,7 +134,7 @@ class RequestGroup:
         names, answer = await self._names(situation)
         free = names.addresses if answer is None else free_addresses(names, answer)
         if not free:
-            raise address_taken(names)
+            raise await self._address_taken(caller, names)
         return self._write_up(situation, submission, GroupNames(names.display_name, free), answer)
 
     async def _names(self, situation: Situation) -> tuple[GroupNames, PeopleAnswer | None]:
@@ -267,14 +266,14 @@ class RequestGroup:
         )
         return approval_required(EventId(self.new_id()), summary, level=1, approvers=(), now=self.now())
 
-    async def _address_taken(self, caller: Caller, draft: Draft, holder: RequestId) -> Conflict:
-        conflict = address_taken(GroupNames(draft.display_name, draft.addresses))
+    async def _address_taken(self, caller: Caller, names: GroupNames) -> Conflict:
+        conflict = address_taken(names)
         async with self.database.transaction(caller.tenant_id) as tx:
-            record = await requests.find(tx, holder)
+            record = await requests.find_by_address(tx, names.addresses[0].mail)
         if record is not None and record.created_by.id == caller.id:
             # Somebody else's request is nothing that this caller may read.
             result = record.result
-            conflict.conflicting_id = str(holder if result is None else result.id)
+            conflict.conflicting_id = str(record.request_id if result is None else result.id)
         return conflict
 
 

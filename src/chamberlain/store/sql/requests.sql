@@ -4,7 +4,7 @@
 -- so that two batches never wait for each other crosswise. Only requests that were not accepted are returned:
 --   replayed         the key was used for the same thing: its request_id and approval_required are those of the first time
 --   reused           the key was used for something else
---   addressTaken     every address that would do is given away; request_id is the holder of the first
+--   addressTaken     every address that would do is given away
 --   templateChanged  the template or the tenant is no longer the one that the request was checked against
 --   again            it lost to a request of this batch which itself was not accepted
 -- A null key, address or second address means that there is none. A job is queued where job_kinds says so, an event where
@@ -126,7 +126,6 @@ DECLARE
     place bigint;
     first_digest bytea;
     first_request uuid;
-    holder uuid;
 BEGIN
     DELETE FROM chamberlain.idempotency_key k
     USING unnest(refused) p
@@ -138,7 +137,6 @@ BEGIN
         request_id := NULL;
         approval_required := NULL;
         first_request := NULL;
-        holder := NULL;
         SELECT k.digest, k.request_id INTO first_digest, first_request FROM chamberlain.idempotency_key k
         WHERE k.tenant_id = tenant AND k.client_id = client_ids[place] AND k.caller_id = actor_ids[place]
         AND k.key = keys[place];
@@ -156,15 +154,13 @@ BEGIN
             AND t.revision = template_revisions[place]
         ) THEN
             outcome := 'templateChanged';
+        ELSIF EXISTS (
+            SELECT FROM chamberlain.reservation v
+            WHERE v.tenant_id = tenant AND v.kind = 'address' AND v.value = lower(addresses[place])
+        ) THEN
+            outcome := 'addressTaken';
         ELSE
-            SELECT v.request_id INTO holder FROM chamberlain.reservation v
-            WHERE v.tenant_id = tenant AND v.kind = 'address' AND v.value = lower(addresses[place]);
-            IF holder IS NULL THEN
-                outcome := 'again';
-            ELSE
-                outcome := 'addressTaken';
-                request_id := holder;
-            END IF;
+            outcome := 'again';
         END IF;
         RETURN NEXT;
     END LOOP;
