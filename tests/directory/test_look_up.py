@@ -107,3 +107,15 @@ async def test_it_keeps_questions_apart_that_travel_together(stage: Stage) -> No
 
 async def test_it_answers_a_question_about_nothing(stage: Stage) -> None:
     assert await stage.people.look_up(PeopleQuestion(TENANT)) == PeopleAnswer()
+
+
+async def test_it_handles_texts_that_no_directory_can_hold(stage: Stage) -> None:
+    strange = PeopleQuestion(
+        TENANT, labels=frozenset({"nul\x00", "half \ud800", INTERNAL}), addresses=frozenset({"\x00"})
+    )
+    usual = PeopleQuestion(TENANT, users=frozenset({ADA}))
+
+    answers = await asyncio.gather(stage.people.look_up(strange), stage.people.look_up(usual))
+
+    assert answers[0] == PeopleAnswer(labels=frozenset({INTERNAL}))
+    assert set(answers[1].people) == {ADA}

@@ -14,7 +14,7 @@ MOST_CHARACTERS = 256
 _PIECE = re.compile(
     r"""
       (?P<escape>\\[dDwWsS.\\^$|?*+()\[\]{}/@_-])
-    | (?P<class>\[\^?(?:\\[dwsDWS.\\^$|?*+()\[\]{}/@_-]|[^\[\]\\])+\])
+    | (?P<class>\[(?!\^\])\^?(?:\\[dwsDWS.\\^$|?*+()\[\]{}/@_-]|[^\[\]\\])+\])
     | (?P<open>\((?:\?:)?(?![?*+]))
     | (?P<close>\))
     | (?P<alternative>\|)
@@ -37,7 +37,7 @@ def read_pattern(pattern: str, position: int) -> str:
     while at < len(pattern):
         found = _PIECE.match(pattern, at)
         kind = None if found is None else found.lastgroup
-        if found is None or (kind == "quantifier" and not may_repeat) or (kind == "close" and open_groups == 0):
+        if found is None or not _may_stand(found, may_repeat=may_repeat, open_groups=open_groups):
             raise BadRule(f"character {at + 1} of the pattern is not one that -match can use here.", position)
         open_groups += (kind == "open") - (kind == "close")
         may_repeat = kind in {"escape", "class", "close", "character"}
@@ -47,3 +47,32 @@ def read_pattern(pattern: str, position: int) -> str:
     if open_groups:
         raise BadRule("a bracket of the pattern is not closed.", position)
     return "".join(pieces)
+
+
+def _may_stand(found: re.Match[str], *, may_repeat: bool, open_groups: int) -> bool:
+    match found.lastgroup:
+        case "quantifier":
+            return may_repeat
+        case "close":
+            return open_groups > 0
+        case "class":
+            return _runs_forward(found[0].removeprefix("[").removeprefix("^").removesuffix("]"))
+        case _:
+            return True
+
+
+_RANGE = re.compile(r"(\\.|[^\\])-(\\.|[^\\])|\\.|[^\\]", re.DOTALL)
+
+
+def _runs_forward(characters: str) -> bool:
+    """Whether every range in a class goes from an ordinary character to the same or a later one, and every other dash
+    stands first or last."""
+    return all(_is_range(one[1], one[2]) if one[1] else _is_single(one) for one in _RANGE.finditer(characters))
+
+
+def _is_range(first: str, last: str) -> bool:
+    return len(first) == len(last) == 1 and "-" not in {first, last} and first <= last
+
+
+def _is_single(one: re.Match[str]) -> bool:
+    return one[0] != "-" or one.start() == 0 or one.end() == len(one.string)

@@ -1,6 +1,7 @@
 """Who and what is known of tenants: users with their licences, labels, taken addresses, and who is in which group."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from uuid import UUID
@@ -60,6 +61,8 @@ class Register:
         """The answer for each tenant, all of them in one call."""
         tenants = sorted(questions)
         asked = [questions[tenant] for tenant in tenants]
+        labels = [_storable(question.labels) for question in asked]
+        addresses = [_storable(question.addresses) for question in asked]
         pairs = [list(question.memberships) for question in asked]
         with answering():
             rows = await self._pool.fetch(
@@ -67,10 +70,10 @@ class Register:
                 tenants,
                 list(chain.from_iterable(question.users for question in asked)),
                 _ends([len(question.users) for question in asked]),
-                list(chain.from_iterable(question.labels for question in asked)),
-                _ends([len(question.labels) for question in asked]),
-                list(chain.from_iterable(question.addresses for question in asked)),
-                _ends([len(question.addresses) for question in asked]),
+                list(chain.from_iterable(labels)),
+                _ends([len(several) for several in labels]),
+                list(chain.from_iterable(addresses)),
+                _ends([len(several) for several in addresses]),
                 [member for several in pairs for member, _ in several],
                 [group for several in pairs for _, group in several],
                 _ends([len(several) for several in pairs]),
@@ -88,3 +91,11 @@ class Register:
 
 def _ends(lengths: Sequence[int]) -> list[int]:
     return list(accumulate(lengths))
+
+
+def _storable(texts: Iterable[str]) -> Sequence[str]:
+    """Those that the database can hold. The others are not in it, and asking for them would fail for everybody."""
+    return [text for text in texts if "\x00" not in text and not _SURROGATE.search(text)]
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")

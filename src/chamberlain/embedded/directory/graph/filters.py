@@ -155,7 +155,7 @@ class _Reader:
         self._must("any", "(")
         name = self._word("A name such as c")
         self._must("the name", ":")
-        if self._word("The same name") != name or not self._took("eq"):
+        if not self._took(name) or not self._took("eq"):
             raise self.expected("A comparison such as c:c eq 'Unified'")
         group_type = self._string()
         self._must("the text", ")")

@@ -52,8 +52,10 @@ BEGIN
             lowered := directory.lowered(asked);
             taken_addresses := ARRAY(
                 SELECT a.asked FROM unnest(asked, lowered) AS a (asked, lowered)
-                WHERE EXISTS (
-                    SELECT FROM directory.addresses t WHERE t.tenant_id = tenants[i] AND t.address = a.lowered));
+                CROSS JOIN LATERAL (
+                    -- One probe for each: a join planned while the table was small would go through all of it.
+                    SELECT FROM directory.addresses t WHERE t.tenant_id = tenants[i] AND t.address = a.lowered LIMIT 1
+                ) AS taken);
         END IF;
         IF member_from <= member_ends[i] THEN
             SELECT coalesce(array_agg(f.member_id), found_members), coalesce(array_agg(f.group_id), found_groups)

@@ -1,0 +1,81 @@
+"""A running server with two houses behind it, over real HTTP on a free port of loopback."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+import httpx2
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from chamberlain.embedded.directory.database import Pool
+from chamberlain.embedded.directory.errors import Unauthorized
+from chamberlain.embedded.directory.graph.server import Access, GraphServer
+from chamberlain.embedded.directory.load import load
+from tests.databases import Databases
+from tests.embedded.directory.houses import HOUSE, OTHER_HOUSE, SECTION
+
+REQUEST_ID = UUID("99999999-0000-4000-8000-000000000001")
+ACCESS = {
+    "Bearer house": Access(HOUSE, frozenset({"Group.Read.All"})),
+    "Bearer house-directory": Access(HOUSE, frozenset({"Directory.Read.All"})),
+    "Bearer house-writer": Access(HOUSE, frozenset({"Group.ReadWrite.All"})),
+    "Bearer other": Access(OTHER_HOUSE, frozenset({"Group.Read.All"})),
+    "Bearer nothing": Access(HOUSE, frozenset({"User.Read.All", "group.read.all"})),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The server, and the address that it believes to have."""
+
+    http: httpx2.AsyncClient
+    graph_url: str
+
+    async def get(self, path: str, *, whose: str = "house") -> httpx2.Response:
+        """What it answers to a query string that is sent as it stands."""
+        return await self.http.get(f"/graph{path}", headers={"Authorization": f"Bearer {whose}"})
+
+
+async def authenticate(header: str | None) -> Access:
+    if header is None:
+        raise Unauthorized("Access token is empty.", had_token=False)
+    access = ACCESS.get(header)
+    if access is None:
+        raise Unauthorized("Access token validation failure.", had_token=True)
+    return access
+
+
+@pytest.fixture
+async def served(databases: Databases) -> AsyncIterator[Served]:
+    await load(databases.worker.pool, SECTION)
+    async with serving(databases.application.pool) as found:
+        yield found
+
+
+@asynccontextmanager
+async def serving(pool: Pool) -> AsyncIterator[Served]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        graph_url = f"http://127.0.0.1:{listener.getsockname()[1]}/graph"
+        graph = GraphServer(
+            pool,
+            graph_url=graph_url,
+            authenticate=authenticate,
+            now=lambda: datetime(2026, 11, 20, 9, 30, tzinfo=UTC),
+            new_request_id=lambda: REQUEST_ID,
+        )
+        application = Starlette(routes=[Mount("/graph", app=graph)])
+        server = uvicorn.Server(uvicorn.Config(application, log_config=None, lifespan="off"))
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            async with httpx2.AsyncClient(base_url=graph_url.removesuffix("/graph"), trust_env=False) as http:
+                yield Served(http, graph_url)
+        finally:
+            server.should_exit = True
+            await running

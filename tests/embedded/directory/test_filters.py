@@ -1,0 +1,150 @@
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chamberlain.embedded.directory.errors import BadQuery
+from chamberlain.embedded.directory.graph.conditions import Parameters, condition_of
+from chamberlain.embedded.directory.graph.filters import (
+    PROPERTIES,
+    AllOf,
+    AnyOf,
+    Equals,
+    Filter,
+    HasType,
+    Not,
+    Path,
+    StartsWith,
+    read_filter,
+)
+
+NAME = Path(None, "displayName")
+MARK = Path("chamberlain_group", "requestId")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("displayName eq 'x'", Equals(NAME, ("x",))),
+        ("  displayName   eq 'x'  ", Equals(NAME, ("x",))),
+        ("displayName eq 'it''s'", Equals(NAME, ("it's",))),
+        ("displayName eq ''", Equals(NAME, ("",))),
+        ("displayName eq null", Equals(NAME, (None,))),
+        ("displayName ne 'x'", Not(Equals(NAME, ("x",)))),
+        ("displayName in ('x', 'y')", Equals(NAME, ("x", "y"))),
+        ("chamberlain_group/requestId eq 'x'", Equals(MARK, ("x",))),
+        ("startswith(displayName, 'x')", StartsWith(NAME, "x")),
+        ("startswith(chamberlain_group/requestId,'x')", StartsWith(MARK, "x")),
+        ("groupTypes/any(c:c eq 'Unified')", HasType("Unified")),
+        ("groupTypes/any(x : x eq 'Unified')", HasType("Unified")),
+        ("not displayName eq 'x'", Not(Equals(NAME, ("x",)))),
+        ("not(displayName eq 'x')", Not(Equals(NAME, ("x",)))),
+        (
+            "displayName eq 'x' or displayName eq 'y' and displayName eq 'z'",
+            AnyOf((Equals(NAME, ("x",)), AllOf((Equals(NAME, ("y",)), Equals(NAME, ("z",)))))),
+        ),
+        (
+            "(displayName eq 'x' or displayName eq 'y') and displayName eq 'z'",
+            AllOf((AnyOf((Equals(NAME, ("x",)), Equals(NAME, ("y",)))), Equals(NAME, ("z",)))),
+        ),
+        ("displayName eq 'a or b and (c'", Equals(NAME, ("a or b and (c",))),
+    ],
+)
+def test_it_works(text: str, expected: Filter) -> None:
+    assert read_filter(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("", 1),
+        ("displayName", 12),
+        ("displayName eq", 15),
+        ("displayName eq x", 16),
+        ('displayName eq "x"', 16),
+        ("displayName eq 'x", 16),
+        ("displayName like 'x'", 13),
+        ("displayName EQ 'x'", 13),
+        ("displayName eq 'x' displayName eq 'y'", 20),
+        ("(displayName eq 'x'", 20),
+        ("displayName eq 'x')", 19),
+        ("displayName in 'x'", 16),
+        ("displayName in ()", 17),
+        ("displayName in ('x'", 20),
+        ("startswith(displayName 'x')", 24),
+        ("groupTypes/any(c:d eq 'Unified')", 18),
+        ("groupTypes/any(c:c ne 'Unified')", 20),
+        ("displayName eq 'x'; DROP TABLE groups", 19),
+        ("password eq 'x'", 1),
+        ("a/b/c eq 'x'", 4),
+    ],
+)
+def test_it_rejects_and_says_where(text: str, position: int) -> None:
+    with pytest.raises(BadQuery) as rejected:
+        read_filter(text)
+
+    assert f"position {position} " in rejected.value.detail
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 40 + "displayName eq 'x'" + ")" * 40,
+        "not " * 40 + "displayName eq 'x'",
+        f"displayName eq '{'x' * 3000}'",
+        f"displayName in ({','.join(['null'] * 101)})",
+    ],
+)
+def test_it_rejects_what_is_too_deep_or_too_long(text: str) -> None:
+    with pytest.raises(BadQuery) as rejected:
+        read_filter(text)
+
+    assert rejected.value.code == "Request_UnsupportedQuery"
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+names = st.from_regex(r"zz[a-z]{6,10}", fullmatch=True)
+# Marked by a letter that no fixed piece of a statement has, so that a value in the statement would be seen.
+texts = st.text(max_size=12).map(lambda text: f"§{text}")
+paths = st.one_of(st.sampled_from(sorted(PROPERTIES)), st.builds(lambda a, b: f"{a}/{b}", names, names))
+comparisons = st.one_of(
+    st.builds(lambda path, how, text: f"{path} {how} {quoted(text)}", paths, st.sampled_from(["eq", "ne"]), texts),
+    st.builds(
+        lambda path, many: f"{path} in ({','.join(map(quoted, many))})", paths, st.lists(texts, min_size=1, max_size=4)
+    ),
+    st.builds(lambda path, text: f"startswith({path},{quoted(text)})", paths, texts),
+    st.builds(lambda text: f"groupTypes/any(c:c eq {quoted(text)})", texts),
+)
+written_filters = st.recursive(
+    comparisons,
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: f"{a} and {b}", inner, inner),
+        st.builds(lambda a, b: f"({a} or {b})", inner, inner),
+        st.builds(lambda a: f"not({a})", inner),
+    ),
+    max_leaves=6,
+)
+
+
+@given(written_filters)
+def test_it_lets_nothing_of_a_filter_into_the_statement(text: str) -> None:
+    parameters = Parameters(["the tenant"])
+
+    condition = condition_of(read_filter(text), parameters)
+
+    assert "§" not in condition
+    assert "zz" not in condition
+    # Every parameter is used, and no other number stands there.
+    assert {f"${number}" for number in range(2, len(parameters) + 1)} <= {
+        word.partition("::")[0].strip("(),") for word in condition.replace("(", " ").split() if "$" in word
+    }
+
+
+@given(st.text(alphabet=st.characters(codec="ascii"), max_size=60))
+def test_it_answers_any_text_with_a_tree_or_a_sentence(text: str) -> None:
+    with contextlib.suppress(BadQuery):
+        condition_of(read_filter(text), Parameters(["the tenant"]))

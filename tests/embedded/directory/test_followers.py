@@ -1,0 +1,62 @@
+from itertools import product
+
+import pytest
+
+from chamberlain.embedded.directory.errors import BadRule
+from chamberlain.embedded.directory.followers import users_by_rule
+from chamberlain.embedded.directory.load import load
+from chamberlain.embedded.directory.patterns import read_pattern
+from tests.databases import Databases
+from tests.embedded.directory.houses import ADA, BEN, CLEO, GIL, HOUSE, SECTION
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ('user.department -eq "SALES"', {ADA, BEN}),
+        ('user.department -ne "sales"', {CLEO, GIL}),
+        ('user.department -startsWith "sa"', {ADA, BEN}),
+        ('user.department -notStartsWith "sa"', {CLEO, GIL}),
+        ('user.department -contains "AL"', {ADA, BEN}),
+        ('user.department -contains "%"', set()),
+        ('user.department -in ["finance", "it"]', {CLEO}),
+        ('user.department -notIn ["finance", "it"]', {ADA, BEN, GIL}),
+        ("user.department -eq null", {GIL}),
+        ("user.department -ne null", {ADA, BEN, CLEO}),
+        ('user.department -match "^s.l[a-f]s$"', {ADA, BEN}),
+        ('user.department -notMatch "^(s|f)"', {GIL}),
+        ('user.displayName -match "(a+)+z"', set()),
+        ("user.accountEnabled -eq false", {CLEO}),
+        ("user.accountEnabled -ne false", {ADA, BEN, GIL}),
+        ('user.userType -eq "guest"', {GIL}),
+        (f'user.objectId -eq "{ADA}"', {ADA}),
+        ('user.department -eq "Sales" -and -not (user.displayName -startsWith "Ada")', {BEN}),
+        ('user.department -eq "Finance" -or user.userType -eq "Guest"', {CLEO, GIL}),
+        ('user.displayName -eq "\' OR true --"', set()),
+    ],
+)
+async def test_it_works(databases: Databases, rule: str, expected: set[object]) -> None:
+    await load(databases.worker.pool, SECTION)
+
+    assert set(await users_by_rule(databases.worker.pool, HOUSE, rule)) == expected
+
+
+PIECES = ("a", "Z", "0", "-", "^", "$", ".", "*", "+", "?", "(", ")", "[", "]", "[^", "|", r"\W", "ä", "a-z", "[a-z]")
+
+
+def understood(pattern: str) -> str | None:
+    try:
+        return read_pattern(pattern, 1)
+    except BadRule:
+        return None
+
+
+async def test_it_gives_the_database_no_pattern_that_it_does_not_understand(databases: Databases) -> None:
+    written = ("".join(several) for several in product(PIECES, repeat=3))
+    patterns = [pattern for pattern in map(understood, written) if pattern is not None]
+    assert len(patterns) > 1000
+
+    # The database reads a pattern when it is used, and complains then.
+    used = await databases.worker.pool.fetchval("SELECT count('a' ~* p) FROM unnest($1::text[]) AS p", patterns)
+
+    assert used == len(patterns)

@@ -1,0 +1,107 @@
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chamberlain.embedded.directory.errors import BadRule
+from chamberlain.embedded.directory.followers import condition_of
+from chamberlain.embedded.directory.membership import AllOf, AnyOf, Comparison, Not, Operator, Rule, read_rule
+from chamberlain.embedded.directory.properties import UserProperty, find_property
+
+
+def known(name: str) -> UserProperty:
+    found = find_property(name)
+    assert found is not None
+    return found
+
+
+SALES = Comparison(known("department"), Operator.EQUAL, "Sales")
+BERN = Comparison(known("city"), Operator.EQUAL, "Bern")
+MANAGER = Comparison(known("jobTitle"), Operator.EQUAL, "Manager")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('user.department -eq "Sales"', SALES),
+        ("USER.Department -EQ 'Sales'", SALES),
+        ('(user.department -eq "Sales")', SALES),
+        ('user.department -ne "Sales"', Not(SALES)),
+        ('-not user.department -eq "Sales"', Not(SALES)),
+        ('-not (user.department -eq "Sales")', Not(SALES)),
+        ('user.department -eq "a ""b"""', Comparison(known("department"), Operator.EQUAL, 'a "b"')),
+        ("user.department -eq null", Comparison(known("department"), Operator.EQUAL, None)),
+        ("user.accountEnabled -eq true", Comparison(known("accountEnabled"), Operator.EQUAL, value=True)),
+        ('user.mail -startsWith "a"', Comparison(known("mail"), Operator.STARTS_WITH, "a")),
+        ('user.mail -notContains "a"', Not(Comparison(known("mail"), Operator.CONTAINS, "a"))),
+        ('user.city -in ["Bern", "Basel"]', Comparison(known("city"), Operator.IN, ("Bern", "Basel"))),
+        ('user.city -notIn ["Bern"]', Not(Comparison(known("city"), Operator.IN, ("Bern",)))),
+        ('user.city -match "^B(e|a)"', Comparison(known("city"), Operator.MATCH, "^B(?:e|a)")),
+        (
+            'user.department -eq "Sales" -or user.city -eq "Bern" -and user.jobTitle -eq "Manager"',
+            AnyOf((SALES, AllOf((BERN, MANAGER)))),
+        ),
+        (
+            '(user.department -eq "Sales" -or user.city -eq "Bern") -and user.jobTitle -eq "Manager"',
+            AllOf((AnyOf((SALES, BERN)), MANAGER)),
+        ),
+    ],
+)
+def test_it_works(text: str, expected: Rule) -> None:
+    assert read_rule(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("", 1),
+        ("department", 1),
+        ("user.department", 16),
+        ("user.department -eq", 20),
+        ("user.department -eq Sales", 21),
+        ("user.department eq 'Sales'", 17),
+        ('user.department -like "Sales"', 17),
+        ('user.department -eq "Sales', 21),
+        ('user.department -eq "Sales" user.city -eq "Bern"', 29),
+        ('(user.department -eq "Sales"', 29),
+        ('user.department -eq "Sales")', 28),
+        ('user.department -in "Sales"', 21),
+        ("user.department -in []", 22),
+        ('user.department -in ["Sales"', 29),
+        ('user.shoeSize -eq "42"', 1),
+        ('user.accountEnabled -eq "true"', 25),
+        ("user.accountEnabled -startsWith true", 33),
+        ("user.department -startsWith null", 29),
+        ('user.department -match "(a"', 24),
+        ('user.department -match "a{9}"', 24),
+        ("(" * 40 + 'user.department -eq "Sales"' + ")" * 40, 34),
+        (f'user.department -eq "{"x" * 4000}"', 3073),
+    ],
+)
+def test_it_rejects_and_says_where(text: str, position: int) -> None:
+    with pytest.raises(BadRule) as rejected:
+        read_rule(text)
+
+    assert rejected.value.position == position
+    assert f"character {position}:" in rejected.value.detail
+
+
+@given(st.text(max_size=20).map(lambda text: f"§{text}"))
+def test_it_lets_nothing_of_a_rule_into_the_statement(text: str) -> None:
+    quoted = '"' + text.replace('"', '""') + '"'
+    parameters: list[object] = []
+
+    condition = condition_of(
+        read_rule(f"user.city -eq {quoted} -and user.city -in [{quoted}] -or user.mail -notContains {quoted}"),
+        parameters,
+    )
+
+    assert "§" not in condition
+    assert parameters == [text, [text], text]
+
+
+@given(st.text(alphabet=st.characters(codec="ascii"), max_size=60))
+def test_it_answers_any_text_with_a_tree_or_a_sentence(text: str) -> None:
+    with contextlib.suppress(BadRule):
+        condition_of(read_rule(text), [])

@@ -1,0 +1,60 @@
+import pytest
+
+from chamberlain.embedded.directory.errors import BadRule
+from chamberlain.embedded.directory.patterns import read_pattern
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("Sales", "Sales"),
+        (".*", ".*"),
+        ("^a+b?$", "^a+b?$"),
+        ("(a|b)c", "(?:a|b)c"),
+        ("(?:a|b)c", "(?:a|b)c"),
+        (r"\d\w\s\.", r"\d\w\s\."),
+        ("[a-z]+[^0-9]", "[a-z]+[^0-9]"),
+        (r"[\d.]", r"[\d.]"),
+        ("[-a][a-]", "[-a][a-]"),
+        ("", ""),
+    ],
+)
+def test_it_works(pattern: str, expected: str) -> None:
+    assert read_pattern(pattern, 1) == expected
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(a)\1",
+        "(?=a)",
+        "(?!a)",
+        "(?<=a)b",
+        "(?i)a",
+        "a{3}",
+        "a**",
+        "a*?",
+        "*a",
+        "***:a",
+        "|*",
+        "^*",
+        "(a",
+        "a)",
+        "[a",
+        "[]",
+        "[^]",
+        "[z-a]",
+        "[a-z-9]",
+        r"[a-\d]",
+        "[[:alpha:]]",
+        r"\b",
+        r"\y",
+        "\\",
+        "x" * 300,
+    ],
+)
+def test_it_rejects_what_could_take_long_or_means_something_else(pattern: str) -> None:
+    with pytest.raises(BadRule) as rejected:
+        read_pattern(pattern, 7)
+
+    assert rejected.value.position == 7
