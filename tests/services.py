@@ -159,9 +159,9 @@ class Service(Process):
         wait_until(lambda: self.answers("/health/ready") == 200 or self.process.poll() is not None, within, self.said)
         assert self.process.poll() is None, self.said()
 
-    def wait_for_group(self, request_id: str, within: float = 10.0) -> dict[str, object]:
+    def wait_for_group(self, request_id: str, within: float = 10.0, who: str = ADA_MAIL) -> dict[str, object]:
         """The group of a request, as soon as the directory shows it."""
-        return wait_until(lambda: self.find_group(request_id), within, self.said)[0]
+        return wait_until(lambda: self.find_group(request_id, who), within, self.said)[0]
 
     def wait_for_end(self, request_id: str, within: float = 10.0) -> dict[str, object]:
         """A request, as soon as it has succeeded. Its group is in the directory a little before."""
@@ -207,7 +207,9 @@ class Outside:
     def start_worker(self) -> Process:
         """One more process that works and answers nobody."""
         data_dir = self._data_dir()
-        worker = start_process("worker", "--data-dir", str(data_dir), log=data_dir / "log", environment=self.environment)
+        worker = start_process(
+            "worker", "--data-dir", str(data_dir), log=data_dir / "log", environment=self.environment
+        )
         self.started.callback(worker.kill)
         return worker
 

@@ -245,7 +245,14 @@ def test_it_rejects_what_is_not_possible(
 
 
 def test_it_rejects_every_fault_of_form_at_once(service: Service) -> None:
-    body = {"displayName": " ", "templateId": "x", "owner": [], "members": [1], "memberShipType": 7, "description": "\0"}
+    body = {
+        "displayName": " ",
+        "templateId": "x",
+        "owner": [],
+        "members": [1],
+        "memberShipType": 7,
+        "description": "\0",
+    }
 
     answer = service.post_group(body)
 

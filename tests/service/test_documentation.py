@@ -1,0 +1,41 @@
+"""The service describes itself, to programs and to people, and sends neither elsewhere."""
+
+import re
+
+import httpx2
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from tests.services import Service
+
+
+def test_it_works_for_programs(service: Service) -> None:
+    answer = httpx2.get(f"{service.url}/openapi.json")
+
+    assert answer.status_code == 200
+    document = answer.json()
+    OpenAPIV31SpecValidator(document).validate()
+    assert document["openapi"].startswith("3.1")
+    assert {server["url"] for server in document["servers"]} == {service.url}
+    # A path is named as documents show it, whatever stands behind the last slash.
+    assert {"/collab/v1/groups/", "/requests/v1/{requestId}/", "/health/ready"} <= document["paths"].keys()
+
+
+def test_it_works_for_people(service: Service) -> None:
+    answer = httpx2.get(f"{service.url}/docs")
+
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    # What a browser would load by itself.
+    loaded = re.findall(r"""<(?:script|link|img|iframe|source)[^>]*(?:src|href)\s*=\s*["']?([^"'\s>]+)""", answer.text)
+    loaded += re.findall(r"""url\(["']?([^"')]+)|@import\s+["']([^"']+)""", answer.text)
+    assert loaded == []
+
+
+def test_it_explains_every_problem(service: Service) -> None:
+    problem = httpx2.get(f"{service.url}/requests/v1/x/").json()
+
+    answer = httpx2.get(f"{service.url}{problem['type']}", follow_redirects=True)
+
+    assert answer.status_code == 200
+    assert f'id="{problem["code"]}"' in answer.text

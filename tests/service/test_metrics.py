@@ -1,0 +1,48 @@
+"""The figures, on a listener of their own that is on loopback alone."""
+
+import re
+
+import httpx2
+
+from tests.services import GROUP_TEMPLATE, Service, running_service
+
+
+def test_it_works(service: Service) -> None:
+    request_id = service.post_group({"displayName": "Counted", "templateId": GROUP_TEMPLATE}).json()["requestId"]
+    service.wait_for_end(request_id)
+
+    answer = httpx2.get(f"{metrics_of(service)}/metrics")
+
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    posts = 'chamberlain_http_request_duration_seconds_count{endpoint="/collab/v1/groups/",method="POST",status="202"}'
+    assert figure(answer.text, posts) >= 1
+    assert figure(answer.text, 'chamberlain_jobs_done_total{kind="groupProvision",outcome="done"}') >= 1
+    assert figure(answer.text, "chamberlain_jobs_queued") == 0
+    assert figure(answer.text, "chamberlain_jobs_held") == 0
+
+
+def test_it_counts_no_path_that_a_stranger_makes_up(service: Service) -> None:
+    httpx2.get(f"{service.url}/made-up-by-a-stranger")
+
+    assert "made-up" not in httpx2.get(f"{metrics_of(service)}/metrics").text
+
+
+def test_it_shows_nothing_on_the_listener_of_the_api(service: Service) -> None:
+    assert httpx2.get(f"{service.url}/metrics").status_code == 404
+
+
+def test_it_shows_nothing_unless_it_is_asked_for() -> None:
+    with running_service() as quiet:
+        assert quiet.answers("/metrics") == 404
+
+
+def metrics_of(service: Service) -> str:
+    return f"http://127.0.0.1:{service.environment['CHAMBERLAIN_METRICS_PORT']}"
+
+
+def figure(text: str, name: str) -> float:
+    """The value behind a name in Prometheus' text format."""
+    found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+    assert found is not None, f"There is no {name}."
+    return float(found[1])

@@ -1,0 +1,152 @@
+"""Nothing crosses: somebody of the second tenant meets every id of the first, at every endpoint there is."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from chamberlain.api.app import ENDPOINTS
+from tests.service.estate import HOUSE_TEMPLATE, INACTIVE_TEMPLATE, NOBODY, OTHER_HOUSE, STRICT_TEMPLATE
+from tests.services import (
+    ADA,
+    APPROVED_TEMPLATE,
+    BEN,
+    DYNAMIC_TEMPLATE,
+    GROUP_TEMPLATE,
+    TEAM_TEMPLATE,
+    ZOE_MAIL,
+    Service,
+)
+
+TEMPLATES = [GROUP_TEMPLATE, TEAM_TEMPLATE, APPROVED_TEMPLATE, DYNAMIC_TEMPLATE, STRICT_TEMPLATE, INACTIVE_TEMPLATE]
+OTHERS = [
+    "e57a7e00-0000-4000-8000-000000000001",
+    ADA,
+    BEN,
+    "94000000-0000-4000-8000-000000000001",
+    "51730000-0000-4000-8000-000000000001",
+    "1abe1000-0000-4000-8000-000000000001",
+    "c11e0000-0000-4000-8000-000000000002",
+    *TEMPLATES,
+]
+GRAPH_PATHS = [
+    "/groups/{}",
+    "/groups/{}/owners",
+    "/groups/{}/members",
+    "/groups/{}/team",
+    "/groups/{}/team/channels",
+    "/teams/{}",
+    "/teams/{}/channels",
+]
+FILTERS = ["id eq '{}'", "chamberlain_group/requestId eq '{}'", "chamberlain_group/requestId in ('{}')"]
+
+
+@pytest.fixture(scope="module")
+def ids(service: Service) -> list[str]:
+    """Every id of the first tenant that somebody may have heard of, those of a group, a team and their requests too."""
+    made = []
+    for template in (GROUP_TEMPLATE, TEAM_TEMPLATE):
+        answer = service.post_group({"displayName": "Ours", "templateId": template, "members": [BEN]})
+        request_id = answer.json()["requestId"]
+        made += [request_id, str(service.wait_for_group(request_id)["id"])]
+    waiting = service.post_group({"displayName": "Ours too", "templateId": APPROVED_TEMPLATE}).json()["requestId"]
+    return [*made, waiting, *OTHERS]
+
+
+def test_it_works_for_who_they_belong_to(service: Service, ids: list[str]) -> None:
+    request_id, group_id = ids[:2]
+
+    assert service.get(f"/requests/v1/{request_id}/").status_code == 200
+    assert service.graph(f"/groups/{group_id}").status_code == 200
+
+
+def test_it_rejects_every_id_at_every_endpoint(service: Service, ids: list[str]) -> None:
+    crossed = [
+        (endpoint.method, path, answer.status_code)
+        for endpoint in ENDPOINTS
+        if "{" in endpoint.path
+        for path in paths_of(endpoint.path, ids)
+        if (answer := service.get(path, ZOE_MAIL)).status_code != 404
+    ]
+
+    assert crossed == []
+
+
+def test_it_knows_every_kind_of_endpoint_with_an_id() -> None:
+    """Whoever adds one that is no plain GET adds it here."""
+    assert {endpoint.method for endpoint in ENDPOINTS if "{" in endpoint.path} == {"GET"}
+    assert {endpoint.path for endpoint in ENDPOINTS if endpoint.shape is not None} == {"/collab/v1/groups/"}
+
+
+def test_it_shows_the_same_as_for_an_id_that_does_not_exist(service: Service, ids: list[str]) -> None:
+    theirs, nobodys = (service.get(f"/requests/v1/{each}/", ZOE_MAIL).json() for each in (ids[0], NOBODY))
+
+    same = ("type", "title", "status", "code", "detail")
+    assert {name: theirs[name] for name in same} == {name: nobodys[name] for name in same}
+
+
+def test_it_rejects_every_id_in_the_directory(service: Service, ids: list[str]) -> None:
+    paths = [path.format(each) for each in ids for path in GRAPH_PATHS]
+
+    crossed = [path for path in paths if service.graph(path, ZOE_MAIL).status_code != 404]
+
+    assert crossed == []
+
+
+def test_it_finds_nothing_in_the_directory(service: Service, ids: list[str]) -> None:
+    asked = [f"/groups?$filter={filter_.format(each)}" for each in ids for filter_ in FILTERS]
+    asked += ["/groups?$filter=displayName eq 'Ours'", "/groups?$filter=mail eq 'all-staff@estate.example'"]
+
+    found = [path for path in asked if service.graph(path, ZOE_MAIL).json()["value"]]
+
+    assert found == []
+    listed = service.graph("/groups?$top=999", ZOE_MAIL).json()["value"]
+    assert not {group["id"] for group in listed}.intersection(ids)
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_it_rejects_templates_of_the_other_tenant(service: Service, template: str) -> None:
+    answer = service.post_group({"displayName": "Mine", "templateId": template}, ZOE_MAIL)
+
+    assert answer.status_code == 422
+    assert [(fault["pointer"], fault["code"]) for fault in answer.json()["errors"]] == [
+        ("/templateId", "templateUnknown")
+    ]
+
+
+def test_it_rejects_people_and_labels_of_the_other_tenant(service: Service) -> None:
+    body = {
+        "displayName": "Mine",
+        "templateId": HOUSE_TEMPLATE,
+        "owners": [ADA],
+        "members": [BEN],
+        "labelId": "1abe1000-0000-4000-8000-000000000001",
+    }
+
+    answer = service.post_group(body, ZOE_MAIL)
+
+    assert answer.status_code == 422
+    assert {(fault["pointer"], fault["code"]) for fault in answer.json()["errors"]} == {
+        ("/owners/0", "userUnknown"),
+        ("/members/0", "userUnknown"),
+        ("/labelId", "labelUnknown"),
+    }
+
+
+def test_it_keeps_names_and_keys_of_two_tenants_apart(service: Service) -> None:
+    key = {"Idempotency-Key": "the-same-in-both-tenants"}
+    ours = service.post_group({"displayName": "Both", "templateId": GROUP_TEMPLATE}, **key)
+    theirs = service.post_group({"displayName": "Both", "templateId": HOUSE_TEMPLATE}, ZOE_MAIL, **key)
+
+    assert (ours.status_code, theirs.status_code) == (202, 202)
+    assert theirs.json()["tenantId"] == OTHER_HOUSE
+    request_id = theirs.json()["requestId"]
+    group = service.wait_for_group(request_id, who=ZOE_MAIL)
+    assert (group["mailNickname"], group["mail"]) == ("both", "both@other.example")
+    assert service.find_group(request_id) == []
+    assert service.get(f"/requests/v1/{request_id}/").status_code == 404
+
+
+def paths_of(path: str, ids: list[str]) -> Iterator[str]:
+    """The path with every id in every place."""
+    for each in ids:
+        yield path.replace("{requestId}", each)
