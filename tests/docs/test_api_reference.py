@@ -1,0 +1,77 @@
+"""The page of the API and the tables of endpoints say the same."""
+
+import re
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+from msgspec import inspect
+
+from chamberlain.api.app import ENDPOINTS
+from chamberlain.api.endpoints import documents, groups
+from chamberlain.api.openapi import describe
+from chamberlain.embedded.directory.graph.server import _ROUTES
+from chamberlain.rules.callers import ActorType, Caller
+from chamberlain.rules.errors import Forbidden
+from chamberlain.rules.ids import ClientId, TenantId
+from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from tests.api.house import House
+from tests.docs.pages import REFERENCE, named, rows, section
+
+PAGE = REFERENCE / "api.md"
+PREFIX = "https://api.example.org"
+
+
+def test_it_works_for_every_endpoint_and_no_other() -> None:
+    described = describe(ENDPOINTS, House().services())
+    table = [*ENDPOINTS, *documents.endpoints(described)]
+    served = [f"{each.method} {re.sub('/problems/.*', '/problems/{code}', each.path)}" for each in table]
+
+    assert named(section(PAGE, "## Endpoints")) == list(dict.fromkeys(served))
+
+
+def test_it_names_the_permissions_that_each_asks_for() -> None:
+    documented = {row[0].strip("`"): row[1] for row in rows(section(PAGE, "## Endpoints"))}
+
+    for endpoint in ENDPOINTS:
+        says = documented[f"{endpoint.method} {endpoint.path}"]
+        if endpoint.operation is None:
+            assert says == "none"
+            continue
+        refusals = [refusal_of(kind, endpoint.operation) for kind in (ActorType.USER, ActorType.APPLICATION)]
+        wanted = {name.removeprefix(f"{PREFIX}/") for refusal in refusals for name in refusal.sufficient}
+        assert set(re.findall("`([^`]+)`", says)) == wanted
+        is_for_users = "applicationNotSupported" in {refusal.code for refusal in refusals}
+        assert is_for_users == ("applications: not supported" in says)
+
+
+def test_it_names_the_statuses_of_success() -> None:
+    documented = {row[0].strip("`"): row[2] for row in rows(section(PAGE, "## Endpoints"))}
+
+    for endpoint in ENDPOINTS:
+        expected = ", ".join(str(answer.status) for answer in endpoint.answers)
+        assert documented[f"{endpoint.method} {endpoint.path}"] == expected
+
+
+def test_it_names_every_property_of_a_group() -> None:
+    form = inspect.type_info(groups.GroupBody)
+    assert isinstance(form, inspect.StructType)
+
+    assert named(section(PAGE, "### POST /collab/v1/groups/")) == [field.encode_name for field in form.fields]
+
+
+def test_it_names_every_path_of_the_directory() -> None:
+    documented = [name.removeprefix("GET ") for name in named(section(PAGE, "## Looking at the directory"))]
+    paths = [path.replace("{id}", "94000000-0000-4000-8000-000000000001") for path in documented]
+
+    assert [sum(pattern.fullmatch(path) is not None for path in paths) for pattern, _ in _ROUTES] == [1] * len(paths)
+
+
+def refusal_of(kind: ActorType, operation: Operation) -> Forbidden:
+    """What a caller without any permission is told, which names those that would do."""
+    id_ = UUID("ada00000-0000-4000-8000-000000000001")
+    expires_at = datetime(2026, 11, 20, tzinfo=UTC)
+    stranger = Caller(TenantId(id_), kind, id_, ClientId("tests"), frozenset(), expires_at)
+    with pytest.raises(Forbidden) as refused:
+        require(stranger, operation, ScopePrefixes(PREFIX, PREFIX))
+    return refused.value

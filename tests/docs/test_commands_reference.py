@@ -1,0 +1,37 @@
+"""The page of commands and the command line say the same."""
+
+import re
+
+import typer
+from typer.core import TyperGroup
+
+import dev
+from chamberlain.cli.commands import app
+from tests.docs.pages import REFERENCE, named, section
+
+PAGE = REFERENCE / "commands.md"
+
+
+def options_of_commands() -> dict[str, set[str]]:
+    """Every command with the spellings of its options."""
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    return {
+        name: {text for option in command.params for text in (*option.opts, *option.secondary_opts)}
+        for name, command in group.commands.items()
+    }
+
+
+def test_it_works_for_every_command_and_no_other() -> None:
+    documented = re.findall(r"^## chamberlain (\w+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert documented == list(options_of_commands())
+
+
+def test_it_names_every_option_and_no_other() -> None:
+    for name, options in options_of_commands().items():
+        assert set(named(section(PAGE, f"## chamberlain {name}"))) == options, name
+
+
+def test_it_names_every_word_of_a_developer() -> None:
+    assert named(section(PAGE, "## python3 dev.py")) == list(dev.WORDS)

@@ -1,0 +1,86 @@
+"""The page of errors and the code say the same, both ways."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from chamberlain.api.problems import STATUSES
+from tests.docs.pages import REFERENCE, ROOT, named, section, statuses
+
+PAGE = REFERENCE / "errors.md"
+SOURCE = ROOT / "src" / "chamberlain"
+OF_FORM = "## In `errors`, of form (400)"
+NOT_POSSIBLE = "## In `errors`, of what is not possible (422)"
+NOT_YET = "## Not given yet"
+OF_A_REQUEST = "## In the `error` of a request that failed"
+
+# The reading of bodies; the rest of `shapes` reads configuration files, whose faults are told without codes.
+BODIES = [path for name in ("bodies.py", "faults.py", "fields.py") for path in (SOURCE / "shapes").glob(name)]
+# Where codes are listed, not given: the table of statuses, what the OpenAPI document promises, the family's drawing.
+LISTS = ("api/problems.py", "api/openapi.py", "api/endpoints/groups.py", "api/endpoints/requests.py")
+
+
+def test_it_works_for_every_code_on_top_of_a_document() -> None:
+    given = statuses(section(PAGE, "## On top of a document"))
+    reserved = statuses(section(PAGE, NOT_YET))
+
+    assert not given.keys() & reserved.keys()
+    assert {**given, **reserved} == dict(STATUSES)
+
+
+def test_it_names_every_fault_of_form_and_no_other() -> None:
+    fields = "".join(path.read_text(encoding="utf-8") for path in SOURCE.glob("*/fields.py"))
+    found = codes_of_faults(SOURCE / "api", *BODIES) | set(re.findall(r'"code": "(\w+)"', fields))
+
+    assert set(named(section(PAGE, OF_FORM))) == found
+
+
+def test_it_names_every_reason_against_an_order_and_no_other() -> None:
+    assert set(named(section(PAGE, NOT_POSSIBLE))) == codes_of_faults(SOURCE / "rules")
+
+
+def test_it_names_every_code_of_a_failed_request_and_no_other() -> None:
+    refused = set(re.findall(r'^    "(\w+)": "', text_of("embedded/directory/groups.py"), re.MULTILINE))
+    refused |= first_arguments(SOURCE / "embedded" / "directory", {"Refused"})
+    # `BadRule` is a kind of Refused that hands its one code on.
+    refused |= set(re.findall(r'super\(\).__init__\("(\w+)"', text_of("embedded/directory/errors.py")))
+    given_up = first_arguments(SOURCE / "rules", {"GiveUp"})
+    # What a submission would be refused with may be found later, when the directory did not answer then.
+    late = {"notPossible", "teamLicenseRequired", "templateNotAllowed"}
+
+    assert set(named(section(PAGE, OF_A_REQUEST))) == refused | given_up | late
+
+
+def test_what_is_not_given_yet_stands_nowhere_in_the_source() -> None:
+    reserved = statuses(section(PAGE, NOT_YET))
+    source = "".join(
+        path.read_text(encoding="utf-8")
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).as_posix() not in LISTS
+    )
+
+    assert [code for code in reserved if f'"{code}"' in source] == []
+
+
+def text_of(name: str) -> str:
+    return (SOURCE / name).read_text(encoding="utf-8")
+
+
+def codes_of_faults(*places: Path) -> set[str]:
+    """The codes that faults are made with in files and folders."""
+    return {code for place in places for code in arguments(place, {"Fault", "fault_at"}, index=1)}
+
+
+def first_arguments(place: Path, functions: set[str]) -> set[str]:
+    return set(arguments(place, functions, index=0))
+
+
+def arguments(place: Path, functions: set[str], *, index: int) -> Iterator[str]:
+    """The texts that stand at one place in calls of these functions."""
+    for path in place.rglob("*.py") if place.is_dir() else (place,):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
+                argument = node.args[index] if len(node.args) > index else None
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield argument.value
