@@ -1,5 +1,6 @@
-"""Turns a batch of groups into the columns that directory.ensure_groups takes: typed arrays are what PostgreSQL reads
-fastest, and no text is ever put together.
+"""Turns a batch of groups into the columns that directory.ensure_groups takes: typed arrays, and no text put together.
+
+JSON would spare this process 3 us a group and cost PostgreSQL 1.5 us, and its processors are the ones that are short.
 """
 
 from collections.abc import Sequence

@@ -6,6 +6,7 @@ the same group; so a group asked for with a mark also comes with the id that it 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 from uuid import UUID
 
 import asyncpg
@@ -42,6 +43,8 @@ class Ensured:
     fault: Refused | None
 
 
+_WhoseRule: TypeAlias = tuple[UUID, str | None]
+
 _shown = msgspec.json.Decoder(GroupShown)
 
 _OBSERVE = "SELECT item, shown FROM directory.observe_groups($1, $2, $3, $4)"
@@ -56,6 +59,11 @@ _SENTENCES = {
     "labelUnknown": "The directory has no sensitivity label {}. Use one of the labels of the directory, or none.",
     "addressTaken": "The address {} belongs to another user or group. Choose another mail nickname.",
 }
+
+_NOT_STORABLE = (
+    "A text of this group holds a character that the directory cannot store: a NUL, or half of a surrogate pair. "
+    "Leave it out."
+)
 
 
 class Groups:
@@ -78,37 +86,50 @@ class Groups:
         return [shown.get(item) for item in range(1, len(marks) + 1)]
 
     async def ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured]:
-        """Bring each about, whole or not at all, in one transaction."""
+        """Bring each about, whole or not at all; the possible ones in one transaction."""
+        followers = await self._followers(entries)
         answers: dict[Mark, Ensured] = {}
         possible: dict[Mark, GroupEntry] = {}
         for entry in entries:
-            if entry.membership_rule is None:
-                possible[entry.mark] = entry
+            match followers.get((entry.mark.tenant_id, entry.membership_rule)):
+                case None:
+                    possible[entry.mark] = entry
+                case BadRule() as fault:
+                    answers[entry.mark] = Ensured(None, fault)
+                case members:
+                    possible[entry.mark] = replace(entry, members=members)
+        answers.update(await self._ensure(list(possible.values())))
+        return [answers[entry.mark] for entry in entries]
+
+    async def _followers(self, entries: Sequence[GroupEntry]) -> Mapping[_WhoseRule, Sequence[UUID] | BadRule]:
+        """Whom each rule names, each asked for once."""
+        found: dict[_WhoseRule, Sequence[UUID] | BadRule] = {}
+        for entry in entries:
+            tenant_id, rule = entry.mark.tenant_id, entry.membership_rule
+            if rule is None or (tenant_id, rule) in found:
                 continue
             try:
                 with answering():
-                    members = await users_by_rule(self._pool, entry.mark.tenant_id, entry.membership_rule)
-                possible[entry.mark] = replace(entry, members=members)
+                    found[tenant_id, rule] = await users_by_rule(self._pool, tenant_id, rule)
             except BadRule as fault:
-                answers[entry.mark] = Ensured(None, fault)
-        answers.update(await self._ensure(list(possible.values())))
-        return [answers[entry.mark] for entry in entries]
+                found[tenant_id, rule] = fault
+        return found
 
     async def _ensure(self, entries: Sequence[GroupEntry]) -> Mapping[Mark, Ensured]:
         if not entries:
             return {}
         try:
             with answering():
-                row = await self._pool.fetchrow(_ENSURE, self._key_member, *columns_of(entries))
+                [row] = await self._pool.fetch(_ENSURE, self._key_member, *columns_of(entries))
         except (asyncpg.DataError, UnicodeEncodeError) as error:
             if not _is_about_a_text(error):
                 raise
             # One entry must not take the others of its batch down with it.
             if len(entries) == 1:
-                return {entries[0].mark: Ensured(None, _not_storable(error))}
+                return {entries[0].mark: Ensured(None, Refused("notAccepted", _NOT_STORABLE))}
             middle = len(entries) // 2
             return {**await self._ensure(entries[:middle]), **await self._ensure(entries[middle:])}
-        return await self._answers(entries, *(row or ()))
+        return await self._answers(entries, *row)
 
     async def _answers(
         self,
@@ -149,7 +170,3 @@ def _is_about_a_text(error: Exception) -> bool:
     # A NUL, which PostgreSQL refuses, and half of a surrogate pair, which the driver finds; all else is a bug.
     refused = asyncpg.CharacterNotInRepertoireError | asyncpg.UntranslatableCharacterError
     return isinstance(error, refused) or isinstance(error.__cause__ or error, UnicodeEncodeError)
-
-
-def _not_storable(error: Exception) -> Refused:
-    return Refused("notAccepted", f"The directory cannot store a text of this group: {error}")
