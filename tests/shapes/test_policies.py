@@ -7,7 +7,9 @@ import pytest
 
 from chamberlain.rules.errors import BodyInvalid
 from chamberlain.shapes.policies import PolicyShape
-from chamberlain.shapes.reading import read_shape
+from chamberlain.shapes.reading import Reader
+
+POLICY = Reader(PolicyShape)
 
 # Any: JSON that tests bend out of shape.
 YEARLY: dict[str, Any] = {
@@ -29,7 +31,7 @@ YEARLY: dict[str, Any] = {
 
 
 def test_it_works() -> None:
-    shape = read_shape(YEARLY, PolicyShape)
+    shape = POLICY.read_value(YEARLY)
 
     assert msgspec.json.decode(msgspec.json.encode(shape)) == YEARLY
 
@@ -49,6 +51,6 @@ def test_it_works() -> None:
 )
 def test_it_rejects_a_policy_of_another_shape(change: dict[str, Any], pointer: str) -> None:
     with pytest.raises(BodyInvalid) as caught:
-        read_shape(YEARLY | change, PolicyShape)
+        POLICY.read_value(YEARLY | change)
 
     assert [fault.pointer for fault in caught.value.faults] == [pointer]

@@ -16,11 +16,12 @@ from chamberlain.api.resources import AnyEndpoint
 from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
+from chamberlain.shapes.groups import GROUP
 
 # fmt: off
 ENDPOINTS: tuple[AnyEndpoint, ...] = (
     Endpoint("POST", "/collab/v1/groups/", groups.create, Operation.CREATE_GROUP, groups.ABOUT_CREATE,
-             (groups.CREATED,), shape=groups.GROUP, codes=groups.CREATE_CODES),
+             (groups.CREATED,), shape=GROUP, codes=groups.CREATE_CODES),
     Endpoint("GET", "/requests/v1/{requestId}/", requests.read, Operation.READ_REQUESTS, requests.ABOUT_READ,
              requests.READ, codes=requests.READ_CODES),
     Endpoint("GET", "/health/live", health.live, None, health.ABOUT_LIVE, health.LIVE),

@@ -6,10 +6,10 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from chamberlain.api.bodies import Shape
 from chamberlain.api.calls import Answer, Call
 from chamberlain.api.services import Services
 from chamberlain.rules.permissions import Operation
+from chamberlain.shapes.reading import Reader
 
 Body = TypeVar("Body")
 
@@ -61,6 +61,6 @@ class Endpoint(Generic[Body]):
     operation: Operation | None
     about: About
     answers: tuple[Success, ...]
-    shape: Shape[Body] | None = None
+    shape: Reader[Body] | None = None
     parameters: tuple[Parameter, ...] = ()
     codes: tuple[str, ...] = ()

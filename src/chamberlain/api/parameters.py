@@ -9,10 +9,10 @@ from uuid import UUID
 
 from chamberlain.api.endpoint import Parameter
 from chamberlain.rules.errors import BodyInvalid, Fault, Malformed
+from chamberlain.rules.ids import WRITTEN_ID
 
 FormFaults = list[Malformed | BodyInvalid]
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _IDEMPOTENCY_KEY = re.compile(rb"[!-~]{1,255}")
 
 
@@ -20,7 +20,7 @@ def read_ids(texts: Mapping[str, str], faults: FormFaults) -> dict[str, UUID]:
     """The ids of a path, in either letter case and the hyphenated form only."""
     ids: dict[str, UUID] = {}
     for name, text in texts.items():
-        if _UUID.fullmatch(text):
+        if WRITTEN_ID.fullmatch(text):
             ids[name] = UUID(text)
         else:
             faults.append(Malformed("malformedId", f"{name} in the path must be a UUID."))

@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 from msgspec import json
 
-from chamberlain.api.bodies import parse_object
 from chamberlain.api.calls import Call
 from chamberlain.rules.requests import IdempotencyKey, Submission
+from chamberlain.shapes.bodies import parse_object
 
 
 def submission_of(call: Call[object]) -> Submission:

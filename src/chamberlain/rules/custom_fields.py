@@ -1,20 +1,17 @@
 """Custom fields: what a template demands of a request's metadata, for groups, teams and mailboxes alike."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from uuid import UUID
 
 from chamberlain.rules.errors import Fault
-from chamberlain.rules.ids import UserId
+from chamberlain.rules.ids import WRITTEN_ID, UserId
 from chamberlain.rules.templates import CustomField, FieldType
 
 Value = str | bool
 Metadata = Mapping[str, Value]
 
 TEXT_LENGTH = 1024
-# The one way in which ids are written; the UUID class would take others as well.
-ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def field_faults(fields: Sequence[CustomField], metadata: Metadata | None) -> Iterator[Fault]:
@@ -47,7 +44,7 @@ def users_in(fields: Sequence[CustomField], metadata: Metadata | None) -> Iterat
     if metadata:
         for field in fields:
             value = metadata.get(field.key)
-            if field.type is FieldType.USER and isinstance(value, str) and ID.fullmatch(value):
+            if field.type is FieldType.USER and isinstance(value, str) and WRITTEN_ID.fullmatch(value):
                 yield field, UserId(UUID(value))
 
 
@@ -67,7 +64,7 @@ def what_is_wrong(field: CustomField, value: Value) -> str | None:
         case FieldType.CHOICE:
             return None if value in field.choices else f"is one of: {', '.join(field.choices)}."
         case FieldType.USER:
-            return None if isinstance(value, str) and ID.fullmatch(value) else "is the id of a user."
+            return None if isinstance(value, str) and WRITTEN_ID.fullmatch(value) else "is the id of a user."
 
 
 def fault_at(field: CustomField, code: str, detail: str) -> Fault:

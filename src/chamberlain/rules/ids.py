@@ -1,5 +1,6 @@
 """The kinds of identifiers, so that one is never taken for another."""
 
+import re
 from typing import NewType
 from uuid import UUID
 
@@ -16,3 +17,6 @@ EventId = NewType("EventId", UUID)
 ClientId = NewType("ClientId", str)
 # One for each call that comes in: 32 hexadecimal digits, the trace id of W3C Trace Context.
 TraceId = NewType("TraceId", str)
+
+# The one way in which a UUID is written, in either letter case; the UUID class would take others as well.
+WRITTEN_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")

@@ -1,22 +1,16 @@
 """Who may use a template."""
 
-from typing import Annotated
-from uuid import UUID
-
-from msgspec import Meta
-
 from chamberlain.rules.ids import GroupId, UserId
 from chamberlain.rules.templates import Audience
+from chamberlain.shapes.fields import ManyIds
 from chamberlain.shapes.shape import Shape
-
-_Ids = Annotated[tuple[UUID, ...], Meta(max_length=1000)]
 
 
 class AudienceShape(Shape, frozen=True, kw_only=True):
     """These users, and the members of these groups. A template without an audience is for everyone."""
 
-    users: _Ids = ()
-    groups: _Ids = ()
+    users: ManyIds = ()
+    groups: ManyIds = ()
 
 
 def to_audience(shape: AudienceShape) -> Audience:

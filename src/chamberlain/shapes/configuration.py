@@ -12,14 +12,17 @@ from uuid import UUID
 from chamberlain.rules.errors import BodyInvalid, ChamberlainError, Fault
 from chamberlain.shapes.documents import DocumentInvalid, read_document
 from chamberlain.shapes.mailbox_templates import MailboxTemplateShape
+from chamberlain.shapes.pointers import child, parts
 from chamberlain.shapes.policies import PolicyShape
-from chamberlain.shapes.reading import child, read_shape
+from chamberlain.shapes.reading import Reader
 from chamberlain.shapes.templates import ADDED_BY_THE_SERVICE, TemplateShape, read_template, template_faults
 from chamberlain.shapes.tenants import TenantShape
 
 T = TypeVar("T")
 
 _SECTIONS = ("tenants", "directory", "clients")
+_TENANT = Reader(TenantShape)
+_POLICY = Reader(PolicyShape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ def _read(value: object, faults: list[Fault]) -> Configuration:
 def _read_tenant(value: object, pointer: str, faults: list[Fault]) -> TenantEntry | None:
     members = _object(value, pointer, faults)
     own = {name: each for name, each in members.items() if name not in {"templates", "policies"}}
-    tenant = _attempt(lambda: read_shape(own, TenantShape, pointer=pointer), faults)
+    tenant = _attempt(lambda: _TENANT.read_value(own, pointer), faults)
     templates: list[tuple[str, TemplateShape]] = _read_each(
         members.get("templates"), f"{pointer}/templates", _read_template, faults
     )
@@ -127,7 +130,7 @@ def _read_template(value: object, pointer: str, faults: list[Fault]) -> Template
 def _read_policy(value: object, pointer: str, faults: list[Fault]) -> PolicyShape | None:
     members = _object(value, pointer, faults)
     own = {name: each for name, each in members.items() if name not in ADDED_BY_THE_SERVICE}
-    return _attempt(lambda: read_shape(own, PolicyShape, pointer=pointer), faults)
+    return _attempt(lambda: _POLICY.read_value(own, pointer), faults)
 
 
 def _read_each(
@@ -208,5 +211,4 @@ def _line_of(pointer: str, lines: Mapping[str, int]) -> int | None:
 
 def _path(pointer: str) -> str:
     """A JSON Pointer as people write it: tenants[0].name."""
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-    return re.sub(r"\.\[", "[", ".".join(f"[{part}]" if part.isdecimal() else part for part in parts))
+    return re.sub(r"\.\[", "[", ".".join(f"[{part}]" if part.isdecimal() else part for part in parts(pointer)))

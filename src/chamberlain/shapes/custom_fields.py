@@ -7,30 +7,22 @@ from msgspec import Meta
 
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.templates import CustomField, FieldType
-from chamberlain.shapes.reading import child
-from chamberlain.shapes.shape import ONE_LINE_NOT_BLANK, Name, Shape
-
-_Key = Annotated[
-    str,
-    Meta(min_length=1, max_length=128, pattern=ONE_LINE_NOT_BLANK, description="a text of one line that is not blank"),
-]
-_Value = Annotated[
-    str,
-    Meta(min_length=1, max_length=1024, pattern=ONE_LINE_NOT_BLANK, description="a text of one line that is not blank"),
-]
+from chamberlain.shapes.fields import Name, name
+from chamberlain.shapes.pointers import child
+from chamberlain.shapes.shape import Shape
 
 
 class ChoiceShape(Shape, frozen=True, kw_only=True):
     """One choice: the value is sent and stored, the label is shown."""
 
-    value: _Value
+    value: Annotated[str, name(1024)]
     label: Name
 
 
 class CustomFieldShape(Shape, frozen=True, kw_only=True):
     """One field; `choices` belong to a field of type choice."""
 
-    key: _Key
+    key: Annotated[str, name(128)]
     label: Name
     type: FieldType
     required: bool = False

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import yaml
 
-from chamberlain.shapes.reading import child
+from chamberlain.shapes.numbers import number
+from chamberlain.shapes.pointers import child
 
 MOST_BYTES = 1024 * 1024
 # Far more than any configuration needs, far less than what exhausts the stack.
@@ -144,7 +145,7 @@ def _scalar(event: yaml.ScalarEvent) -> object:
         return _WORDS[text]
     if _WHOLE.fullmatch(text):
         return int(text)
-    return float(text) if _REAL.fullmatch(text) else text
+    return number(text) if _REAL.fullmatch(text) else text
 
 
 def _line(event: yaml.Event) -> int:

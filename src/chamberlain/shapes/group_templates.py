@@ -14,14 +14,12 @@ from chamberlain.rules.templates import GroupTemplate, TemplateHead, TemplateKin
 from chamberlain.shapes.approvals import ApprovalShape, from_approval_rule, to_approval_rule
 from chamberlain.shapes.audiences import AudienceShape, from_audience, to_audience
 from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults, from_custom_field, to_custom_field
-from chamberlain.shapes.shape import ONE_LINE_NOT_BLANK, Description, Name, NamingRuleText, Shape
+from chamberlain.shapes.fields import Description, Name, name
+from chamberlain.shapes.shape import Shape
 from chamberlain.shapes.webhooks import WebhookShape
 
 # The bound of the suite for the name of a channel.
-_Channel = Annotated[
-    str,
-    Meta(min_length=1, max_length=50, pattern=ONE_LINE_NOT_BLANK, description="a text of one line that is not blank"),
-]
+_Channel = Annotated[str, name(50)]
 # The bound of the suite for a membership rule.
 _MembershipRule = Annotated[str, Meta(min_length=1, max_length=3072)]
 
@@ -29,8 +27,8 @@ _MembershipRule = Annotated[str, Meta(min_length=1, max_length=3072)]
 class GroupNamingShape(Shape, frozen=True, kw_only=True):
     """How names are made; without a rule for the mail nickname it follows the display name."""
 
-    display_name: NamingRuleText = "{input}"
-    mail_nickname: NamingRuleText | None = None
+    display_name: Name = "{input}"
+    mail_nickname: Name | None = None
 
 
 class GroupTemplateShape(Shape, frozen=True, kw_only=True):

@@ -1,41 +1,54 @@
-"""The body of a group creation, as it is kept with its request."""
+"""The body of a group creation, as it is sent and as it is kept with its request."""
 
+from typing import Annotated
 from uuid import UUID
 
-import msgspec
+from msgspec import Meta, convert
 
 from chamberlain.rules.groups import GroupOrder, MemberShipType
 from chamberlain.rules.ids import TemplateId, UserId
+from chamberlain.shapes.fields import Description, Id, Line, Metadata, Name
+from chamberlain.shapes.reading import Reader
+from chamberlain.shapes.shape import Shape
 
 
-class GroupBody(msgspec.Struct, rename="camel", frozen=True):
-    """What was sent. It was checked when it came in (api/endpoints/groups.py); here it is only read again."""
+class GroupBody(Shape, frozen=True, kw_only=True):
+    """A group or team as it is asked for; the template decides which of the two it becomes."""
 
-    display_name: str
-    template_id: UUID
-    description: str | None = None
+    display_name: Name
+    template_id: Id
+    description: Description | None = None
     # The API spells it so, and "camel" makes just that of it.
-    member_ship_type: int | None = None
-    owners: tuple[UUID, ...] | None = None
-    members: tuple[UUID, ...] | None = None
-    metadata: dict[str, str | bool] | None = None
-    label_id: str | None = None
+    member_ship_type: Annotated[MemberShipType, Meta(description="0 private, 1 public, 2 dynamic")] | None = None
+    owners: Annotated[tuple[Id, ...], Meta(max_length=100)] | None = None
+    members: Annotated[tuple[Id, ...], Meta(max_length=10_000)] | None = None
+    metadata: Metadata | None = None
+    label_id: Line | None = None
 
 
-# A whole number may have been written 2.0, hence not strict.
-_decoder = msgspec.json.Decoder(GroupBody, strict=False)
+GROUP = Reader(GroupBody)
+_UserIds = tuple[UserId, ...]
+
+
+def to_group_order(body: GroupBody) -> GroupOrder:
+    """The rules' value of it."""
+    return GroupOrder(
+        display_name=body.display_name,
+        template_id=TemplateId(convert(body.template_id, UUID)),
+        description=body.description,
+        member_ship_type=body.member_ship_type,
+        owners=_users(body.owners),
+        members=_users(body.members),
+        metadata=body.metadata,
+        label_id=body.label_id,
+    )
 
 
 def read_group_order(body: bytes) -> GroupOrder:
     """The order that a stored body holds."""
-    sent = _decoder.decode(body)
-    return GroupOrder(
-        display_name=sent.display_name,
-        template_id=TemplateId(sent.template_id),
-        description=sent.description,
-        member_ship_type=None if sent.member_ship_type is None else MemberShipType(sent.member_ship_type),
-        owners=tuple(UserId(each) for each in sent.owners or ()),
-        members=tuple(UserId(each) for each in sent.members or ()),
-        metadata=sent.metadata,
-        label_id=sent.label_id,
-    )
+    return to_group_order(GROUP.read(body))
+
+
+def _users(ids: tuple[str, ...] | None) -> tuple[UserId, ...]:
+    # All at once by the decoder, which is several times faster than one after the other.
+    return convert(ids, _UserIds) if ids else ()

@@ -5,7 +5,8 @@ from uuid import UUID
 
 from msgspec import Meta
 
-from chamberlain.shapes.shape import Description, Domain, Name, Shape
+from chamberlain.shapes.fields import Description, Domain, Name
+from chamberlain.shapes.shape import Shape
 
 _Domains = Annotated[tuple[Domain, ...], Meta(max_length=1000)]
 

@@ -10,34 +10,10 @@ from chamberlain.rules.errors import Fault
 from chamberlain.shapes.approvals import ApprovalShape
 from chamberlain.shapes.audiences import AudienceShape
 from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults
+from chamberlain.shapes.fields import Description, Domain, Line, Metadata, Name, line, lines
 from chamberlain.shapes.group_templates import naming_rule_faults
-from chamberlain.shapes.shape import (
-    LINES,
-    ONE_LINE,
-    ONE_LINE_NOT_BLANK,
-    Description,
-    Domain,
-    Line,
-    Name,
-    NamingRuleText,
-    Shape,
-)
+from chamberlain.shapes.shape import Shape
 from chamberlain.shapes.webhooks import WebhookShape
-
-_State = Annotated[str, Meta(max_length=64, pattern=ONE_LINE, description="a text of one line")]
-_Tag = Annotated[str, Meta(max_length=64, pattern=ONE_LINE, description="a text of one line")]
-_Reason = Annotated[str, Meta(max_length=1024, pattern=ONE_LINE, description="a text of one line")]
-_Notes = Annotated[
-    str, Meta(max_length=4096, pattern=LINES, description="a text without control characters but line breaks and tabs")
-]
-_AutomaticReply = Annotated[
-    str, Meta(max_length=8192, pattern=LINES, description="a text without control characters but line breaks and tabs")
-]
-_MetadataKey = Annotated[
-    str,
-    Meta(min_length=1, max_length=128, pattern=ONE_LINE_NOT_BLANK, description="a text of one line that is not blank"),
-]
-_MetadataText = Annotated[str, Meta(max_length=1024, pattern=ONE_LINE, description="a text of one line")]
 
 
 class RoomMailboxMetadataShape(Shape, frozen=True, kw_only=True, omit_defaults=True):
@@ -52,9 +28,9 @@ class MailboxDefaultsShape(Shape, frozen=True, kw_only=True, omit_defaults=True)
     """What a mailbox gets where the request says nothing: every property but those that make it this one mailbox."""
 
     permissions: Annotated[dict[UUID, Literal["None", "SendAs", "FullAccess"]], Meta(max_length=500)] | None = None
-    metadata: Annotated[dict[_MetadataKey, _MetadataText | bool], Meta(max_length=64)] | None = None
+    metadata: Metadata | None = None
     capacity: Annotated[int, Meta(ge=0, le=2_147_483_647)] | None = None
-    state: _State | None = None
+    state: Annotated[str, line(64)] | None = None
     street_address: Line | None = None
     office_location: Line | None = None
     company_name: Line | None = None
@@ -70,21 +46,21 @@ class MailboxDefaultsShape(Shape, frozen=True, kw_only=True, omit_defaults=True)
     business_phones: Annotated[tuple[Line, ...], Meta(max_length=10)] | None = None
     primary_owner: UUID | None = None
     secondary_owner: UUID | None = None
-    automatic_reply: _AutomaticReply | None = None
+    automatic_reply: Annotated[str, lines(8192)] | None = None
     is_allow_automatic_reply_override: bool | None = None
     is_wheel_chair_accessible: bool | None = None
     hide_from_gal: bool | None = field(default=None, name="hideFromGAL")
     auto_mapping: bool | None = None
-    tags: Annotated[tuple[_Tag, ...], Meta(max_length=32)] | None = None
+    tags: Annotated[tuple[Annotated[str, line(64)], ...], Meta(max_length=32)] | None = None
     room_mailbox_metadata: RoomMailboxMetadataShape | None = None
-    notes: _Notes | None = None
-    reason: _Reason | None = None
+    notes: Annotated[str, lines(4096)] | None = None
+    reason: Annotated[str, line(1024)] | None = None
 
 
 class MailboxNamingShape(Shape, frozen=True, kw_only=True):
     """How the local part of the address is made; names stay as they are sent."""
 
-    address: NamingRuleText = "{input}"
+    address: Name = "{input}"
 
 
 class MailboxTemplateShape(Shape, frozen=True, kw_only=True):

@@ -5,7 +5,8 @@ from uuid import UUID
 
 from msgspec import Meta
 
-from chamberlain.shapes.shape import Description, Name, Shape
+from chamberlain.shapes.fields import Description, Name
+from chamberlain.shapes.shape import Shape
 
 # Ten years: longer than any review, and far from what dates can hold.
 _Days = Annotated[int, Meta(ge=1, le=3650)]

@@ -1,232 +1,90 @@
-"""Reading a JSON value as a shape: either the struct, or every fault with its JSON Pointer, its code and its cure.
+"""Reading a value as what a type says: either the value, or every fault with its JSON Pointer, its code and its cure.
 
-The decoder alone would stop at the first fault. So the value is first walked beside the shape's type, and decoded only
-when nothing was found. What decides is the type alone; there is no second list of bounds here.
+The type alone decides; there is no second list of bounds anywhere. In it, `X | None = None` takes null as "not sent",
+as any member with a default does; a member that may be left out and has no default (`X | UnsetType = UNSET`, for a
+PATCH) refuses null.
 """
 
-import difflib
-import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import msgspec
 from msgspec import inspect
 
-from chamberlain.rules.errors import BodyInvalid, Fault
+from chamberlain.rules.errors import BodyInvalid
+from chamberlain.shapes.bodies import parse_object
+from chamberlain.shapes.faults import forms_within, list_faults, require_known, too_heavy
 
-T = TypeVar("T")
-
-# The one way in which ids are written; the decoder would take others as well.
-_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-
-
-def read_shape(value: object, shape: type[T], *, pointer: str = "") -> T:
-    """The value as this shape; `pointer` is where it stands in what was sent. Raises BodyInvalid with all faults."""
-    cleaned = clean(value)
-    faults = tuple(_faults(_type_of(cast("Hashable", shape)), cleaned, pointer))
-    if faults:
-        raise BodyInvalid(faults)
-    return msgspec.convert(cleaned, shape)
+Value = TypeVar("Value")
 
 
-def clean(value: object) -> object:
-    """The value without members that are null, which means "not sent", and with 2.0 written as 2."""
-    if isinstance(value, Mapping):
-        return {name: clean(each) for name, each in value.items() if each is not None}
-    if isinstance(value, list | tuple):
-        return [clean(each) for each in value]
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
+class Reader(Generic[Value]):
+    """Reads one type. Making one raises TypeError when the type has something that no fault is known for.
+
+    Most bodies are good: one strict decode checks all of the type and its bounds. Only when that refuses, the body is
+    looked at field by field, and may still be accepted: the strict decoder does not know that 2.0 is a whole number.
+    """
+
+    def __init__(self, type_: type[Value]) -> None:
+        self.type = type_
+        self._decode = msgspec.json.Decoder(type_).decode
+        self._form = cast("inspect.StructType", inspect.type_info(type_))
+        require_known(self._form)
+        self._weights = _weights(self._form)
+        self._decoder_suffices = _decoder_suffices(self._form, len(self._weights))
+
+    def read(self, raw: bytes) -> Value:
+        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        if not self._decoder_suffices:
+            return self.read_value(parse_object(raw))
+        try:
+            body = self._decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self.read_value(parse_object(raw))
+        for attribute, bytes_allowed in self._weights:
+            if (value := getattr(body, attribute)) and too_heavy(value, bytes_allowed):
+                return self.read_value(parse_object(raw))
+        return body
+
+    def read_value(self, value: object, pointer: str = "") -> Value:
+        """The same for a value that is decoded already, and stands at this place of what was sent."""
+        faults = list_faults(value, self._form, pointer)
+        if faults:
+            raise BodyInvalid(faults)
+        return msgspec.convert(_without_nulls(value), self.type)
+
+
+def _without_nulls(value: object) -> object:
+    """A faultless value without the members that are null: they are not sent, and their defaults count."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
     return value
 
 
-def child(pointer: str, name: str | int) -> str:
-    """The pointer of a member or an item (RFC 6901, 3: tilde and slash are escaped)."""
-    return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
+def _weights(form: inspect.StructType) -> tuple[tuple[str, int], ...]:
+    """The fields whose size in bytes is bounded, which no constraint of the decoder can say."""
+    found: list[tuple[str, int]] = []
+    for field in form.fields:
+        for option in field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,):
+            extra = option.extra if isinstance(option, inspect.Metadata) else None
+            if extra and "bytes" in extra:
+                found.append((field.name, extra["bytes"]))
+    return tuple(found)
 
 
-@lru_cache(maxsize=256)
-def _type_of(shape: Hashable) -> inspect.Type:
-    return inspect.type_info(shape)
+def _decoder_suffices(form: inspect.StructType, weights: int) -> bool:
+    """Whether what the strict decoder takes has no fault, but for the weights of the fields on top.
 
-
-def _faults(kind: inspect.Type, value: object, pointer: str, expected: str = "") -> Iterator[Fault]:
-    """What is wrong with a value of this type; `expected` is the type's own description, if it has one."""
-    match kind:
-        case inspect.Metadata():
-            yield from _faults(kind.type, value, pointer, str((kind.extra_json_schema or {}).get("description", "")))
-        case inspect.StructType():
-            yield from _struct_faults(kind, value, pointer)
-        case inspect.ListType() | inspect.VarTupleType() | inspect.SetType() | inspect.FrozenSetType():
-            yield from _list_faults(kind, value, pointer)
-        case inspect.DictType():
-            yield from _dict_faults(kind, value, pointer)
-        case inspect.UnionType():
-            yield from _union_faults(kind, value, pointer, expected)
-        case _:
-            yield from _leaf_faults(kind, value, pointer, expected)
-
-
-def _struct_faults(kind: inspect.StructType, value: object, pointer: str) -> Iterator[Fault]:
-    if not isinstance(value, Mapping):
-        yield _wrong_type(value, "an object", pointer)
-        return
-    fields = {field.encode_name: field for field in kind.fields}
-    known = {*fields, kind.tag_field} - {None}
-    for name in value:
-        if name not in known:
-            yield Fault(child(pointer, name), "unknownProperty", _unknown(name, fields))
-    for name, field in fields.items():
-        if name in value:
-            yield from _faults(field.type, value[name], child(pointer, name))
-        elif field.required:
-            yield Fault(child(pointer, name), "missingProperty", f'"{name}" is required.')
-
-
-def _unknown(name: str, known: Mapping[str, object]) -> str:
-    nearest = difflib.get_close_matches(name, known, n=1)
-    if nearest:
-        return f'There is no property "{name}". Did you mean "{nearest[0]}"?'
-    return f'There is no property "{name}". Leave it out; known are {", ".join(sorted(known))}.'
-
-
-def _list_faults(kind: inspect.CollectionType, value: object, pointer: str) -> Iterator[Fault]:
-    if not isinstance(value, list):
-        yield _wrong_type(value, "a list", pointer)
-        return
-    yield from _size_faults(kind, value, pointer, "entries")
-    for place, item in enumerate(value):
-        yield from _faults(kind.item_type, item, child(pointer, place))
-
-
-def _dict_faults(kind: inspect.DictType, value: object, pointer: str) -> Iterator[Fault]:
-    if not isinstance(value, Mapping):
-        yield _wrong_type(value, "an object", pointer)
-        return
-    yield from _size_faults(kind, value, pointer, "members")
-    for name, item in value.items():
-        yield from _faults(kind.key_type, name, child(pointer, name))
-        yield from _faults(kind.value_type, item, child(pointer, name))
-
-
-def _union_faults(kind: inspect.UnionType, value: object, pointer: str, expected: str) -> Iterator[Fault]:
-    if value is None and kind.includes_none:
-        return
-    choices = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
-    if len(choices) == 1:
-        yield from _faults(choices[0], value, pointer, expected)
-        return
-    structs = {each.tag: each for each in choices if isinstance(each, inspect.StructType)}
-    if structs and isinstance(value, Mapping):
-        yield from _tagged_faults(structs, value, pointer)
-    elif all(any(True for _ in _faults(each, value, pointer)) for each in choices):
-        yield _wrong_type(value, expected or " or ".join(_described(each) for each in choices), pointer)
-
-
-def _tagged_faults(
-    structs: Mapping[str | int | None, inspect.StructType], value: Mapping[str, object], pointer: str
-) -> Iterator[Fault]:
-    """The one struct is meant whose tag stands in the value."""
-    name = cast("str", next(iter(structs.values())).tag_field)
-    tag = value.get(name)
-    if name not in value:
-        yield Fault(child(pointer, name), "missingProperty", f'"{name}" is required: {_one_of(structs)}.')
-    elif isinstance(tag, str | int) and tag in structs:
-        yield from _struct_faults(structs[tag], value, pointer)
-    else:
-        yield Fault(child(pointer, name), "unknownValue", f"{_shown(tag)} is not possible here: {_one_of(structs)}.")
-
-
-def _leaf_faults(kind: inspect.Type, value: object, pointer: str, expected: str) -> Iterator[Fault]:
-    match kind:
-        case inspect.StrType():
-            yield from _text_faults(kind, value, pointer, expected)
-        case inspect.IntType():
-            yield from _number_faults(kind, value, pointer)
-        case inspect.UUIDType():
-            if not isinstance(value, str) or _ID.fullmatch(value) is None:
-                yield Fault(pointer, "malformedId", f"{_shown(value)} is no id: expected a UUID with its four dashes.")
-        case inspect.LiteralType():
-            yield from _choice_faults(kind.values, value, pointer)
-        case inspect.EnumType():
-            yield from _choice_faults([each.value for each in kind.cls], value, pointer)
-        case inspect.BoolType():
-            if not isinstance(value, bool):
-                yield _wrong_type(value, "true or false", pointer)
-        case inspect.AnyType():
-            return
-        case _:
-            # A shape of a new kind was written and this file forgotten; tests of that shape find it at once.
-            message = f"Shapes do not use {type(kind).__name__}."
-            raise NotImplementedError(message)
-
-
-def _choice_faults(choices: Sequence[object], value: object, pointer: str) -> Iterator[Fault]:
-    # True equals 1 and is still no number.
-    if isinstance(value, bool) or value not in choices:
-        yield Fault(pointer, "unknownValue", f"{_shown(value)} is not possible here: {_one_of(choices)}.")
-
-
-def _text_faults(kind: inspect.StrType, value: object, pointer: str, expected: str) -> Iterator[Fault]:
-    if not isinstance(value, str):
-        yield _wrong_type(value, expected or "a text", pointer)
-        return
-    yield from _size_faults(kind, value, pointer, "characters")
-    if kind.pattern is not None and value and re.search(kind.pattern, value) is None:
-        yield Fault(pointer, "invalidText", f"{_shown(value)} cannot be used: expected {expected or 'another text'}.")
-
-
-def _number_faults(kind: inspect.IntType, value: object, pointer: str) -> Iterator[Fault]:
-    if not isinstance(value, int) or isinstance(value, bool):
-        yield _wrong_type(value, "a whole number", pointer)
-    elif (kind.ge is not None and value < kind.ge) or (kind.le is not None and value > kind.le):
-        detail = f"{value} is out of bounds: expected a whole number from {kind.ge} to {kind.le}."
-        yield Fault(pointer, "outOfBounds", detail)
-
-
-_Sized = inspect.StrType | inspect.CollectionType | inspect.DictType
-
-
-def _size_faults(
-    kind: _Sized, value: str | Sequence[object] | Mapping[str, object], pointer: str, unit: str
-) -> Iterator[Fault]:
-    least, most = kind.min_length or 0, kind.max_length
-    if len(value) < least or (most is not None and len(value) > most):
-        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-        yield Fault(pointer, "outOfBounds", f"There are {len(value)} {unit} here: expected {bounds}.")
-
-
-def _wrong_type(value: object, expected: str, pointer: str) -> Fault:
-    return Fault(pointer, "wrongType", f"{_shown(value)} is of the wrong type: expected {expected}.")
-
-
-def _described(kind: inspect.Type) -> str:
-    match kind:
-        case inspect.Metadata():
-            return _described(kind.type)
-        case inspect.StrType():
-            return "a text"
-        case inspect.BoolType():
-            return "true or false"
-        case _:
-            return "an object"
-
-
-def _one_of(values: Sequence[object] | Mapping[str | int | None, object]) -> str:
-    return f"expected {' or '.join(str(each) for each in values)}"
-
-
-def _shown(value: object) -> str:
-    """The value as somebody will recognise it; a long one is named by what it is, since it may hold anything."""
-    match value:
-        case str() if len(value) <= 64:
-            return msgspec.json.encode(value).decode()
-        case bool() | int() | float() | None:
-            return msgspec.json.encode(value).decode()
-        case Mapping():
-            return "An object"
-        case list():
-            return "A list"
-        case _:
-            return "The value"
+    It takes UUIDs without dashes, and does not weigh what lies further down.
+    """
+    bounded = 0
+    for part in forms_within(form):
+        match part:
+            case inspect.UUIDType():
+                return False
+            case inspect.Metadata(extra={"bytes": int()}):
+                bounded += 1
+            case _:
+                pass  # The decoder and the list of faults agree on all else.
+    return bounded == weights

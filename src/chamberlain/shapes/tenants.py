@@ -9,35 +9,21 @@ from msgspec import Meta
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.tenants import Tenant
-from chamberlain.shapes.shape import Name, Shape
+from chamberlain.shapes.fields import LowerDomain, ManyIds, Name, shaped
+from chamberlain.shapes.shape import Shape
 
-_Ids = Annotated[tuple[UUID, ...], Meta(max_length=1000)]
-# Lower case, because they are compared with what the service made itself.
-_OwnDomain = Annotated[
-    str,
-    Meta(
-        max_length=253,
-        pattern=r"^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$(?!\n)",
-        description="a domain in lower case such as example.org",
-    ),
-]
 _ExtensionPrefix = Annotated[
-    str,
-    Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,59}$(?!\n)", description="up to 60 letters, digits and _, a letter first"),
+    str, shaped("[A-Za-z][A-Za-z0-9_]{0,59}", "must be up to 60 letters, digits and _, a letter first")
 ]
-_IssuerAddress = Annotated[
-    str, Meta(max_length=512, pattern=r"^https://[^\s?#]+$(?!\n)", description="an https address")
-]
-_Audience = Annotated[
-    str, Meta(min_length=1, max_length=512, pattern=r"^\S+$(?!\n)", description="a text without spaces")
-]
+_IssuerAddress = Annotated[str, shaped(r"https://[^\s?#]+", "must be an https address", 512)]
+_Audience = Annotated[str, shaped(r"\S+", "must be a text without spaces", 512)]
 
 
 class AdministratorsShape(Shape, frozen=True, kw_only=True):
     """These users, and the members of these groups."""
 
-    users: _Ids = ()
-    groups: _Ids = ()
+    users: ManyIds = ()
+    groups: ManyIds = ()
 
 
 class RepairShape(Shape, frozen=True, kw_only=True):
@@ -63,7 +49,7 @@ class TenantShape(Shape, frozen=True, kw_only=True):
 
     id: UUID
     name: Name
-    domains: Annotated[tuple[_OwnDomain, ...], Meta(min_length=1, max_length=1000)]
+    domains: Annotated[tuple[LowerDomain, ...], Meta(min_length=1, max_length=1000)]
     administrators: AdministratorsShape = AdministratorsShape()
     repair: RepairShape = RepairShape()
     issuers: Annotated[tuple[IssuerShape, ...], Meta(max_length=32)] = ()

@@ -2,15 +2,11 @@
 
 from typing import Annotated
 
-from msgspec import Meta
-
+from chamberlain.shapes.fields import shaped
 from chamberlain.shapes.shape import Shape
 
 WebhookAddress = Annotated[
-    str,
-    Meta(
-        max_length=2048, pattern=r"^https?://[^\s/?#@]+(?:[/?][^\s#]*)?$(?!\n)", description="an http or https address"
-    ),
+    str, shaped(r"https?://[^\s/?#@]+(?:[/?][^\s#]*)?", "must be an http or https address", 2048)
 ]
 
 

@@ -1,32 +1,15 @@
 """Groups and teams are asked for here."""
 
-from typing import Annotated
 from uuid import UUID
 
-from msgspec import Meta, Struct, json
+from msgspec import Struct, json
 
-from chamberlain.api.bodies import Shape
 from chamberlain.api.calls import Answer, Call, Headers
 from chamberlain.api.endpoint import About, Success
-from chamberlain.api.fields import Id, Metadata, line, lines, name
 from chamberlain.api.services import Services
 from chamberlain.api.submission import submission_of
-from chamberlain.rules.groups import GroupOrder, MemberShipType
-from chamberlain.rules.ids import TemplateId, UserId
 from chamberlain.rules.requests import Accepted
-
-
-class GroupBody(Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
-    """A group or team as it is asked for; the template decides which of the two it becomes."""
-
-    display_name: Annotated[str, name(256)]
-    template_id: Id
-    description: Annotated[str, lines(1024)] | None = None
-    member_ship_type: Annotated[MemberShipType, Meta(description="0 private, 1 public, 2 dynamic")] | None = None
-    owners: Annotated[tuple[Id, ...], Meta(max_length=100)] | None = None
-    members: Annotated[tuple[Id, ...], Meta(max_length=10_000)] | None = None
-    metadata: Metadata | None = None
-    label_id: Annotated[str, line(256)] | None = None
+from chamberlain.shapes.groups import GroupBody, to_group_order
 
 
 class AcceptedGroup(Struct, rename="camel", frozen=True):
@@ -37,30 +20,10 @@ class AcceptedGroup(Struct, rename="camel", frozen=True):
     approval_required: bool
 
 
-GROUP = Shape(GroupBody)
-
-
 async def create(services: Services, call: Call[GroupBody]) -> Answer:
     """Queue a group or team."""
-    accepted = await services.request_group(call.caller, _order(call.body), submission_of(call))
+    accepted = await services.request_group(call.caller, to_group_order(call.body), submission_of(call))
     return _answer(accepted, services)
-
-
-def _order(body: GroupBody) -> GroupOrder:
-    return GroupOrder(
-        display_name=body.display_name,
-        template_id=TemplateId(UUID(body.template_id)),
-        description=body.description,
-        member_ship_type=body.member_ship_type,
-        owners=_users(body.owners),
-        members=_users(body.members),
-        metadata=body.metadata,
-        label_id=body.label_id,
-    )
-
-
-def _users(ids: tuple[str, ...] | None) -> tuple[UserId, ...]:
-    return tuple(UserId(UUID(id_)) for id_ in ids) if ids else ()
 
 
 def _answer(accepted: Accepted, services: Services) -> Answer:

@@ -1,7 +1,7 @@
-"""Every fault of a body, with its place and its code.
+"""Every fault of a value, with its place, its code and its cure.
 
-Driven by the type of the body itself, so that what is refused here and what the strict decoder refuses cannot drift
-apart. Slow compared with that decoder, and used only when it has refused.
+Driven by the type itself, so that what is refused here and what the strict decoder refuses cannot drift apart. Slow
+compared with that decoder, and used only when it has refused, or cannot tell.
 """
 
 import difflib
@@ -13,6 +13,8 @@ from typing import cast
 from msgspec import NODEFAULT, inspect, json
 
 from chamberlain.rules.errors import Fault
+from chamberlain.rules.ids import WRITTEN_ID
+from chamberlain.shapes.pointers import child, parts
 
 # What a JSON value is called. A whole number may be written 2.0; the parser has made it 2 by then.
 _KINDS: tuple[tuple[type, str], ...] = (
@@ -29,32 +31,55 @@ _MOST_FAULTS = 1_000
 _LONGEST_MISSPELLING = 64
 _MOST_COMPARED = 20
 
+# What is asked of an id, whether its type is a text or a UUID.
+ID_SENTENCE = "must be a UUID such as e57a7e00-0000-4000-8000-000000000001"
 
-def list_faults(value: object, form: inspect.Type) -> Sequence[Fault]:
-    """All faults of a decoded JSON value against a type, in the order of the type; of many the first thousand."""
-    return tuple(islice(_faults(value, form, "", {}), _MOST_FAULTS))
+
+def list_faults(value: object, form: inspect.Type, pointer: str = "") -> Sequence[Fault]:
+    """All faults of a decoded value against a type, in the order of the type; of many the first thousand.
+
+    `pointer` is the place of the value in what was sent. Sentences name places from the value on.
+    """
+    faults = islice(_faults(value, form, "", {}), _MOST_FAULTS)
+    return tuple(Fault(pointer + fault.pointer, fault.code, fault.detail) for fault in faults)
 
 
 def require_known(form: inspect.Type) -> None:
     """Raise TypeError for a type that no rule below knows, before a body needs it."""
+    said: Mapping[str, object] = {}
+    for part in forms_within(form):
+        match part:
+            case inspect.StrType(pattern=str()) if not {"code", "sentence"} <= set(said):
+                raise TypeError(f"Nothing is said about texts that do not meet {part}.")
+            case inspect.Metadata() | inspect.UnionType():
+                pass  # What is in them comes by itself.
+            case _:
+                _expected(part)
+        # Its type comes right behind it.
+        said = (isinstance(part, inspect.Metadata) and part.extra) or {}
+
+
+def forms_within(form: inspect.Type) -> Iterator[inspect.Type]:
+    """A type and all types that it is made of."""
+    yield form
+    for inner in _directly_within(form):
+        yield from forms_within(inner)
+
+
+def _directly_within(form: inspect.Type) -> Sequence[inspect.Type]:
     match form:
         case inspect.Metadata():
-            require_known(form.type)
+            return (form.type,)
         case inspect.UnionType():
-            _require_all_known(form.types)
+            return form.types
         case inspect.ListType() | inspect.VarTupleType():
-            require_known(form.item_type)
+            return (form.item_type,)
         case inspect.DictType():
-            _require_all_known((form.key_type, form.value_type))
+            return (form.key_type, form.value_type)
         case inspect.StructType():
-            _require_all_known([field.type for field in form.fields])
+            return [field.type for field in form.fields]
         case _:
-            _expected(form)
-
-
-def _require_all_known(forms: Sequence[inspect.Type]) -> None:
-    for form in forms:
-        require_known(form)
+            return ()
 
 
 def too_heavy(value: object, bytes_allowed: int) -> bool:
@@ -72,18 +97,27 @@ def _faults(value: object, form: inspect.Type, pointer: str, extra: Mapping[str,
             yield from _one_of(value, form.types, pointer)
         case _ if not _fits(value, form):
             yield _wrong_type(value, (form,), pointer)
-        case inspect.StrType():
-            yield from _text(cast("str", value), form, pointer, extra)
-        case inspect.IntType():
-            yield from _number(cast("int", value), form, pointer)
-        case inspect.EnumType() | inspect.LiteralType():
-            yield from _choice(value, form, pointer)
         case inspect.ListType() | inspect.VarTupleType():
             yield from _items(cast("list[object]", value), form, pointer)
         case inspect.DictType():
             yield from _entries(cast("dict[str, object]", value), form, pointer, extra)
         case inspect.StructType():
             yield from _properties(cast("dict[str, object]", value), form, pointer)
+        case _:
+            yield from _plain(value, form, pointer, extra)
+
+
+def _plain(value: object, form: inspect.Type, pointer: str, extra: Mapping[str, object]) -> Iterator[Fault]:
+    """The faults of a value that nothing else is in."""
+    match form:
+        case inspect.StrType():
+            yield from _text(cast("str", value), form, pointer, extra)
+        case inspect.UUIDType():
+            yield from _id(cast("str", value), pointer)
+        case inspect.IntType():
+            yield from _number(cast("int", value), form, pointer)
+        case inspect.EnumType() | inspect.LiteralType():
+            yield from _choice(value, form, pointer)
         case _:
             pass  # Nothing more is asked of it than its kind.
 
@@ -93,8 +127,6 @@ def _fits(value: object, form: inspect.Type) -> bool:
     match form:
         case inspect.Metadata():
             return _fits(value, form.type)
-        case inspect.AnyType():
-            return True
         case _:
             return _kind(value) == _expected(form)
 
@@ -118,10 +150,10 @@ def _expected(form: inspect.Type) -> str:
 
 
 _EXPECTED: Mapping[type[inspect.Type], str] = {
-    inspect.AnyType: "anything",
     inspect.NoneType: "null",
     inspect.BoolType: "true or false",
     inspect.StrType: "a string",
+    inspect.UUIDType: "a string",
     inspect.IntType: "a whole number",
     inspect.ListType: "an array",
     inspect.VarTupleType: "an array",
@@ -134,8 +166,27 @@ def _one_of(value: object, forms: Sequence[inspect.Type], pointer: str) -> Itera
     fitting = next((form for form in forms if _fits(value, form)), None)
     if fitting is None:
         yield _wrong_type(value, forms, pointer)
+    elif isinstance(fitting, inspect.StructType) and fitting.tag_field is not None:
+        tagged = {form.tag: form for form in forms if isinstance(form, inspect.StructType)}
+        yield from _tagged(cast("dict[str, object]", value), tagged, fitting.tag_field, pointer)
     else:
         yield from _faults(value, fitting, pointer, {})
+
+
+def _tagged(
+    value: dict[str, object], forms: Mapping[str | int | None, inspect.StructType], name: str, pointer: str
+) -> Iterator[Fault]:
+    """An object of one of several types says itself of which."""
+    tag = value.get(name)
+    place = child(pointer, name)
+    if _is_nothing(tag):
+        yield Fault(place, "missingProperty", f"{name} is required: one of {', '.join(map(str, forms))}.")
+    elif _kind(tag) != "a string":
+        yield Fault(place, "wrongType", f"{_called(place)} must be a string, and is {_kind(tag)}.")
+    elif tag not in forms:
+        yield Fault(place, "unknownValue", f"{_called(place)} must be one of {', '.join(map(str, forms))}.")
+    else:
+        yield from _properties(value, forms[cast("str", tag)], pointer)
 
 
 def _wrong_type(value: object, forms: Sequence[inspect.Type], pointer: str) -> Fault:
@@ -147,6 +198,12 @@ def _text(value: str, form: inspect.StrType, pointer: str, extra: Mapping[str, o
     yield from _length(len(value), (form.min_length, form.max_length), pointer, "character")
     if form.pattern is not None and not re.search(form.pattern, value):
         yield Fault(pointer, str(extra["code"]), f"{_called(pointer)} {extra['sentence']}.")
+
+
+def _id(value: str, pointer: str) -> Iterator[Fault]:
+    # The decoder would take other ways to write one as well.
+    if WRITTEN_ID.fullmatch(value) is None:
+        yield Fault(pointer, "malformedId", f"{_called(pointer)} {ID_SENTENCE}.")
 
 
 def _length(size: int, bounds: tuple[int | None, int | None], pointer: str, unit: str) -> Iterator[Fault]:
@@ -175,7 +232,7 @@ def _items(value: list[object], form: inspect.ListType | inspect.VarTupleType, p
     yield from _length(len(value), (form.min_length, form.max_length), pointer, "item")
     # Those beyond the bound are too many, whatever they hold.
     for index, item in enumerate(islice(value, form.max_length)):
-        yield from _faults(item, form.item_type, f"{pointer}/{index}", {})
+        yield from _faults(item, form.item_type, child(pointer, index), {})
 
 
 def _entries(
@@ -186,7 +243,7 @@ def _entries(
     if isinstance(bytes_allowed, int) and too_heavy(value, bytes_allowed):
         yield Fault(pointer, "outOfBounds", f"{_called(pointer)} may have at most {bytes_allowed // 1024} KiB of JSON.")
     for key, entry in islice(value.items(), form.max_length):
-        place = f"{pointer}/{_escaped(key)}"
+        place = child(pointer, key)
         for fault in _faults(key, form.key_type, place, {}):
             yield Fault(place, fault.code, f"As a key, {fault.detail}")
         yield from _faults(entry, form.value_type, place, {})
@@ -197,22 +254,22 @@ def _properties(value: dict[str, object], form: inspect.StructType, pointer: str
         yield from _property(value, field, pointer)
     if not form.forbid_unknown_fields:
         return
-    names = [field.encode_name for field in form.fields]
+    names = [*(field.encode_name for field in form.fields), *filter(None, (form.tag_field,))]
     for place, unknown in enumerate(name for name in value if name not in names):
         # Comparing names is dear; who has so many unknown ones has not misspelt them.
         advice = _advice(unknown, names if place < _MOST_COMPARED else [])
         detail = f"There is no property {_shortened(unknown)}. {advice}"
-        yield Fault(f"{pointer}/{_escaped(unknown)}", "unknownProperty", detail)
+        yield Fault(child(pointer, unknown), "unknownProperty", detail)
 
 
 def _property(value: dict[str, object], field: inspect.Field, pointer: str) -> Iterator[Fault]:
-    place = f"{pointer}/{_escaped(field.encode_name)}"
+    place = child(pointer, field.encode_name)
     sent = value.get(field.encode_name, NODEFAULT)
     if field.required and _is_nothing(sent):
         yield Fault(place, "missingProperty", f"{field.encode_name} is required.")
-    elif sent is None and not _fits_null(field.type):
+    elif sent is None and not _has_default(field):
         yield Fault(place, "nullNotAllowed", f"{field.encode_name} may be left out, but it may not be null.")
-    elif sent is not NODEFAULT:
+    elif sent is not NODEFAULT and sent is not None:
         yield from _faults(sent, field.type, place, {})
 
 
@@ -220,9 +277,9 @@ def _is_nothing(sent: object) -> bool:
     return sent is NODEFAULT or sent is None or (isinstance(sent, str) and not sent.strip())
 
 
-def _fits_null(form: inspect.Type) -> bool:
-    forms = form.types if isinstance(form, inspect.UnionType) else (form,)
-    return any(isinstance(one, inspect.NoneType | inspect.AnyType) for one in forms)
+def _has_default(field: inspect.Field) -> bool:
+    """Whether null can stand for the default. msgspec shows UNSET as a default that is not there."""
+    return field.default is not NODEFAULT or field.default_factory is not NODEFAULT
 
 
 def _advice(unknown: str, names: Sequence[str]) -> str:
@@ -233,7 +290,7 @@ def _advice(unknown: str, names: Sequence[str]) -> str:
 
 def _called(pointer: str) -> str:
     """A place as a person would say it: the property, with where it lies in it when it is not on top."""
-    return _shortened(pointer.removeprefix("/").replace("~1", "/").replace("~0", "~")) or "The body"
+    return _shortened("/".join(parts(pointer))) or "This"
 
 
 def _shortened(text: str) -> str:
@@ -243,7 +300,3 @@ def _shortened(text: str) -> str:
 
 def _counted(count: int, unit: str) -> str:
     return f"{count:,} {unit}" if count == 1 else f"{count:,} {unit}s"
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
