@@ -11,7 +11,7 @@ from chamberlain.rules.ids import EventId, RequestId
 from chamberlain.rules.requests import RequestKind, RequestState
 from chamberlain.store import events
 from tests.databases import Databases
-from tests.estates import ADA, ESTATE, OPERATOR, OTHER_HOUSE, Estate, caller_of, open_estate, rows
+from tests.estates import ADA, CONFIDENTIAL_TEAM, ESTATE, OPERATOR, OTHER_HOUSE, Estate, caller_of, open_estate, rows
 from tests.postgres import connected
 
 TABLES = """
@@ -25,6 +25,7 @@ async def filled(databases: Databases) -> Estate:
     """Both tenants, with at least one row of the first in every table."""
     estate = await open_estate(databases)
     accepted = await estate.request("Apollo", key="k1")
+    await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM))
     summary = RequestSummary(
         RequestId(accepted.request_id), ESTATE, RequestKind.GROUP, RequestState.QUEUED, "Apollo", None, OPERATOR
     )
