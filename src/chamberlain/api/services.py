@@ -3,11 +3,12 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from chamberlain.rules.actions import RequestView
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import RequestId, TraceId
 from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.rules.requests import Accepted, RequestRecord, Submission
+from chamberlain.rules.requests import Accepted, Submission
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Check:
 # Whom an Authorization header speaks for; raises Unauthenticated or Unavailable.
 Verify = Callable[[str | None], Awaitable[Caller]]
 RequestGroup = Callable[[Caller, GroupOrder, Submission], Awaitable[Accepted]]
-ReadRequest = Callable[[Caller, RequestId], Awaitable[RequestRecord]]
+ReadRequest = Callable[[Caller, RequestId], Awaitable[RequestView]]
 CheckReadiness = Callable[[], Awaitable[Sequence[Check]]]
 # Path template, method, status and seconds of one answered call.
 Observe = Callable[[str, str, int, float], None]

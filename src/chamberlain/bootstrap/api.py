@@ -32,6 +32,7 @@ from chamberlain.metrics import call_answered
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.settings import Settings
 from chamberlain.store.batcher import Acceptor
+from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.keyring import load_keyring
 from chamberlain.store.notifier import Notifier
@@ -94,6 +95,7 @@ def _services(
     settings: Settings, databases: Databases, trust: Trust, *, acceptor: Acceptor, notifier: Notifier
 ) -> Services:
     people = EmbeddedPeople(Register(databases.application.pool))
+    callers = Callers(databases.application, people, now)
     addresses = Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url)
     return Services(
         verify=trust.verifier(api_audiences(trust.prefixes)).verify,
@@ -106,7 +108,7 @@ def _services(
             new_id=new_id,
             now=now,
         ),
-        read_request=ReadRequest(databases.application, people, trust.prefixes),
+        read_request=ReadRequest(databases.application, callers, trust.prefixes),
         check_readiness=Readiness(databases.application),
         observe=lambda path, method, status, seconds: call_answered(path, method, status, seconds=seconds),
         new_trace_id=new_trace_id,

@@ -14,8 +14,9 @@ from chamberlain.metrics import jobs_done
 from chamberlain.rules.jobs import JobKind
 from chamberlain.settings import Settings
 from chamberlain.store.database import listen
-from chamberlain.store.notifier import JOBS_CHANNEL
+from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.revisions import Revisions
+from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.group_provision import ProvisionGroups
 from chamberlain.worker.loop import Loop, Pace
 
@@ -28,11 +29,13 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
     """
     wake = asyncio.Event()
     pool = databases.worker.pool
+    notifier = Notifier(databases.addresses.direct, REQUESTS_CHANNEL)
     provision = ProvisionGroups(
         database=databases.worker,
         people=EmbeddedPeople(Register(pool)),
         directory=EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER)),
         revisions=Revisions(),
+        notifier=notifier,
         new_id=new_id,
         now=now,
     )
@@ -48,6 +51,7 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
     async with (
         running(listen(databases.addresses.direct, JOBS_CHANNEL, lambda _payload: wake.set())),
         running(_stop_with(stop, loop)),
+        running(notifier.run()),
     ):
         try:
             yield

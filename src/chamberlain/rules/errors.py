@@ -107,6 +107,12 @@ class Conflict(Refusal):
         self.conflicting_id = conflicting_id
         self.after = after
 
+    @classmethod
+    def in_progress(cls) -> "Conflict":
+        """The first call with an idempotency key is not through yet."""
+        detail = "The first request with this Idempotency-Key is still in progress. Send it again after a second."
+        return cls("idempotencyKeyInProgress", detail, after=timedelta(seconds=1))
+
 
 class LimitReached(Refusal):
     """More than is granted; `limit` names what was reached, `after` says when there is room again."""

@@ -12,7 +12,7 @@ from chamberlain.rules.callers import Actor
 from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.ids import EventId, RequestId, TemplateId, TenantId
 from chamberlain.rules.people import Person
-from chamberlain.rules.requests import RequestError, RequestKind, RequestState
+from chamberlain.rules.requests import RequestError, RequestKind, RequestRecord, RequestState
 
 # A JSON object. Its values are of many types, and nobody but the encoder looks at them.
 Document = Mapping[str, object]
@@ -104,6 +104,24 @@ def approval_required(
 def request_failed(event_id: EventId, request: RequestSummary, *, now: datetime) -> Event:
     """A request cannot be carried out; its error says why."""
     return request_event(event_id, EventType.REQUEST_FAILED, request, now=now, more={})
+
+
+def request_cancelled(event_id: EventId, request: RequestSummary, *, now: datetime) -> Event:
+    """A request was ended before it was through."""
+    return request_event(event_id, EventType.REQUEST_CANCELLED, request, now=now, more={})
+
+
+def summary_of(record: RequestRecord) -> RequestSummary:
+    """What events tell of a request as it stands."""
+    return RequestSummary(
+        request_id=record.request_id,
+        tenant_id=record.tenant_id,
+        kind=record.kind,
+        state=record.state,
+        display_name=record.display_name,
+        error=record.error,
+        created_by=record.created_by,
+    )
 
 
 def request_event(

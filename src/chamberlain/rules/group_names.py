@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from chamberlain.rules.errors import Conflict
 from chamberlain.rules.groups import GroupAddress, GroupOrder
@@ -40,23 +41,11 @@ def names_of(
     numbers: Numbers = NO_NUMBERS,
 ) -> GroupNames:
     """The names that the template's rules make. `properties` are the caller's, as far as the rules need any."""
-    metadata = order.metadata or {}
-    display_name = expand(
-        template.display_name,
-        given=order.display_name,
-        metadata=metadata,
-        properties=properties,
-        number=numbers.display_name,
-    )
+    made = partial(expand, given=order.display_name, metadata=order.metadata or {}, properties=properties)
+    display_name = made(template.display_name, number=numbers.display_name)
     by_rule = None
     if template.mail_nickname is not None:
-        by_rule = expand(
-            template.mail_nickname,
-            given=order.display_name,
-            metadata=metadata,
-            properties=properties,
-            number=numbers.mail_nickname,
-        )
+        by_rule = made(template.mail_nickname, number=numbers.mail_nickname)
     nicknames = nickname_candidates(display_name, by_rule=by_rule, request_id=request_id)
     return GroupNames(display_name, tuple([GroupAddress(name, f"{name}@{domain}") for name in nicknames]))
 

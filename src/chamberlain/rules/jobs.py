@@ -6,12 +6,22 @@ from enum import StrEnum
 from uuid import UUID
 
 from chamberlain.rules.ids import JobId, TenantId, TraceId
+from chamberlain.rules.requests import RequestKind
 
 
 class JobKind(StrEnum):
     """What a job does; its subject says to what."""
 
     GROUP_PROVISION = "groupProvision"
+
+
+def job_kind_of(kind: RequestKind) -> JobKind:
+    """The job that brings about a request of this kind."""
+    match kind:
+        case RequestKind.GROUP | RequestKind.TEAM:
+            return JobKind.GROUP_PROVISION
+        case RequestKind.SHARED | RequestKind.EQUIPMENT | RequestKind.ROOM | RequestKind.ASSIGNMENT:
+            raise ValueError(f"Requests of kind {kind} are not made yet.")
 
 
 @dataclass(frozen=True, slots=True)

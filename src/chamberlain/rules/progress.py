@@ -6,6 +6,7 @@ from datetime import datetime
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.requests import Progress, RequestKind, RequestResult, RequestState, StepRecord
+from chamberlain.rules.timeline import MOST_ENTRIES, Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,15 @@ class Settlement:
     result: RequestResult | None
     people_checked: bool
     at: datetime
+    timeline: tuple[Entry, ...]
 
     @property
     def finished_at(self) -> datetime | None:
         """When it ended, for better or worse; None while it waits."""
         return None if self.progress.state is RequestState.WAITING else self.at
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it was tried so often that its timeline may have to be shortened. Each try adds three entries."""
+        waiting = self.progress.waiting
+        return waiting is not None and waiting.attempt * 3 > MOST_ENTRIES

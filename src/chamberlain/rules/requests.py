@@ -162,6 +162,15 @@ class RequestRecord:
     finished_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class RequestFilter:
+    """Which requests somebody wants to see; None is any."""
+
+    state: RequestState | None = None
+    kind: RequestKind | None = None
+    mine: bool = False
+
+
 # For each state, the states that may follow it (SHAPES.md, "Request"). No other move exists.
 MOVES: Mapping[RequestState, frozenset[RequestState]] = {
     RequestState.PENDING_APPROVAL: frozenset(
@@ -176,6 +185,17 @@ MOVES: Mapping[RequestState, frozenset[RequestState]] = {
     RequestState.CANCELLED: frozenset(),
     RequestState.EXPIRED: frozenset(),
 }
+
+# The states in which nothing more happens by itself.
+ENDED = frozenset(
+    {
+        RequestState.SUCCEEDED,
+        RequestState.FAILED,
+        RequestState.REJECTED,
+        RequestState.CANCELLED,
+        RequestState.EXPIRED,
+    }
+)
 
 
 def may_move(old: RequestState, new: RequestState) -> bool:

@@ -68,3 +68,11 @@ def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at
         case GiveUp(code=code, detail=detail):
             steps[index] = StepRecord(step, StepState.FAILED, attempts, first, now, error=detail)
             return Progress(RequestState.FAILED, tuple(steps), error=RequestError(step, code, detail))
+
+
+def restart(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
+    """The records of a failed request that is to be retried: what is done stays done, the rest begins anew, and so does
+    the time that each may wait."""
+    return tuple(
+        record if record.state in FINISHED else StepRecord(record.step, StepState.PENDING) for record in records
+    )

@@ -60,6 +60,8 @@ WHERE job_id = ANY (ARRAY(SELECT picked.job_id FROM picked))
 RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at
 """
 
+QUEUE = "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, $2, $3, $4)"
+
 # Rows that are locked are just being finished: to wait for them could mean to wait in a circle.
 RENEW = """
 UPDATE chamberlain.job SET lease_until = now() + $3
@@ -94,6 +96,11 @@ SELECT
     coalesce(now() - min(run_at) FILTER (WHERE held_reason IS NULL AND run_at <= now()), interval '0') AS oldest
 FROM chamberlain.job
 """
+
+
+async def queue(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId) -> None:
+    """Have something done as soon as this transaction is committed, for its tenant."""
+    await tx.execute(QUEUE, tx.tenant_id, kind, subject, trace_id)
 
 
 async def claim(

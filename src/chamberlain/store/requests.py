@@ -4,11 +4,13 @@ Accepting is in batcher.py, since everything that belongs to an accepted request
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
 import msgspec
 
+from chamberlain.rules.actions import TARGETS, Action, origins_of
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.progress import GroupTask, Settlement
 from chamberlain.rules.requests import (
@@ -23,6 +25,7 @@ from chamberlain.rules.requests import (
     Waiting,
 )
 from chamberlain.rules.submissions import Replayed
+from chamberlain.rules.timeline import MOST_ENTRIES, Entry, EntryKind, StateEntry, Timeline
 from chamberlain.store.actors import actor_of
 from chamberlain.store.database import Record, Transaction
 
@@ -44,7 +47,10 @@ WHERE k.tenant_id = $1 AND k.client_id = $2 AND k.caller_id = $3 AND k.key = $4
 
 # A request that a worker left behind while running is taken up again: the job's lease says that nobody is at it.
 TAKE_UP = """
-UPDATE chamberlain.request r SET state = 'running', updated_at = now(), waiting = NULL
+UPDATE chamberlain.request r SET state = 'running', updated_at = now(), waiting = NULL,
+    timeline = timeline || jsonb_build_array(
+        jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
+    )
 FROM chamberlain.tenant t
 WHERE r.request_id = ANY ($1) AND r.state IN ('queued', 'waiting', 'running') AND t.tenant_id = r.tenant_id
 RETURNING r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
@@ -55,22 +61,53 @@ r.trace_id, r.created_at, t.extension_prefix
 PUT_DOWN = """
 UPDATE chamberlain.request r SET
     state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
-    people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at
+    people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at,
+    timeline = r.timeline || p.timeline::jsonb
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::timestamptz[],
-    $9::timestamptz[]) AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at)
+    $9::timestamptz[], $10::text[])
+    AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline)
 WHERE r.request_id = p.request_id AND r.state = 'running'
+"""
+
+# Of a long timeline the newest half of what may be kept stays; the numbers of its entries do not change.
+SHORTEN = """
+UPDATE chamberlain.request r SET
+    timeline_start = r.timeline_start + jsonb_array_length(r.timeline) - $2 / 2,
+    timeline = jsonb_path_query_array(r.timeline, format('$[last - %s to last]', $2 / 2 - 1)::jsonpath)
+WHERE r.request_id = ANY ($1) AND jsonb_array_length(r.timeline) > $2
+"""
+
+# A move that somebody asked for. Only the states that the table of moves allows are left for it.
+MOVE = """
+UPDATE chamberlain.request SET
+    state = $3, steps = coalesce($4::text::json, steps), error = CASE WHEN $5 THEN NULL ELSE error END, waiting = NULL,
+    updated_at = $6, finished_at = $7, timeline = timeline || $8::text::jsonb
+WHERE tenant_id = $1 AND request_id = $2 AND state = ANY ($9)
+RETURNING request_id
+"""
+
+GIVE_BACK_ADDRESS = """
+DELETE FROM chamberlain.reservation v USING chamberlain.request r
+WHERE r.tenant_id = $1 AND r.request_id = $2
+AND v.tenant_id = $1 AND v.kind = 'address' AND v.value = lower(r.address) AND v.request_id = $2
+"""
+
+TIMELINE = """
+SELECT created_at, state, approval_required, timeline, timeline_start FROM chamberlain.request
+WHERE tenant_id = $1 AND request_id = $2
 """
 
 Shape = TypeVar("Shape")
 
 _encode = msgspec.json.Encoder().encode
 _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
+_decode_timeline = msgspec.json.Decoder(tuple[Entry, ...]).decode
 
 
 async def find(tx: Transaction, request_id: RequestId) -> RequestRecord | None:
     """The request whole."""
     row = await tx.fetch_row(FIND, tx.tenant_id, request_id)
-    return _record(row) if row else None
+    return record_of(row) if row else None
 
 
 async def find_by_address(tx: Transaction, address: str) -> RequestRecord | None:
@@ -107,14 +144,67 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
         [each.people_checked for each in settlements],
         [each.at for each in settlements],
         [each.finished_at for each in settlements],
+        [_encode(each.timeline).decode() for each in settlements],
     )
+    if long := [each.request_id for each in settlements if each.is_long]:
+        await tx.execute(SHORTEN, long, MOST_ENTRIES)
+
+
+async def cancel(tx: Transaction, request_id: RequestId, *, at: datetime) -> bool:
+    """End a request before it is through, and give its address back; False when its state does not allow that."""
+    moved = await _move(tx, request_id, Action.CANCEL, at=at, finished_at=at)
+    if moved:
+        await tx.execute(GIVE_BACK_ADDRESS, tx.tenant_id, request_id)
+    return moved
+
+
+async def retry(tx: Transaction, request_id: RequestId, *, steps: Sequence[StepRecord], at: datetime) -> bool:
+    """Queue a failed request once more, to go on at the step that failed; False when its state does not allow that."""
+    return await _move(tx, request_id, Action.RETRY, at=at, steps=steps)
+
+
+async def _move(
+    tx: Transaction,
+    request_id: RequestId,
+    action: Action,
+    *,
+    at: datetime,
+    steps: Sequence[StepRecord] | None = None,
+    finished_at: datetime | None = None,
+) -> bool:
+    target = TARGETS[action]
+    entry = Entry(EntryKind.STATE, state=StateEntry(target, at))
+    row = await tx.fetch_row(
+        MOVE,
+        tx.tenant_id,
+        request_id,
+        target,
+        _json(steps),
+        action is Action.RETRY,
+        at,
+        finished_at,
+        _encode((entry,)).decode(),
+        list(origins_of(action)),
+    )
+    return row is not None
+
+
+async def timeline(tx: Transaction, request_id: RequestId) -> Timeline | None:
+    """All that is kept of a request's timeline, with the first entry, which is not kept but known."""
+    row = await tx.fetch_row(TIMELINE, tx.tenant_id, request_id)
+    if row is None:
+        return None
+    accepted = RequestState.PENDING_APPROVAL if row["approval_required"] else RequestState.QUEUED
+    first = Entry(EntryKind.STATE, state=StateEntry(accepted, row["created_at"]))
+    return Timeline(first, row["timeline_start"], _decode_timeline(row["timeline"]))
 
 
 def _json(value: object) -> str | None:
     return None if value is None else _encode(value).decode()
 
 
-def _record(row: Record) -> RequestRecord:
+def record_of(row: Record) -> RequestRecord:
+    """The request that a row holds."""
     return RequestRecord(
         request_id=RequestId(row["request_id"]),
         tenant_id=TenantId(row["tenant_id"]),

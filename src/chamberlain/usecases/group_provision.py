@@ -24,9 +24,11 @@ from chamberlain.rules.progress import GroupTask, Settlement
 from chamberlain.rules.requests import Progress, RequestResult, RequestState
 from chamberlain.rules.steps import after_faults, after_outcome
 from chamberlain.rules.templates import GroupTemplate, template_not_allowed
+from chamberlain.rules.timeline import entries_of
 from chamberlain.shapes.groups import read_group_order
 from chamberlain.store import events, jobs, requests
 from chamberlain.store.database import Database
+from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
 
 
@@ -63,6 +65,7 @@ class ProvisionGroups:
     people: People
     directory: Directory
     revisions: Revisions
+    notifier: Notifier
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
 
@@ -81,6 +84,7 @@ class ProvisionGroups:
         async with self.database.across_tenants() as tx:
             tasks = await requests.take_up(tx, [job.subject for job in claim.jobs])
             templates = [await self.revisions.group_template(tx, task) for task in tasks]
+        self.notifier.flag(*[task.request_id for task in tasks])
         return [_plan(task, compiled.template) for task, compiled in zip(tasks, templates, strict=True)]
 
     async def _check_people(self, plan: Plan, started_at: datetime) -> Run | None:
@@ -159,6 +163,7 @@ class ProvisionGroups:
             kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
             await requests.put_down(tx, [_settlement(run, now) for run in kept])
             await events.append(tx, [event for run in kept if (event := self._event(run, now)) is not None])
+        self.notifier.flag(*[run.plan.task.request_id for run in kept])
 
     def _event(self, run: Run, now: datetime) -> Event | None:
         task, progress = run.plan.task, run.progress
@@ -207,4 +212,5 @@ def _settlement(run: Run, now: datetime) -> Settlement:
     result = None
     if run.progress.state is RequestState.SUCCEEDED and group is not None:
         result = RequestResult(task.kind, group.id, group.display_name, group.mail)
-    return Settlement(task.request_id, run.progress, result, run.people_checked, now)
+    timeline = entries_of(task.steps, run.progress, result=result, at=now)
+    return Settlement(task.request_id, run.progress, result, run.people_checked, now, timeline)

@@ -6,10 +6,9 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.directory.port import People
-from chamberlain.rules.callers import Actor, Caller
-from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, Fault, Forbidden, KeyReused, NotPossible, TryAgain, Unavailable
-from chamberlain.rules.events import Event, RequestSummary, approval_required
+from chamberlain.rules.group_drafts import Moment, Situation, draft_of
 from chamberlain.rules.group_faults import (
     faults_in_directory,
     faults_without_directory,
@@ -18,21 +17,12 @@ from chamberlain.rules.group_faults import (
 )
 from chamberlain.rules.group_names import NO_NUMBERS, GroupNames, Numbers, address_taken, free_addresses, names_of
 from chamberlain.rules.group_questions import caller_question, people_question
-from chamberlain.rules.groups import GroupOrder, wanted_group
+from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import EventId, RequestId, UserId
-from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.rules.plans import plan_group
-from chamberlain.rules.requests import Accepted, RequestKind, RequestState, Submission, begin_steps
+from chamberlain.rules.requests import Accepted, Submission
 from chamberlain.rules.submissions import AddressTaken, Again, Draft, Replayed, Reused, TemplateChanged, Written
-from chamberlain.rules.templates import (
-    CompiledGroupTemplate,
-    GroupTemplate,
-    TemplateKind,
-    template_fault,
-    template_not_allowed,
-)
-from chamberlain.rules.tenants import Tenant
+from chamberlain.rules.templates import GroupTemplate, TemplateKind, template_fault, template_not_allowed
 from chamberlain.store import counters, requests
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.catalog import Catalog, Entry
@@ -43,23 +33,6 @@ KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
 
 # Each round is lost only to a change that somebody else makes meanwhile; so many in a row are no chance.
 MOST_ROUNDS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What one order is checked against: who asks for what, and the template and tenant as they are known."""
-
-    caller: Caller
-    user: UserId
-    order: GroupOrder
-    request_id: RequestId
-    tenant: Tenant
-    compiled: CompiledGroupTemplate
-
-    @property
-    def template(self) -> GroupTemplate:
-        """The template itself."""
-        return self.compiled.template
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +108,13 @@ class RequestGroup:
         free = names.addresses if answer is None else free_addresses(names, answer)
         if not free:
             raise await self._address_taken(caller, names)
-        return self._write_up(situation, submission, GroupNames(names.display_name, free), answer)
+        return draft_of(
+            situation,
+            submission,
+            GroupNames(names.display_name, free),
+            answer,
+            moment=Moment(EventId(self.new_id()), self.now()),
+        )
 
     async def _names(self, situation: Situation) -> tuple[GroupNames, PeopleAnswer | None]:
         """The names that the group gets, after everything was checked, and what the directory answered, if it did."""
@@ -203,68 +182,6 @@ class RequestGroup:
             ):
                 mail_nickname = await counters.next_number(tx, template.head.id, template.mail_nickname_rule)
         return Numbers(display_name, mail_nickname)
-
-    def _write_up(
-        self, situation: Situation, submission: Submission, names: GroupNames, answer: PeopleAnswer | None
-    ) -> Draft:
-        caller, template = situation.caller, situation.template
-        person = None if answer is None else answer.people.get(situation.user)
-        actor = Actor(caller.type, caller.id, "" if person is None else person.display_name)
-        wanted = wanted_group(
-            situation.order,
-            template,
-            request_id=situation.request_id,
-            caller=situation.user,
-            display_name=names.display_name,
-            address=names.addresses[0],
-            prefix=situation.tenant.extension_prefix,
-        )
-        must_be_approved = template.approval is not None
-        return Draft(
-            request_id=situation.request_id,
-            tenant_revision=situation.tenant.revision,
-            kind=RequestKind(template.head.kind),
-            state=RequestState.PENDING_APPROVAL if must_be_approved else RequestState.QUEUED,
-            display_name=names.display_name,
-            addresses=names.addresses,
-            template_id=template.head.id,
-            template_revision=template.head.revision,
-            template_name=template.head.name,
-            body=submission.body,
-            approval_required=must_be_approved,
-            people_checked=answer is not None,
-            steps=begin_steps(plan_group(wanted, people_checked=answer is not None)),
-            idempotency=submission.idempotency,
-            job=None if must_be_approved else JobKind.GROUP_PROVISION,
-            change=self._change(situation, submission, names, actor),
-        )
-
-    def _change(self, situation: Situation, submission: Submission, names: GroupNames, actor: Actor) -> Change:
-        head = situation.template.head
-        return Change(
-            tenant_id=situation.tenant.id,
-            action=f"{head.kind}.create",
-            actor=actor,
-            client_id=situation.caller.client_id,
-            subject=Subject("request", situation.request_id, names.display_name),
-            before=None,
-            after={"displayName": names.display_name, "templateId": str(head.id)},
-            request_id=situation.request_id,
-            trace_id=submission.trace_id,
-            event=self._event(situation, names, actor) if situation.template.approval else None,
-        )
-
-    def _event(self, situation: Situation, names: GroupNames, actor: Actor) -> Event:
-        summary = RequestSummary(
-            request_id=situation.request_id,
-            tenant_id=situation.tenant.id,
-            kind=RequestKind(situation.template.head.kind),
-            state=RequestState.PENDING_APPROVAL,
-            display_name=names.display_name,
-            error=None,
-            created_by=actor,
-        )
-        return approval_required(EventId(self.new_id()), summary, level=1, approvers=(), now=self.now())
 
     async def _address_taken(self, caller: Caller, names: GroupNames) -> Conflict:
         conflict = address_taken(names)

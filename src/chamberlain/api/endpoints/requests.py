@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Annotated
 from uuid import UUID
 
@@ -11,26 +10,13 @@ from msgspec import Meta, Raw, Struct, json
 from chamberlain.api.calls import Answer, Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.services import Services
+from chamberlain.rules.actions import Action, RequestView
 from chamberlain.rules.callers import ActorType
 from chamberlain.rules.ids import RequestId
-from chamberlain.rules.plans import Step
+from chamberlain.rules.plans import Step, title
 from chamberlain.rules.requests import RequestKind, RequestRecord, RequestState, StepRecord, StepState
 
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"}, description="UTC, with milliseconds")]
-
-# A step in words, for people who read a timeline.
-STEP_TITLES: Mapping[Step, str] = MappingProxyType(
-    {
-        Step.CHECK_PEOPLE: "Check the people",
-        Step.CREATE_GROUP: "Create the group",
-        Step.ADD_OWNERS: "Add the owners",
-        Step.ADD_MEMBERS: "Add the members",
-        Step.SET_LABEL: "Set the label",
-        Step.CREATE_TEAM: "Make the group a team",
-        Step.CREATE_CHANNELS: "Create the channels",
-        Step.ASSIGN_GUEST_RULES: "Assign the rules for guests",
-    }
-)
 
 
 class Actor(Struct, rename="camel", frozen=True):
@@ -108,7 +94,7 @@ class Request(Struct, rename="camel", frozen=True):
     # Nothing can be approved or acted upon over this API yet; the members are there, so that clients can be written
     # for them.
     approvals: tuple[dict[str, str], ...]
-    actions: tuple[str, ...]
+    actions: tuple[Action, ...]
     created_at: Time
     created_by: Actor
     updated_at: Time
@@ -117,11 +103,12 @@ class Request(Struct, rename="camel", frozen=True):
 
 async def read(services: Services, call: Call[None]) -> Answer:
     """One request with its steps."""
-    record = await services.read_request(call.caller, RequestId(call.ids["requestId"]))
-    return Answer(200, json.encode(_request(record)), ((b"cache-control", b"no-store"),))
+    view = await services.read_request(call.caller, RequestId(call.ids["requestId"]))
+    return Answer(200, json.encode(_request(view)), ((b"cache-control", b"no-store"),))
 
 
-def _request(record: RequestRecord) -> Request:
+def _request(view: RequestView) -> Request:
+    record = view.record
     return Request(
         request_id=record.request_id,
         tenant_id=record.tenant_id,
@@ -138,7 +125,7 @@ def _request(record: RequestRecord) -> Request:
         result=_result(record),
         steps=tuple(map(_step, record.steps)),
         approvals=(),
-        actions=(),
+        actions=view.actions,
         created_at=_time(record.created_at),
         created_by=Actor(record.created_by.type, record.created_by.id, record.created_by.display_name),
         updated_at=_time(record.updated_at),
@@ -162,7 +149,7 @@ def _result(record: RequestRecord) -> Result | None:
 def _step(record: StepRecord) -> RequestStep:
     return RequestStep(
         name=record.step,
-        title=STEP_TITLES[record.step],
+        title=title(record.step),
         state=record.state,
         attempts=record.attempts,
         started_at=_time_or_none(record.started_at),

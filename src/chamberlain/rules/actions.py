@@ -1,0 +1,98 @@
+"""Actions: what somebody may do with a request now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.errors import Conflict
+from chamberlain.rules.events import Event
+from chamberlain.rules.ids import TraceId
+from chamberlain.rules.requests import MOVES, IdempotencyKey, RequestRecord, RequestState
+
+
+class Action(StrEnum):
+    """A verb behind a request's address."""
+
+    CANCEL = "cancel"
+    RETRY = "retry"
+
+
+# Where each action leads; what leads there, and from where, is in the table of moves alone.
+TARGETS: Mapping[Action, RequestState] = {
+    Action.CANCEL: RequestState.CANCELLED,
+    Action.RETRY: RequestState.QUEUED,
+}
+
+PAST: Mapping[Action, str] = {Action.CANCEL: "cancelled", Action.RETRY: "retried"}
+
+
+def origins_of(action: Action) -> frozenset[RequestState]:
+    """The states in which a request can be acted upon so."""
+    target = TARGETS[action]
+    origins = frozenset(state for state, following in MOVES.items() if target in following)
+    # Approval leads from pendingApproval to queued as well, but nobody retries what was never tried.
+    return origins - {RequestState.PENDING_APPROVAL} if action is Action.RETRY else origins
+
+
+def actions_in(state: RequestState) -> tuple[Action, ...]:
+    """What those whose request it is, and administrators, may do with a request in this state."""
+    return tuple(action for action in Action if state in origins_of(action))
+
+
+def not_now(action: Action, state: RequestState) -> Conflict:
+    """What to say when a state does not allow an action."""
+    allowed = " or ".join(sorted(origins_of(action)))
+    return Conflict(
+        "stateDoesNotAllow", f"A request that is {state} cannot be {PAST[action]}; only one that is {allowed}."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """How an action comes in: what the caller says to it, the key if one was sent, and the trace it belongs to."""
+
+    comment: str | None
+    idempotency: IdempotencyKey | None
+    trace_id: TraceId
+
+
+@dataclass(frozen=True, slots=True)
+class RequestView:
+    """A request as one caller sees it: with what this caller may do now."""
+
+    record: RequestRecord
+    actions: tuple[Action, ...]
+
+
+def viewed(record: RequestRecord) -> RequestView:
+    """For those who may act upon it: whoever asked for it, and administrators."""
+    return RequestView(record, actions_in(record.state))
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Somebody acts upon a request that they have seen as `before`."""
+
+    action: Action
+    caller: Caller
+    actor: Actor
+    act: Act
+    before: RequestRecord
+
+
+def change_of(deed: Deed, after: RequestRecord, event: Event | None) -> Change:
+    """The record of a deed, by which the request has become `after`."""
+    return Change(
+        tenant_id=after.tenant_id,
+        action=f"request.{deed.action}",
+        actor=deed.actor,
+        client_id=deed.caller.client_id,
+        subject=Subject("request", after.request_id, after.display_name),
+        before={"state": deed.before.state},
+        after={"state": after.state, "comment": deed.act.comment},
+        request_id=after.request_id,
+        trace_id=deed.act.trace_id,
+        event=event,
+    )

@@ -1,0 +1,33 @@
+"""Pages: lists are read in pieces, each beginning behind the last item of the one before."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+from uuid import UUID
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """An item's place in a list that is newest first: when it was made, and its id among those of the same moment."""
+
+    created_at: datetime
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class PageWanted:
+    """At most `limit` items (1 to 200), behind this position, or from the beginning."""
+
+    limit: int
+    after: Position | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """Some items, and the position of the last one when there are more behind it."""
+
+    items: Sequence[Item]
+    next: Position | None

@@ -1,0 +1,91 @@
+"""What must be known of callers beyond their tokens: whether they administer the tenant, and what they are called.
+
+Administrators are users that the tenant's settings name, and members of groups that they name, asked of the
+directory. What was found is remembered for a minute at most (API.md, "Who may do what").
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from chamberlain.directory.port import People
+from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.errors import NotFound, TryAgain, Unavailable
+from chamberlain.rules.ids import TenantId, UserId
+from chamberlain.rules.people import PeopleQuestion
+from chamberlain.rules.permissions import Allowance, Extent
+from chamberlain.rules.requests import RequestRecord
+from chamberlain.store import tenants
+from chamberlain.store.database import Database
+
+REMEMBERED_FOR = timedelta(seconds=60)
+MOST_REMEMBERED = 10_000
+
+
+class Callers:
+    """Answers about callers of all tenants."""
+
+    def __init__(self, database: Database, people: People, now: Callable[[], datetime]) -> None:
+        self._database = database
+        self._people = people
+        self._now = now
+        self._found: OrderedDict[tuple[TenantId, UserId], tuple[datetime, bool]] = OrderedDict()
+
+    async def extent(self, caller: Caller, allowance: Allowance) -> Extent:
+        """How far the caller may go. Raises Forbidden when only an administrator may go on, and Unavailable."""
+        asked = allowance.asks_for_administrator
+        return allowance.extent(is_administrator=asked and await self.administers(caller))
+
+    async def require_visible(
+        self, caller: Caller, allowance: Allowance, record: RequestRecord | None
+    ) -> RequestRecord:
+        """The request, if the caller may see it. Raises NotFound, and Forbidden and Unavailable as `extent` does."""
+        if record is not None and allowance.plain is not None and record.created_by.id == caller.id:
+            # Nobody has to be asked about what is one's own.
+            return record
+        if await self.extent(caller, allowance) is Extent.OWN or record is None:
+            raise NotFound("There is no such request, or it is not yours to read.")
+        return record
+
+    async def actor(self, caller: Caller) -> Actor:
+        """The caller as records name them; without a name where the directory knows or tells none."""
+        user = caller.user_id
+        if user is None:
+            return Actor(caller.type, caller.id, "")
+        try:
+            answer = await self._people.look_up(PeopleQuestion(caller.tenant_id, users=frozenset((user,))))
+        except TryAgain:
+            return Actor(caller.type, caller.id, "")
+        person = answer.people.get(user)
+        return Actor(caller.type, caller.id, "" if person is None else person.display_name)
+
+    async def administers(self, caller: Caller) -> bool:
+        """Whether the caller is an administrator of the tenant; an application never is."""
+        user = caller.user_id
+        if user is None:
+            return False
+        now, place = self._now(), (caller.tenant_id, user)
+        until, is_one = self._found.get(place, (now, False))
+        if until > now:
+            return is_one
+        is_one = await self._look_up(caller.tenant_id, user)
+        self._found[place] = (now + REMEMBERED_FOR, is_one)
+        self._found.move_to_end(place)
+        if len(self._found) > MOST_REMEMBERED:
+            self._found.popitem(last=False)
+        return is_one
+
+    async def _look_up(self, tenant_id: TenantId, user: UserId) -> bool:
+        async with self._database.transaction(tenant_id) as tx:
+            tenant = await tenants.find(tx, tenant_id)
+        if tenant is None or user in tenant.administrator_users:
+            return tenant is not None
+        if not tenant.administrator_groups:
+            return False
+        question = PeopleQuestion(tenant_id, member=user, groups=tenant.administrator_groups)
+        try:
+            answer = await self._people.look_up(question)
+        except TryAgain as error:
+            detail = "The directory cannot be asked whether you are an administrator. Send the request again."
+            raise Unavailable("overloaded", detail, after=error.after) from error
+        return bool(answer.member_of)

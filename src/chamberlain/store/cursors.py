@@ -1,0 +1,34 @@
+"""Cursors: positions in lists, sealed to tenant, caller, path and filters, so that they mean nothing anywhere else."""
+
+import base64
+import binascii
+
+import msgspec
+
+from chamberlain.rules.errors import Malformed
+from chamberlain.rules.pages import Position
+from chamberlain.store.keyring import Keyring, KeysUnusable
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Position).decode
+
+
+class Cursors:
+    """Makes cursors of positions, and positions of cursors. `place` says for whom and for which list a cursor is."""
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._keyring = keyring
+
+    def seal(self, position: Position, place: str) -> str:
+        """A text that only we can read."""
+        sealed = self._keyring.seal(_encode(position), f"cursor {place}")
+        return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
+
+    def open(self, cursor: str, place: str) -> Position:
+        """The position. Raises Malformed for a cursor of another place, and for anything that is none."""
+        try:
+            sealed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+            return _decode(self._keyring.open(sealed, f"cursor {place}"))
+        except (binascii.Error, KeysUnusable, msgspec.MsgspecError, UnicodeError, ValueError, IndexError) as error:
+            detail = "This cursor does not belong to this list with these filters. Begin again without one."
+            raise Malformed("invalidCursor", detail) from error

@@ -1,0 +1,84 @@
+"""Idempotency keys of calls whose answer is kept as it was sent. Those of creations are in the batcher's function."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import asyncpg
+
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.errors import Conflict, KeyReused
+from chamberlain.rules.requests import IdempotencyKey
+from chamberlain.store.database import Transaction
+
+# A second call waits here until the first is through, which is when its row is committed or gone.
+CLAIM = """
+INSERT INTO chamberlain.idempotency_key (tenant_id, client_id, caller_id, key, digest) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT DO NOTHING RETURNING key
+"""
+
+FIND = """
+SELECT digest, answer FROM chamberlain.idempotency_key
+WHERE tenant_id = $1 AND client_id = $2 AND caller_id = $3 AND key = $4
+"""
+
+KEEP = """
+UPDATE chamberlain.idempotency_key SET answer = $5
+WHERE tenant_id = $1 AND client_id = $2 AND caller_id = $3 AND key = $4
+"""
+
+# API.md, "Idempotency-Key": kept 7 days.
+SWEEP = """
+DELETE FROM chamberlain.idempotency_key WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM chamberlain.idempotency_key WHERE created_at < now() - interval '7 days' LIMIT $1
+)) RETURNING key
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """The body of an answer, and whether it was given before."""
+
+    body: bytes
+    replayed: bool = False
+
+
+async def once(
+    tx: Transaction, caller: Caller, idempotency: IdempotencyKey | None, work: Callable[[], Awaitable[bytes]]
+) -> KeptAnswer:
+    """Do the work and keep its answer under the key, or give the answer that is kept. All of it is one transaction."""
+    if idempotency is None:
+        return KeptAnswer(await work())
+    if (kept := await claim(tx, caller, idempotency)) is not None:
+        return KeptAnswer(kept, replayed=True)
+    body = await work()
+    await keep(tx, caller, idempotency, body)
+    return KeptAnswer(body)
+
+
+async def claim(tx: Transaction, caller: Caller, idempotency: IdempotencyKey) -> bytes | None:
+    """The kept answer when this was asked before; None when it is ours to do now, in this transaction.
+
+    Raises KeyReused when the key was used for something else, and Conflict when the first call takes too long.
+    """
+    await tx.execute("SET LOCAL lock_timeout = '10s'")
+    place = (caller.tenant_id, caller.client_id, caller.id, idempotency.key)
+    try:
+        claimed = await tx.fetch_row(CLAIM, *place, idempotency.digest)
+    except asyncpg.LockNotAvailableError as error:
+        raise Conflict.in_progress() from error
+    if claimed is not None:
+        return None
+    row = await tx.fetch_row(FIND, *place)
+    if row is None or row["digest"] != idempotency.digest or row["answer"] is None:
+        raise KeyReused
+    return str(row["answer"]).encode()
+
+
+async def keep(tx: Transaction, caller: Caller, idempotency: IdempotencyKey, answer: bytes) -> None:
+    """Keep what is answered, with what was done."""
+    await tx.execute(KEEP, caller.tenant_id, caller.client_id, caller.id, idempotency.key, answer.decode())
+
+
+async def sweep(tx: Transaction, most: int) -> int:
+    """Remove old keys of all tenants, as the worker's role; gives the number of them."""
+    return len(await tx.fetch(SWEEP, most))

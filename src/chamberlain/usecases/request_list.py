@@ -1,0 +1,27 @@
+"""List requests, newest first: one's own, or all of the tenant's for its administrators."""
+
+from dataclasses import dataclass
+
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.pages import Page, PageWanted
+from chamberlain.rules.permissions import Extent, Operation, ScopePrefixes, require
+from chamberlain.rules.requests import RequestFilter, RequestRecord
+from chamberlain.store import request_lists
+from chamberlain.store.callers import Callers
+from chamberlain.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequests:
+    """Gives a page of those that the caller may see and the filter names."""
+
+    database: Database
+    callers: Callers
+    prefixes: ScopePrefixes
+
+    async def __call__(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestRecord]:
+        """Raises Forbidden when somebody who is no administrator has only the permission of one."""
+        extent = await self.callers.extent(caller, require(caller, Operation.READ_REQUESTS, self.prefixes))
+        owner = caller.id if extent is Extent.OWN or wanted.mine else None
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await request_lists.find_page(tx, wanted, owner=owner, page=page)
