@@ -1,9 +1,10 @@
 """A tenant's people and an ordinary template, for the tables of cases; each case changes what it is about."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from chamberlain.rules.group_names import GroupNames
-from chamberlain.rules.groups import GroupAddress, GroupOrder
+from chamberlain.rules.groups import GroupAddress, GroupOrder, MemberShipType, WantedGroup
 from chamberlain.rules.ids import GroupId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.rules.people import PeopleAnswer, Person
 from chamberlain.rules.templates import GroupTemplate, TemplateHead, TemplateKind
@@ -27,13 +28,11 @@ GROUP_HEAD = TemplateHead(
     name="Project group",
     active=True,
 )
-TEAM_HEAD = TemplateHead(
-    tenant_id=TENANT,
+TEAM_HEAD = replace(
+    GROUP_HEAD,
     id=TemplateId(UUID("7e000000-0000-4000-8000-000000000012")),
-    revision=1,
     kind=TemplateKind.TEAM,
     name="Project team",
-    active=True,
 )
 TEMPLATE = GroupTemplate(
     head=GROUP_HEAD,
@@ -54,6 +53,23 @@ TEMPLATE = GroupTemplate(
     approval=None,
 )
 ORDER = GroupOrder("Apollo", TEMPLATE.head.id)
+# What becomes of this order of Ada's.
+WANTED = WantedGroup(
+    tenant_id=TENANT,
+    request_id=REQUEST,
+    display_name="Apollo",
+    mail_nickname="apollo",
+    mail="apollo@estate.example",
+    description=None,
+    member_ship_type=MemberShipType.PRIVATE,
+    membership_rule=None,
+    owners=(ADA,),
+    members=(ADA,),
+    label_id=None,
+    channels=None,
+    extension="chamberlain_group",
+    marks={"requestId": str(REQUEST)},
+)
 NAMES = GroupNames("Apollo", (GroupAddress("apollo", "apollo@estate.example"),))
 
 

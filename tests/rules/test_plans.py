@@ -6,24 +6,8 @@ import pytest
 from chamberlain.rules.groups import MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.plans import Step, plan_group, remaining, title
-from tests.rules.group_values import ADA, BEN, CLEO, LABEL, REQUEST, TENANT
+from tests.rules.group_values import ADA, BEN, CLEO, LABEL, REQUEST, WANTED
 
-WANTED = WantedGroup(
-    tenant_id=TENANT,
-    request_id=REQUEST,
-    display_name="Apollo",
-    mail_nickname="apollo",
-    mail="apollo@estate.example",
-    description=None,
-    member_ship_type=MemberShipType.PRIVATE,
-    membership_rule=None,
-    owners=(ADA,),
-    members=(ADA,),
-    label_id=None,
-    channels=None,
-    extension="chamberlain_group",
-    marks={"requestId": str(REQUEST)},
-)
 EVERYTHING = replace(
     WANTED,
     owners=(ADA, BEN),
