@@ -41,7 +41,7 @@ class _Arrival(Struct, frozen=True):
 class Front:
     """An ASGI application without frills: no request object, no response object, no middleware.
 
-    The order of its checks is a promise (SHAPES.md, "Problem document"): host, path and method, token, permission,
+    The order of its checks is a promise (docs/reference/errors.md): host, path and method, token, permission,
     size, type, then all faults of form together. A mounted application gets the paths below its prefix, once the host
     is known to be ours.
     """

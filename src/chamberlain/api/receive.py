@@ -7,7 +7,7 @@ from starlette.types import Receive
 
 from chamberlain.api.problems import BodyTooLarge, BodyTooSlow, ContentNotJson
 
-# API.md, "Errors": a group with 10,000 members is below it.
+# The bound that docs/reference/api.md gives: a group with 10,000 members is below it.
 LIMIT = 512 * 1024
 
 

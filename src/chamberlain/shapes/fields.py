@@ -62,7 +62,7 @@ Id = Annotated[
 # Users and groups by their ids, as an audience or the administrators of a tenant name them.
 ManyIds = Annotated[tuple[UUID, ...], Meta(max_length=1000)]
 
-# The bounds of PRODUCT.md, section 1; `bytes` is the size of the whole as compact JSON.
+# The bounds that docs/reference/api.md gives; `bytes` is the size of the whole as compact JSON.
 Metadata = Annotated[
     dict[Annotated[str, line(128, minimum=1)], Annotated[str, line(1024)] | bool],
     Meta(max_length=64, extra={"bytes": 16 * 1024}, description="At most 64 keys, and 16 KiB in all as compact JSON."),
