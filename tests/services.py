@@ -186,7 +186,7 @@ class Installation:
 class Outside:
     """An outside PostgreSQL with schema and example estate, and the processes that were started on it."""
 
-    server: postgres.Server
+    addresses: postgres.Addresses
     folder: Path
     environment: Mapping[str, str]
     started: ExitStack
@@ -215,7 +215,7 @@ class Outside:
 
     def value(self, statement: str, *values: object) -> object:
         """One value, looked up as the worker's role."""
-        return look_up(self.server.addresses.worker, statement, *values)
+        return look_up(self.addresses.worker, statement, *values)
 
     def _data_dir(self) -> Path:
         path = self.folder / f"process-{next(self.numbers)}"
@@ -312,17 +312,34 @@ def running_service(*, options: Sequence[str] = (), environment: Mapping[str, st
 @contextmanager
 def outside_database(programs: Path | None = None) -> Iterator[Outside]:
     """A PostgreSQL that no service started, filled as an operator fills it. What runs on it ends with the block."""
-    with data_folder() as folder, ExitStack() as stack:
-        starting = postgres.start(folder / "postgres", programs=programs or named_programs(), run_as=None)
-        server = asyncio.run(starting)
-        stack.callback(lambda: asyncio.run(server.stop()))
-        environment = {
-            "CHAMBERLAIN_DATABASE_URL": server.addresses.application,
-            "CHAMBERLAIN_DATABASE_WORKER_URL": server.addresses.worker,
-            "CHAMBERLAIN_DATABASE_OWNER_URL": server.addresses.owner,
-            # What one process seals the others must open.
-            "CHAMBERLAIN_KEYS_FILE": str(folder / "keys"),
-        }
-        done = run_command("migrate", "--example", "--data-dir", str(folder), environment=environment)
-        assert done.returncode == 0, done.stderr
-        yield Outside(server, folder, environment, stack.enter_context(ExitStack()))
+    with (
+        data_folder() as folder,
+        running_server(folder / "postgres", programs) as server,
+        filled(server.addresses, folder) as outside,
+    ):
+        yield outside
+
+
+@contextmanager
+def filled(addresses: postgres.Addresses, folder: Path) -> Iterator[Outside]:
+    """Schema and example estate in an empty database. What is started on it ends with the block."""
+    environment = {
+        "CHAMBERLAIN_DATABASE_URL": addresses.application,
+        "CHAMBERLAIN_DATABASE_WORKER_URL": addresses.worker,
+        "CHAMBERLAIN_DATABASE_OWNER_URL": addresses.owner,
+        # What one process seals the others must open.
+        "CHAMBERLAIN_KEYS_FILE": str(folder / "keys"),
+    }
+    done = run_command("migrate", "--example", "--data-dir", str(folder), environment=environment)
+    assert done.returncode == 0, done.stderr
+    with ExitStack() as started:
+        yield Outside(addresses, folder, environment, started)
+
+
+@contextmanager
+def running_server(folder: Path, programs: Path | None) -> Iterator[postgres.Server]:
+    server = asyncio.run(postgres.start(folder, programs=programs or named_programs(), run_as=None))
+    try:
+        yield server
+    finally:
+        asyncio.run(server.stop())

@@ -41,7 +41,7 @@ def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
 @contextmanager
 def two_of_each(programs: Path | None) -> Iterator[Installation]:
     with outside_database(programs) as outside:
-        furnish(outside.server.addresses.worker)
+        furnish(outside.addresses.worker)
         one, other = outside.start_service("--no-worker"), outside.start_service("--no-worker")
         for _ in range(2):
             outside.start_worker()

@@ -1,6 +1,7 @@
 """Requests that arrive together are written together, and are answered each for itself."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 
 import httpx2
 
@@ -54,7 +55,7 @@ def test_it_gives_one_name_to_one_of_many_who_ask_at_once(service: Service) -> N
     assert sorted(answer.status_code for answer in answers) == [202] + [409] * 19
 
 
-async def post_all(service: Service, bodies: list[dict[str, object]]) -> list[httpx2.Response]:
+async def post_all(service: Service, bodies: Sequence[Mapping[str, object]]) -> list[httpx2.Response]:
     """All bodies at once, each on a connection of its own."""
     async with httpx2.AsyncClient(limits=httpx2.Limits(max_connections=len(bodies)), timeout=30) as client:
         headers = service.headers()

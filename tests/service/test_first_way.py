@@ -236,7 +236,7 @@ def test_it_rejects_a_template_that_is_for_others(installation: Installation) ->
 def test_it_rejects_what_is_not_possible(
     service: Service, change: Mapping[str, object], expected: set[tuple[str, str]]
 ) -> None:
-    answer = service.post_group({"displayName": "Impossible", "templateId": GROUP_TEMPLATE} | change)
+    answer = service.post_group({"displayName": "Impossible", "templateId": GROUP_TEMPLATE, **change})
 
     assert (answer.status_code, answer.json()["code"]) == (422, "notPossible"), answer.text
     assert answer.headers["content-type"] == "application/problem+json"

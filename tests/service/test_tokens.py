@@ -6,7 +6,7 @@ import hmac
 import json
 import time
 from base64 import urlsafe_b64decode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -198,7 +198,7 @@ async def register(service: Service, address: str) -> None:
         await database.close()
 
 
-def opened(part: str) -> Mapping[str, object]:
+def opened(part: str) -> dict[str, object]:
     found: dict[str, object] = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     return found
 

@@ -1,0 +1,61 @@
+"""Groups that are asked for, many at once, as long as a test lets them be."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import httpx2
+
+from tests.services import ADA_MAIL, GROUP_TEMPLATE, Service
+
+AT_ONCE = 32
+
+
+@dataclass(slots=True)
+class Load:
+    """What was answered to calls that are sent by as many callers beside each other, in turn to each service."""
+
+    services: Sequence[Service]
+    who: str = ADA_MAIL
+    template: str = GROUP_TEMPLATE
+    accepted: list[str] = field(default_factory=list)
+    # Status, code and Retry-After of each refusal.
+    refused: list[tuple[int, str, str | None]] = field(default_factory=list)
+    # Calls that nobody answered: whether they were accepted is not known.
+    unanswered: int = 0
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def run(self, most: int, stop: Callable[[], bool] = lambda: False) -> None:
+        """Send so many calls, or fewer when it shall stop before."""
+        asyncio.run(self._run(most, stop))
+
+    async def _run(self, most: int, stop: Callable[[], bool]) -> None:
+        headers = {service.url: service.headers(self.who) for service in self.services}
+        left = iter(range(most))
+
+        async def caller(client: httpx2.AsyncClient) -> None:
+            for number in left:
+                if stop():
+                    return
+                service = self.services[number % len(self.services)]
+                if not await self._call(client, service.groups_url, headers[service.url]):
+                    # Others get their turn before this one tries again.
+                    await asyncio.sleep(0.05)
+
+        limits = httpx2.Limits(max_connections=AT_ONCE, max_keepalive_connections=AT_ONCE)
+        async with httpx2.AsyncClient(limits=limits, timeout=30) as client:
+            await asyncio.gather(*(caller(client) for _ in range(AT_ONCE)))
+
+    async def _call(self, client: httpx2.AsyncClient, url: str, headers: dict[str, str]) -> bool:
+        body = {"displayName": f"Load {next(self.numbers)}", "templateId": self.template}
+        try:
+            answer = await client.post(url, json=body, headers=headers)
+        except httpx2.TransportError:
+            self.unanswered += 1
+            return False
+        if answer.status_code == 202:
+            self.accepted.append(answer.json()["requestId"])
+        else:
+            self.refused.append((answer.status_code, answer.json()["code"], answer.headers.get("retry-after")))
+        return answer.status_code == 202

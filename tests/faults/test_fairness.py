@@ -1,0 +1,38 @@
+"""One tenant has queued very much, then another queues one thing: it does not wait behind the many."""
+
+import time
+
+import pytest
+
+from tests.faults.load import Load
+from tests.service.estate import HOUSE_TEMPLATE, furnish
+from tests.services import ZOE_MAIL, outside_database, wait_until
+
+LEFT = "SELECT count(*) FROM chamberlain.job WHERE tenant_id = 'e57a7e00-0000-4000-8000-000000000001'"
+STATE = "SELECT state FROM chamberlain.request WHERE request_id = $1"
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "many", [pytest.param(2_000, id="2,000"), pytest.param(10_000, id="10,000", marks=pytest.mark.heavy)]
+)
+def test_it_is_done_before_the_many(many: int) -> None:
+    with outside_database() as outside:
+        furnish(outside.addresses.worker)
+        service = outside.ready_service("--no-worker")
+        load = Load([service])
+        load.run(many)
+        service.token(ZOE_MAIL, "https://api.estate.example/collab/App.ReadWrite.All")
+        outside.start_worker()
+        wait_until(lambda: outside.value(LEFT) != many, within=20)
+
+        begin = time.monotonic()
+        one = service.post_group({"displayName": "Just one", "templateId": HOUSE_TEMPLATE}, ZOE_MAIL).json()[
+            "requestId"
+        ]
+        wait_until(lambda: outside.value(STATE, one) == "succeeded", within=10)
+
+        assert time.monotonic() - begin < 2
+        assert int(str(outside.value(LEFT))) > 0
+        wait_until(lambda: outside.value(LEFT) == 0, within=120)
+        assert sum(service.provisioned().values()) == many

@@ -1,0 +1,53 @@
+"""Workers are killed in the middle of their work: each group comes about exactly once, and none is lost."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.faults.load import Load
+from tests.services import Outside, outside_database, wait_until
+
+# A killed worker's leases last for ten seconds; a full machine takes its time for the rest.
+DONE_WITHIN = 90.0
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("groups", "kills"),
+    [
+        pytest.param(1_000, 2, id="1,000 groups, two kills"),
+        pytest.param(10_000, 5, id="10,000 groups, five kills", marks=pytest.mark.heavy),
+    ],
+)
+def test_it_works_through_the_queue(groups: int, kills: int) -> None:
+    with outside_database() as outside, ThreadPoolExecutor(max_workers=1) as beside:
+        service = outside.ready_service("--no-worker")
+        load = Load([service])
+        service.headers()
+        queueing = beside.submit(load.run, groups)
+
+        for kill in range(1, kills + 1):
+            worker = outside.start_worker()
+            reach(outside, kill * groups // (kills + 1))
+            assert worker.process.poll() is None
+            worker.kill()
+        queueing.result()
+        unfinished = groups - succeeded(outside)
+        outside.start_worker()
+        reach(outside, groups)
+
+        assert unfinished > 0, "The kills came too late to prove anything."
+        assert (len(load.accepted), load.refused, load.unanswered) == (groups, [], 0)
+        assert service.provisioned() == Counter(load.accepted)
+        assert outside.value("SELECT count(*) FROM chamberlain.job") == 0
+
+
+def succeeded(outside: Outside) -> int:
+    """How many requests are through."""
+    return int(str(outside.value("SELECT count(*) FROM chamberlain.request WHERE state = 'succeeded'")))
+
+
+def reach(outside: Outside, number: int) -> None:
+    """Wait until so many requests are through."""
+    wait_until(lambda: succeeded(outside) >= number, DONE_WITHIN, lambda: f"{succeeded(outside)} are through.")
