@@ -8,8 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chamberlain.rules.errors import BodyInvalid, Malformed
+from chamberlain.rules.groups import GroupOrder, MemberShipType
+from chamberlain.rules.ids import TemplateId, UserId
 from chamberlain.shapes.faults import list_faults
-from chamberlain.shapes.groups import GROUP, GroupBody
+from chamberlain.shapes.groups import GROUP, GroupBody, read_group_order
 
 TEMPLATE = "7e000000-0000-4000-8000-000000000011"
 GOOD = {"displayName": "Hooked", "templateId": TEMPLATE}
@@ -25,6 +27,20 @@ def test_it_works() -> None:
     body = GROUP.read(msgspec.json.encode(GOOD))
 
     assert body == GroupBody(display_name="Hooked", template_id=TEMPLATE)
+
+
+def test_it_is_read_again_from_what_is_stored() -> None:
+    raw = b'{"displayName": "Hooked", "templateId": "%s", "memberShipType": 2.0, "owners": ["%s"], "members": null}'
+    person = "ADA00000-0000-4000-8000-000000000001"
+
+    order = read_group_order(raw % (TEMPLATE.encode(), person.encode()))
+
+    assert order == GroupOrder(
+        display_name="Hooked",
+        template_id=TemplateId(UUID(TEMPLATE)),
+        member_ship_type=MemberShipType.DYNAMIC,
+        owners=(UserId(UUID(person)),),
+    )
 
 
 BAD: list[tuple[dict[str, object], list[tuple[str, str]]]] = [

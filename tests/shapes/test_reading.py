@@ -190,7 +190,13 @@ class Speechless(Struct):
     name: Annotated[str, Meta(pattern="^a")]
 
 
-@pytest.mark.parametrize(("type_", "told"), [(Clock, "DateTimeType"), (Speechless, "Nothing is said")])
+class Even(Struct):
+    count: Annotated[int, Meta(multiple_of=2)] | None = None
+
+
+@pytest.mark.parametrize(
+    ("type_", "told"), [(Clock, "DateTimeType"), (Speechless, "Nothing is said"), (Even, "Only ge and le")]
+)
 def test_a_type_without_a_rule_is_found_at_the_start(type_: type[Struct], told: str) -> None:
     with pytest.raises(TypeError, match=told):
         Reader(type_)

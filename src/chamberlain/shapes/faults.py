@@ -51,8 +51,10 @@ def require_known(form: inspect.Type) -> None:
         match part:
             case inspect.StrType(pattern=str()) if not {"code", "sentence"} <= set(said):
                 raise TypeError(f"Nothing is said about texts that do not meet {part}.")
-            case inspect.Metadata() | inspect.UnionType():
-                pass  # What is in them comes by itself.
+            case inspect.IntType(gt=None, lt=None, multiple_of=None) | inspect.Metadata() | inspect.UnionType():
+                pass  # What is in the latter comes by itself.
+            case inspect.IntType():
+                raise TypeError(f"Only ge and le are explained of {part}.")
             case _:
                 _expected(part)
         # Its type comes right behind it.
