@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from chamberlain.api.app import ENDPOINTS
+from chamberlain.api.openapi import codes_of
 from chamberlain.api.problems import STATUSES
 from tests.docs.pages import REFERENCE, ROOT, named, section, statuses
 
@@ -52,15 +54,16 @@ def test_it_names_every_code_of_a_failed_request_and_no_other() -> None:
     assert set(named(section(PAGE, OF_A_REQUEST))) == refused | given_up | late
 
 
-def test_what_is_not_given_yet_stands_nowhere_in_the_source() -> None:
+def test_what_is_not_given_yet_is_raised_by_nobody_or_promised_by_no_endpoint() -> None:
     reserved = statuses(section(PAGE, NOT_YET))
+    promised = {code for endpoint in ENDPOINTS for code in codes_of(endpoint)}
     source = "".join(
         path.read_text(encoding="utf-8")
         for path in SOURCE.rglob("*.py")
         if path.relative_to(SOURCE).as_posix() not in LISTS
     )
 
-    assert [code for code in reserved if f'"{code}"' in source] == []
+    assert [code for code in reserved if code in promised and f'"{code}"' in source] == []
 
 
 def text_of(name: str) -> str:

@@ -1,0 +1,58 @@
+"""What the how-tos tell operators to read and to run is there and works."""
+
+import re
+from pathlib import Path
+
+from chamberlain import metrics
+from chamberlain.rules.retries import ENDS, spoken
+from chamberlain.store.migrate import ROLES
+from tests.databases import Databases
+from tests.docs.pages import ROOT, named, rows, section
+from tests.estates import ESTATE
+
+HOW_TO = ROOT / "docs" / "how-to"
+QUEUE = HOW_TO / "queue-and-health.md"
+
+
+def sql_blocks(page: Path) -> list[str]:
+    return re.findall(r"^```sql\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+async def test_it_works_to_find_and_release_a_held_job(databases: Databases) -> None:
+    find, release = sql_blocks(QUEUE)
+    async with databases.worker.across_tenants() as tx:
+        held = await tx.fetch_row(
+            "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, held_reason) "
+            "VALUES ($1, 'groupProvision', $1, '', 'A bug.') RETURNING job_id",
+            ESTATE,
+        )
+        assert held is not None
+
+        found = await tx.fetch(find)
+        await tx.execute(release.replace("job_id = 2", f"job_id = {held['job_id']}"))
+        left = await tx.fetch(find)
+
+    assert [(row["job_id"], row["held_reason"]) for row in found] == [(held["job_id"], "A bug.")]
+    assert left == []
+
+
+def test_it_names_every_figure_and_no_other() -> None:
+    text = metrics.exposition().decode()
+    # What the process itself says of its memory and processor has names of its own; `_created` is an addition to each.
+    shown = {name for name in re.findall(r"^# TYPE (\w+)", text, re.MULTILINE) if name.startswith("chamberlain_")}
+
+    assert set(named(section(QUEUE, "## Figures"))) == {name for name in shown if not name.endswith("_created")}
+
+
+def test_it_names_the_end_of_every_wait() -> None:
+    table = rows(section(HOW_TO / "requests-that-wait-or-fail.md", "## It waits"))
+    documented = {step: row[1] for row in table for step in re.findall(r"`(\w+)`", row[0])}
+
+    assert documented == {str(step): spoken(end) for step, end in ENDS.items()}
+
+
+def test_it_makes_the_roles_that_the_migrations_ask_for() -> None:
+    (block,) = sql_blocks(HOW_TO / "outside-postgresql.md")
+    without_passwords = re.sub(r" PASSWORD '\w+'", "", block)
+
+    assert without_passwords.splitlines() == [line for line in ROLES.splitlines() if not line.startswith("--")]
