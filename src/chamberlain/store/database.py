@@ -121,8 +121,8 @@ class Database:
 @asynccontextmanager
 async def _begun(connection: Connection, begin: str) -> AsyncIterator[None]:
     # The driver's own transaction would send what is set for it in a message of its own.
-    await connection.execute(begin)
     try:
+        await connection.execute(begin)
         yield
     except BaseException:
         with suppress(*UNREACHABLE):

@@ -1,0 +1,130 @@
+"""Transactions: all or nothing, for one tenant, and every kind of absent database is told in one way."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from chamberlain.rules.errors import Unavailable
+from chamberlain.store.database import Database, open_database
+from tests.databases import Databases
+from tests.estates import ESTATE, rows, until
+from tests.postgres import connected
+
+RESERVE = "INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id) VALUES ($1, 'address', $2, $1)"
+RESERVED = "SELECT value FROM chamberlain.reservation"
+
+
+@pytest.fixture
+async def database(databases: Databases) -> AsyncIterator[Database]:
+    """A pool with one connection, so that whatever is left behind on it is found."""
+    one = await open_database(databases.addresses.application, most=1, name="test of one")
+    yield one
+    await one.close()
+
+
+async def reserve(database: Database, *names: str) -> None:
+    """Something to write, in one transaction."""
+    async with database.transaction(ESTATE) as tx:
+        for name in names:
+            await tx.execute(RESERVE, ESTATE, name)
+
+
+async def test_it_works(databases: Databases, database: Database) -> None:
+    await reserve(database, "apollo")
+
+    assert await rows(databases, RESERVED) == [("apollo",)]
+
+
+async def test_the_tenant_ends_with_its_transaction(database: Database) -> None:
+    async with database.transaction(ESTATE) as tx:
+        during = await tx.fetch("SELECT current_setting('chamberlain.tenant_id', true) AS tenant")
+    async with database.statement() as connection:
+        after = await connection.fetchval("SELECT current_setting('chamberlain.tenant_id', true)")
+    async with database.across_tenants() as tx:
+        across = await tx.fetch("SELECT current_setting('chamberlain.tenant_id', true) AS tenant")
+
+    assert [row["tenant"] for row in during] == [str(ESTATE)]
+    assert after == ""
+    assert [row["tenant"] for row in across] == [""]
+
+
+async def test_it_handles_an_error_by_leaving_nothing_behind(databases: Databases, database: Database) -> None:
+    async def fail() -> None:
+        async with database.transaction(ESTATE) as tx:
+            await tx.execute(RESERVE, ESTATE, "apollo")
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await fail()
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await reserve(database, "borealis", "borealis")
+    await reserve(database, "later")
+
+    assert await rows(databases, RESERVED) == [("later",)]
+
+
+async def test_it_handles_a_caller_who_goes_away_in_the_middle(databases: Databases, database: Database) -> None:
+    async def slow() -> None:
+        async with database.transaction(ESTATE) as tx:
+            await tx.execute(RESERVE, ESTATE, "apollo")
+            await tx.execute("SELECT pg_sleep(60)")
+
+    task = asyncio.create_task(slow())
+    async with connected(databases.addresses.application) as another:
+
+        async def sleeps() -> bool:
+            waiting = await another.fetchval("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
+            return bool(waiting)
+
+        await until(sleeps)
+        task.cancel()
+        await asyncio.wait({task})
+
+    await reserve(database, "later")
+
+    assert task.cancelled()
+    assert await rows(databases, RESERVED) == [("later",)]
+
+
+async def test_it_handles_a_connection_that_is_ended_and_makes_another(
+    databases: Databases, database: Database
+) -> None:
+    async with connected(databases.addresses.application) as another:
+
+        async def lose() -> None:
+            async with database.transaction(ESTATE) as tx:
+                (row,) = await tx.fetch("SELECT pg_backend_pid() AS pid")
+                await another.execute("SELECT pg_terminate_backend($1)", row["pid"])
+                await tx.execute(RESERVE, ESTATE, "apollo")
+
+        with pytest.raises(Unavailable):
+            await lose()
+    await reserve(database, "later")
+
+    assert await rows(databases, RESERVED) == [("later",)]
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [("/test_", "/not_there_"), ("chamberlain_application@", "nobody@"), ("host=/", "host=/nowhere/")],
+)
+async def test_it_rejects_work_while_no_connection_is_to_be_had(databases: Databases, part: str, other: str) -> None:
+    address = databases.addresses.application
+    absent = await open_database(address.replace(part, other), most=1, name="test")
+
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        await reserve(absent, "apollo")
+
+    assert part in address
+    await absent.close()
+
+
+async def test_it_rejects_work_while_nobody_listens() -> None:
+    absent = await open_database("postgresql://127.0.0.1:1/nowhere", most=1, name="test")
+
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        await reserve(absent, "apollo")
+
+    await absent.close()
