@@ -1,15 +1,16 @@
 """The database of a running service, as measurements look into it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
 
+from chamberlain.embedded.postgres.addresses import addresses_in
 from tests.services import Service
 
-from chamberlain.embedded.postgres.addresses import addresses_in
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 Answer = TypeVar("Answer")
 

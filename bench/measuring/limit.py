@@ -36,7 +36,12 @@ def prepare_limit(limit: Limit, database: Measured) -> None:
 
 def run_limit(limit: Limit, database: Measured, *, connections: int, seconds: int) -> Reached:
     """Let pgbench do its best for so long."""
-    command = [str(find_programs(None) / "pgbench"), "--no-vacuum", "--protocol=prepared", f"--file={limit.transaction}"]
+    command = [
+        str(find_programs(None) / "pgbench"),
+        "--no-vacuum",
+        "--protocol=prepared",
+        f"--file={limit.transaction}",
+    ]
     command += [f"--client={connections}", "--jobs=1", f"--time={seconds}", database.application]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 60)
     if done.returncode:

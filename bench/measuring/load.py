@@ -34,7 +34,12 @@ def run_load(load: Load, *, connections: int, seconds: int) -> Answered:
     command = ["wrk", "--threads=1", f"--connections={connections}", f"--duration={seconds}s"]
     command += ["--timeout=30s", f"--script={load.script}", load.url]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, **load.environment}, timeout=seconds + 60
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **load.environment},
+        timeout=seconds + 60,
     )
     said = json.loads(done.stdout.splitlines()[-1])
     if said["refused"] or said["broken"]:

@@ -40,9 +40,7 @@ def report(question: str, rows: Sequence[Row], *, columns: Mapping[str, str]) ->
     print(" " * width + "".join(f"{name:>13}" for name in columns) + "       spread")
     for row in rows:
         medians = row.medians()
-        cells = "".join(
-            f"{format(medians[name], how) if name in medians else '':>13}" for name, how in columns.items()
-        )
+        cells = "".join(f"{format(medians[name], how) if name in medians else '':>13}" for name, how in columns.items())
         print(f"{row.name:{width}}{cells}{row.spread(next(iter(columns))):>13.0%}")
     print(f"\nWritten to {_write(question, rows)}")
 
