@@ -73,11 +73,12 @@ class ProvisionGroups:
         """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
         started_at = self.now()
         plans = await self._take_up(claim)
+        unchecked = [plan for plan in plans if not plan.task.people_checked]
         # Asked at the same time, they travel together.
-        stopped = await asyncio.gather(*[self._check_people(plan, started_at) for plan in plans])
-        runs = [run for run in stopped if run is not None]
-        free = [plan for plan, run in zip(plans, stopped, strict=True) if run is None]
-        runs += await self._ensure(free, started_at)
+        checked = await asyncio.gather(*[self._check_people(plan, started_at) for plan in unchecked])
+        runs = [run for run in checked if run is not None]
+        stopped = {run.plan.task.request_id for run in runs}
+        runs += await self._ensure([plan for plan in plans if plan.task.request_id not in stopped], started_at)
         await self._record(claim, runs)
 
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
@@ -90,8 +91,6 @@ class ProvisionGroups:
     async def _check_people(self, plan: Plan, started_at: datetime) -> Run | None:
         """The step that stands in for the checks of the submission when the directory did not answer then; None to go
         on."""
-        if plan.task.people_checked:
-            return None
         names = GroupNames(plan.wanted.display_name, ())
         question = people_question(plan.order, plan.template, names, caller=plan.task.caller)
         try:

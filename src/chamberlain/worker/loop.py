@@ -26,9 +26,9 @@ logger = logging.getLogger(__name__)
 class Pace:
     """How much a worker takes, and how long it waits for what."""
 
-    batch: int = 100
-    # Two batches: while one waits for the database, the other is being prepared.
-    batches: int = 2
+    batch: int = 200
+    # One batch at a time: what is queued meanwhile makes the next one larger, and a larger one costs less for each job.
+    batches: int = 1
     lease: timedelta = timedelta(seconds=10)
     renewal: timedelta = timedelta(seconds=3)
     # A wake-up may be lost; then a job waits so long.

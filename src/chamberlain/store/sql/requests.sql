@@ -1,7 +1,9 @@
 -- Accept a batch of requests: each gets its request, reservation, job, audit and event rows, or a reason why not.
 --
--- All arrays have one element for each request. Tenants are walked in order, and rows that others may wait for are written in order,
--- so that two batches never wait for each other crosswise. Only requests that were not accepted are returned:
+-- What requests have in common comes once: the first arrays have one element for each origin, which is who asked, by which client,
+-- with which template and what follows from it; `origins` says which one a request has, counted from 1. The arrays from there on have
+-- one element for each request. Tenants are walked in order, and rows that others may wait for are written in order, so that two
+-- batches never wait for each other crosswise. Only requests that were not accepted are returned:
 --   replayed         the key was used for the same thing: its request_id and approval_required are those of the first time
 --   reused           the key was used for something else
 --   addressTaken     every address that would do is given away
@@ -10,13 +12,14 @@
 -- A null key, address or second address means that there is none. A job is queued where job_kinds says so, an event where
 -- event_types does.
 CREATE OR REPLACE FUNCTION chamberlain.accept_requests(
-    tenant_ids uuid[], tenant_revisions integer[], request_ids uuid[], kinds text[], states text[], display_names text[],
-    mail_nicknames text[], addresses text[], second_nicknames text[], second_addresses text[],
+    tenant_ids uuid[], tenant_revisions integer[], kinds text[], states text[],
     template_ids uuid[], template_revisions integer[], template_names text[],
-    bodies text[], approvals_required boolean[], people_checked boolean[], steps text[],
-    client_ids text[], actor_types text[], actor_ids uuid[], actor_names text[], trace_ids text[],
-    keys text[], digests bytea[], job_kinds text[],
-    audit_actions text[], audit_payloads text[], event_ids uuid[], event_types text[], event_data text[]
+    approvals_required boolean[], people_checked boolean[], steps text[],
+    client_ids text[], actor_types text[], actor_ids uuid[], actor_names text[], job_kinds text[], audit_actions text[],
+    origins integer[], request_ids uuid[], display_names text[],
+    mail_nicknames text[], addresses text[], second_nicknames text[], second_addresses text[],
+    bodies text[], trace_ids text[], keys text[], digests bytea[],
+    audit_payloads text[], event_ids uuid[], event_types text[], event_data text[]
 ) RETURNS TABLE (ordinal bigint, outcome text, request_id uuid, approval_required boolean)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -29,29 +32,32 @@ BEGIN
     FOR tenant IN SELECT DISTINCT t FROM unnest(tenant_ids) t ORDER BY t LOOP
         PERFORM set_config('chamberlain.tenant_id', tenant::text, true);
 
-        WITH item AS MATERIALIZED (
-            SELECT i.* FROM unnest(
-                tenant_ids, tenant_revisions, request_ids, kinds, states, display_names,
-                mail_nicknames, addresses, second_nicknames, second_addresses,
-                template_ids, template_revisions, template_names,
-                bodies, approvals_required, people_checked, steps,
-                client_ids, actor_types, actor_ids, actor_names, trace_ids,
-                keys, digests, job_kinds, audit_actions, audit_payloads, event_ids, event_types, event_data
-            ) WITH ORDINALITY AS i (
-                tenant_id, tenant_revision, request_id, kind, state, display_name,
-                mail_nickname, address, second_nickname, second_address,
-                template_id, template_revision, template_name,
-                body, approval_required, people_checked, steps,
-                client_id, actor_type, actor_id, actor_name, trace_id,
-                key, digest, job_kind, audit_action, audit_payload, event_id, event_type, event_data, ordinal
+        WITH origin AS MATERIALIZED (
+            SELECT o.* FROM unnest(
+                tenant_ids, tenant_revisions, kinds, states, template_ids, template_revisions, template_names,
+                approvals_required, people_checked, steps,
+                client_ids, actor_types, actor_ids, actor_names, job_kinds, audit_actions
+            ) WITH ORDINALITY AS o (
+                tenant_id, tenant_revision, kind, state, template_id, template_revision, template_name,
+                approval_required, people_checked, steps,
+                client_id, actor_type, actor_id, actor_name, job_kind, audit_action, origin
             )
-            WHERE i.tenant_id = tenant
+            WHERE o.tenant_id = tenant
+        ), item AS MATERIALIZED (
+            SELECT i.* FROM unnest(
+                origins, request_ids, display_names, mail_nicknames, addresses, second_nicknames, second_addresses,
+                bodies, trace_ids, keys, digests, audit_payloads, event_ids, event_types, event_data
+            ) WITH ORDINALITY AS i (
+                origin, request_id, display_name, mail_nickname, address, second_nickname, second_address,
+                body, trace_id, key, digest, audit_payload, event_id, event_type, event_data, ordinal
+            )
+            WHERE i.origin IN (SELECT origin.origin FROM origin)
         ), true_still AS (
-            SELECT item.* FROM item
-            WHERE EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = tenant AND t.revision = item.tenant_revision)
+            SELECT * FROM origin JOIN item USING (origin)
+            WHERE EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = tenant AND t.revision = origin.tenant_revision)
             AND EXISTS (
                 SELECT FROM chamberlain.template t
-                WHERE t.tenant_id = tenant AND t.template_id = item.template_id AND t.revision = item.template_revision
+                WHERE t.tenant_id = tenant AND t.template_id = origin.template_id AND t.revision = origin.template_revision
             )
         ), new_key AS (
             INSERT INTO chamberlain.idempotency_key (tenant_id, client_id, caller_id, key, digest, request_id)
@@ -75,9 +81,10 @@ BEGIN
             ON CONFLICT DO NOTHING
             RETURNING request_id
         ), placed AS (
-            SELECT fresh.*, fresh.address IS NOT NULL AND first.request_id IS NULL AS at_second
-            FROM fresh LEFT JOIN reserved first USING (request_id) LEFT JOIN reserved_second second USING (request_id)
-            WHERE fresh.address IS NULL OR first.request_id IS NOT NULL OR second.request_id IS NOT NULL
+            SELECT fresh.*, address IS NOT NULL AND request_id IN (SELECT request_id FROM reserved_second) AS at_second
+            FROM fresh
+            WHERE address IS NULL OR request_id IN (SELECT request_id FROM reserved)
+            OR request_id IN (SELECT request_id FROM reserved_second)
         ), inserted AS (
             INSERT INTO chamberlain.request (
                 request_id, tenant_id, kind, state, display_name, mail_nickname, address,
@@ -106,8 +113,8 @@ BEGIN
 
         IF refused IS NOT NULL THEN
             RETURN QUERY SELECT * FROM chamberlain.explain_refused(
-                tenant, refused, tenant_revisions, request_ids, addresses, template_ids, template_revisions,
-                client_ids, actor_ids, keys, digests
+                tenant, refused, tenant_revisions, template_ids, template_revisions, client_ids, actor_ids,
+                origins, request_ids, addresses, keys, digests
             );
         END IF;
     END LOOP;
@@ -117,28 +124,30 @@ $$;
 -- Why requests of one tenant were not accepted. Runs after the batch's own rows are written, so it sees what was committed by
 -- others meanwhile; it gives back the keys of those that were refused.
 CREATE OR REPLACE FUNCTION chamberlain.explain_refused(
-    tenant uuid, refused bigint[], tenant_revisions integer[], request_ids uuid[], addresses text[],
-    template_ids uuid[], template_revisions integer[], client_ids text[], actor_ids uuid[], keys text[], digests bytea[]
+    tenant uuid, refused bigint[], tenant_revisions integer[], template_ids uuid[], template_revisions integer[],
+    client_ids text[], actor_ids uuid[], origins integer[], request_ids uuid[], addresses text[], keys text[], digests bytea[]
 ) RETURNS TABLE (ordinal bigint, outcome text, request_id uuid, approval_required boolean)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     place bigint;
+    origin integer;
     first_digest bytea;
     first_request uuid;
 BEGIN
     DELETE FROM chamberlain.idempotency_key k
     USING unnest(refused) p
-    WHERE k.tenant_id = tenant AND k.client_id = client_ids[p] AND k.caller_id = actor_ids[p] AND k.key = keys[p]
+    WHERE k.tenant_id = tenant AND k.client_id = client_ids[origins[p]] AND k.caller_id = actor_ids[origins[p]] AND k.key = keys[p]
     AND k.request_id = request_ids[p];
     FOREACH place IN ARRAY refused LOOP
         ordinal := place;
+        origin := origins[place];
         outcome := NULL;
         request_id := NULL;
         approval_required := NULL;
         first_request := NULL;
         SELECT k.digest, k.request_id INTO first_digest, first_request FROM chamberlain.idempotency_key k
-        WHERE k.tenant_id = tenant AND k.client_id = client_ids[place] AND k.caller_id = actor_ids[place]
+        WHERE k.tenant_id = tenant AND k.client_id = client_ids[origin] AND k.caller_id = actor_ids[origin]
         AND k.key = keys[place];
         IF first_request IS NOT NULL THEN
             request_id := first_request;
@@ -148,10 +157,10 @@ BEGIN
                 WHERE r.tenant_id = tenant AND r.request_id = first_request
             );
         ELSIF NOT EXISTS (
-            SELECT FROM chamberlain.tenant t WHERE t.tenant_id = tenant AND t.revision = tenant_revisions[place]
+            SELECT FROM chamberlain.tenant t WHERE t.tenant_id = tenant AND t.revision = tenant_revisions[origin]
         ) OR NOT EXISTS (
-            SELECT FROM chamberlain.template t WHERE t.tenant_id = tenant AND t.template_id = template_ids[place]
-            AND t.revision = template_revisions[place]
+            SELECT FROM chamberlain.template t WHERE t.tenant_id = tenant AND t.template_id = template_ids[origin]
+            AND t.revision = template_revisions[origin]
         ) THEN
             outcome := 'templateChanged';
         ELSIF EXISTS (
