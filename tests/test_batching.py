@@ -1,6 +1,7 @@
 """Batching: what arrives together goes together, and one bad item harms nobody else."""
 
 import asyncio
+import traceback
 from collections.abc import Sequence
 
 import pytest
@@ -83,6 +84,16 @@ async def test_any_other_error_reaches_everybody_in_the_batch_and_nobody_after_i
 
     assert [type(answer) for answer in answers] == [KeyError, KeyError, KeyError]
     assert await batcher.submit(5) == 10
+
+
+async def test_an_error_of_many_callers_shows_the_way_of_one() -> None:
+    batcher = Batcher(Doubler().flush)
+
+    answers = await asyncio.gather(*(batcher.submit(13) for _ in range(100)), return_exceptions=True)
+
+    lengths = [len(traceback.extract_tb(answer.__traceback__)) for answer in answers if isinstance(answer, KeyError)]
+    assert len(lengths) == 100
+    assert max(lengths) < 10
 
 
 async def test_it_rejects_what_goes_beyond_the_pending_limit() -> None:

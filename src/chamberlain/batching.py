@@ -8,12 +8,22 @@ callers.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
 from typing import Generic, TypeVar
 
 from chamberlain.rules.errors import Unavailable
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """An error for several callers. Each raises it as it was found: else it would gather the frames of all of them."""
+
+    error: BaseException
+    found_at: TracebackType | None
 
 
 class Batcher(Generic[Item, Answer]):
@@ -37,18 +47,21 @@ class Batcher(Generic[Item, Answer]):
         self._divisible = divisible
         self._most = most
         self._pending_limit = pending_limit
-        self._pending: deque[tuple[Item, asyncio.Future[Answer]]] = deque()
+        self._pending: deque[tuple[Item, asyncio.Future[Answer | _Failure]]] = deque()
         self._flusher: asyncio.Task[None] | None = None
 
     async def submit(self, item: Item) -> Answer:
         """The answer to this one item, after the batch it travelled in is through."""
         if len(self._pending) >= self._pending_limit:
             raise Unavailable("overloaded", "Too much is waiting to be written. Send the request again after a second.")
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Answer | _Failure] = asyncio.get_running_loop().create_future()
         self._pending.append((item, future))
         if self._flusher is None:
             self._flusher = asyncio.create_task(self._run())
-        return await future
+        outcome = await future
+        if isinstance(outcome, _Failure):
+            raise outcome.error.with_traceback(outcome.found_at)
+        return outcome
 
     async def close(self) -> None:
         """Wait until everything that was submitted has its answer."""
@@ -72,7 +85,7 @@ class Batcher(Generic[Item, Answer]):
             raise RuntimeError(f"A flush answered {len(answers)} of {len(items)} items.")
         return answers
 
-    async def _settle(self, batch: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:
+    async def _settle(self, batch: Sequence[tuple[Item, asyncio.Future[Answer | _Failure]]]) -> None:
         # A task of its own keeps its error until it is asked for; so every kind of error reaches those who wait.
         work = asyncio.create_task(self._call([item for item, _ in batch]))  # noqa: RUF006 - this frame holds it
         await asyncio.wait({work})
@@ -90,6 +103,7 @@ class Batcher(Generic[Item, Answer]):
             await self._settle(batch[:middle])
             await self._settle(batch[middle:])
         else:
+            failure = _Failure(error, error.__traceback__)
             for _, future in batch:
                 if not future.done():
-                    future.set_exception(error)
+                    future.set_result(failure)
