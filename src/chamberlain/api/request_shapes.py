@@ -1,0 +1,189 @@
+"""Requests and their steps as they are sent, wherever one appears: alone, in a list, in a timeline."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta, Raw, Struct, structs
+
+from chamberlain.rules.actions import Action, RequestView
+from chamberlain.rules.callers import ActorType
+from chamberlain.rules.plans import Step, title
+from chamberlain.rules.requests import RequestKind, RequestRecord, RequestState, StepRecord, StepState
+
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"}, description="UTC, with milliseconds")]
+
+
+class Actor(Struct, rename="camel", frozen=True):
+    """Who did something; `id` is null for the service itself."""
+
+    type: ActorType
+    id: UUID | None
+    display_name: str
+
+
+class Template(Struct, rename="camel", frozen=True):
+    """A template, as it was called at submission."""
+
+    id: UUID
+    name: str
+
+
+class Waiting(Struct, rename="camel", frozen=True):
+    """Why a request waits, and until when."""
+
+    step: Step
+    reason: str
+    attempt: int
+    next_attempt_at: Time
+
+
+class RequestError(Struct, rename="camel", frozen=True):
+    """Why a request failed."""
+
+    step: Step
+    code: str
+    detail: str
+
+
+class Result(Struct, rename="camel", frozen=True):
+    """What a request has brought about."""
+
+    type: str
+    id: UUID
+    display_name: str
+    mail: str | None
+
+
+class RequestStep(Struct, rename="camel", frozen=True):
+    """One step on the way."""
+
+    name: Step
+    title: str
+    state: StepState
+    attempts: int
+    started_at: Time | None
+    finished_at: Time | None
+    reason: str | None
+    next_attempt_at: Time | None
+    error: str | None
+
+
+class RequestSummary(Struct, rename="camel", frozen=True):
+    """A request without what was sent, its steps and its approvals, for lists and timelines."""
+
+    request_id: UUID
+    tenant_id: UUID
+    approval_required: bool
+    kind: RequestKind
+    state: RequestState
+    display_name: str
+    template: Template
+    waiting: Waiting | None
+    blocked: str | None
+    error: RequestError | None
+    warnings: tuple[str, ...]
+    result: Result | None
+    actions: tuple[Action, ...]
+    created_at: Time
+    created_by: Actor
+    updated_at: Time
+    finished_at: Time | None
+
+
+class Request(Struct, rename="camel", frozen=True):
+    """A request, whole. `body` is what was sent."""
+
+    request_id: UUID
+    tenant_id: UUID
+    approval_required: bool
+    kind: RequestKind
+    state: RequestState
+    display_name: str
+    template: Template
+    body: Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
+    waiting: Waiting | None
+    blocked: str | None
+    error: RequestError | None
+    warnings: tuple[str, ...]
+    result: Result | None
+    steps: tuple[RequestStep, ...]
+    # Nothing can be approved or acted upon over this API yet; the members are there, so that clients can be written
+    # for them.
+    approvals: tuple[dict[str, str], ...]
+    actions: tuple[Action, ...]
+    created_at: Time
+    created_by: Actor
+    updated_at: Time
+    finished_at: Time | None
+
+
+def summary_of(view: RequestView) -> RequestSummary:
+    """What is sent of a request in short."""
+    record = view.record
+    return RequestSummary(
+        request_id=record.request_id,
+        tenant_id=record.tenant_id,
+        approval_required=record.approval_required,
+        kind=record.kind,
+        state=record.state,
+        display_name=record.display_name,
+        template=Template(record.template.id, record.template.name),
+        waiting=_waiting(record),
+        blocked=record.blocked,
+        error=RequestError(record.error.step, record.error.code, record.error.detail) if record.error else None,
+        warnings=record.warnings,
+        result=_result(record),
+        actions=view.actions,
+        created_at=_time(record.created_at),
+        created_by=Actor(record.created_by.type, record.created_by.id, record.created_by.display_name),
+        updated_at=_time(record.updated_at),
+        finished_at=_time_or_none(record.finished_at),
+    )
+
+
+def request_of(view: RequestView) -> Request:
+    """What is sent of a request whole."""
+    record = view.record
+    return Request(
+        **structs.asdict(summary_of(view)),
+        body=Raw(record.body),
+        steps=tuple(map(step_of, record.steps)),
+        approvals=(),
+    )
+
+
+def step_of(record: StepRecord) -> RequestStep:
+    """What is sent of a step."""
+    return RequestStep(
+        name=record.step,
+        title=title(record.step),
+        state=record.state,
+        attempts=record.attempts,
+        started_at=_time_or_none(record.started_at),
+        finished_at=_time_or_none(record.finished_at),
+        reason=record.reason,
+        next_attempt_at=_time_or_none(record.next_attempt_at),
+        error=record.error,
+    )
+
+
+def _waiting(record: RequestRecord) -> Waiting | None:
+    if record.waiting is None:
+        return None
+    waiting = record.waiting
+    return Waiting(waiting.step, waiting.reason, waiting.attempt, _time(waiting.next_attempt_at))
+
+
+def _result(record: RequestRecord) -> Result | None:
+    if record.result is None:
+        return None
+    return Result(record.result.type, record.result.id, record.result.display_name, record.result.mail)
+
+
+def _time(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _time_or_none(value: datetime | None) -> str | None:
+    return None if value is None else _time(value)
