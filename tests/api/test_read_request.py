@@ -53,7 +53,7 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
 
 async def test_it_shows_a_wait(api: httpx2.AsyncClient, house: House) -> None:
     step = StepRecord(Step.CREATE_TEAM, StepState.WAITING, 3, MOMENT, None, "Not yet.", MOMENT + timedelta(minutes=1))
-    wait = Waiting(Step.CREATE_TEAM, "Not yet.", 3, MOMENT + timedelta(minutes=1))
+    wait = Waiting(Step.CREATE_TEAM, "Not yet.", 3, MOMENT + timedelta(minutes=1), MOMENT + timedelta(hours=2))
     house.records[REQUEST] = replace(record(), state=RequestState.WAITING, waiting=wait, steps=(step,))
 
     body = (await api.get(PATH)).json()
@@ -63,6 +63,7 @@ async def test_it_shows_a_wait(api: httpx2.AsyncClient, house: House) -> None:
         "reason": "Not yet.",
         "attempt": 3,
         "nextAttemptAt": "2026-11-20T09:31:00.000Z",
+        "endsAt": "2026-11-20T11:30:00.000Z",
     }
     assert body["steps"] == [
         {

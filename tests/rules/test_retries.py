@@ -14,7 +14,9 @@ REASON = "The directory does not show the new group yet."
 def test_it_works() -> None:
     fault = TryAgain(10 * SECOND, REASON)
 
-    assert retry_step(Step.CREATE_TEAM, fault, attempt=1, first=FIRST, now=FIRST) == After(FIRST + 10 * SECOND, REASON)
+    again = retry_step(Step.CREATE_TEAM, fault, attempt=1, first=FIRST, now=FIRST)
+
+    assert again == After(FIRST + 10 * SECOND, REASON, FIRST + timedelta(hours=2))
 
 
 @pytest.mark.parametrize(
@@ -32,7 +34,7 @@ def test_it_waits_longer_each_time(after: float, waits: list[float]) -> None:
 
     for attempt, wait in enumerate(waits, start=1):
         again = retry_step(Step.ADD_OWNERS, fault, attempt=attempt, first=FIRST, now=FIRST)
-        assert again == After(FIRST + wait * SECOND, REASON)
+        assert again == After(FIRST + wait * SECOND, REASON, FIRST + timedelta(minutes=20))
 
 
 @pytest.mark.parametrize("step", Step)
@@ -40,7 +42,10 @@ def test_it_gives_up_at_a_time_whatever_the_number_of_tries(step: Step) -> None:
     fault = TryAgain(10 * SECOND, REASON)
     end = FIRST + ENDS[step]
 
-    assert isinstance(retry_step(step, fault, attempt=10_000, first=FIRST, now=end - SECOND), After)
+    last = retry_step(step, fault, attempt=10_000, first=FIRST, now=end - SECOND)
+
+    assert isinstance(last, After)
+    assert last.ends_at == end
     assert isinstance(retry_step(step, fault, attempt=2, first=FIRST, now=end), GiveUp)
 
 

@@ -42,7 +42,7 @@ def test_it_waits_at_the_first_step_that_is_not_done() -> None:
     assert progress == Progress(
         RequestState.WAITING,
         (CREATED, WAITING, PENDING),
-        waiting=Waiting(Step.CREATE_TEAM, NOT_YET.reason, 1, NOW + 10 * SECOND),
+        waiting=Waiting(Step.CREATE_TEAM, NOT_YET.reason, 1, NOW + 10 * SECOND, BEGUN + timedelta(hours=2)),
     )
 
 
@@ -64,7 +64,8 @@ def test_it_goes_on_where_it_waited() -> None:
 def test_it_waits_longer_the_second_time() -> None:
     progress = after_outcome((CREATED, WAITING, PENDING), done=(), fault=NOT_YET, started_at=NOW, now=NOW)
 
-    assert progress.waiting == Waiting(Step.CREATE_TEAM, NOT_YET.reason, 2, NOW + 15 * SECOND)
+    ends_at = BEGUN + timedelta(hours=2)
+    assert progress.waiting == Waiting(Step.CREATE_TEAM, NOT_YET.reason, 2, NOW + 15 * SECOND, ends_at)
     assert progress.steps[0] is CREATED
 
 

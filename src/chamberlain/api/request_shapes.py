@@ -30,20 +30,30 @@ class Template(Struct, rename="camel", frozen=True):
 
 
 class Waiting(Struct, rename="camel", frozen=True):
-    """Why a request waits, and until when."""
+    """Why a request waits, and until when: a try that fails after `endsAt` is the last."""
 
     step: Step
     reason: str
     attempt: int
     next_attempt_at: Time
+    ends_at: Time
 
 
-class RequestError(Struct, rename="camel", frozen=True):
-    """Why a request failed."""
+class RequestFault(Struct, frozen=True):
+    """One thing wrong with the body, where it could be found only after the request was accepted."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+class RequestError(Struct, rename="camel", frozen=True, omit_defaults=True):
+    """Why a request failed; `errors` are there when its body could be checked only after it was accepted."""
 
     step: Step
     code: str
     detail: str
+    errors: tuple[RequestFault, ...] = ()
 
 
 class Result(Struct, rename="camel", frozen=True):
@@ -131,7 +141,7 @@ def summary_of(view: RequestView) -> RequestSummary:
         template=Template(record.template.id, record.template.name),
         waiting=_waiting(record),
         blocked=record.blocked,
-        error=RequestError(record.error.step, record.error.code, record.error.detail) if record.error else None,
+        error=_error(record),
         warnings=record.warnings,
         result=_result(record),
         actions=view.actions,
@@ -168,11 +178,21 @@ def step_of(record: StepRecord) -> RequestStep:
     )
 
 
+def _error(record: RequestRecord) -> RequestError | None:
+    error = record.error
+    if error is None:
+        return None
+    faults = tuple(RequestFault(fault.pointer, fault.code, fault.detail) for fault in error.faults)
+    return RequestError(error.step, error.code, error.detail, faults)
+
+
 def _waiting(record: RequestRecord) -> Waiting | None:
     if record.waiting is None:
         return None
     waiting = record.waiting
-    return Waiting(waiting.step, waiting.reason, waiting.attempt, _time(waiting.next_attempt_at))
+    return Waiting(
+        waiting.step, waiting.reason, waiting.attempt, _time(waiting.next_attempt_at), _time(waiting.ends_at)
+    )
 
 
 def _result(record: RequestRecord) -> Result | None:

@@ -64,12 +64,13 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Why a request waits, and until when."""
+    """Why a request waits, and until when: a try that fails after `ends_at` is the last."""
 
     step: Step
     reason: str
     attempt: int
     next_attempt_at: datetime
+    ends_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

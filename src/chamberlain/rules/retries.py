@@ -37,10 +37,12 @@ ENDS: Mapping[Step, timedelta] = {
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Try again, at this time. `reason` is what the caller is shown until then."""
+    """Try again, at this time. `reason` is what the caller is shown until then; what fails after `ends_at` is given
+    up."""
 
     at: datetime
     reason: str
+    ends_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def retry_step(step: Step, fault: OutsideFault, *, attempt: int, first: datetime
         end = ENDS[step]
         # The last wait may reach past the end: a directory that asks for half an hour shall have it.
         if now - first < end:
-            return After(now + wait_after(attempt, fault.after), fault.reason)
+            return After(now + wait_after(attempt, fault.after), fault.reason, first + end)
         return GiveUp("directoryNotReady", f"{fault.reason} This was tried for {spoken(end)}. Retry the request later.")
     # There is no third kind; if there were, it would be a bug, and those are loud.
     raise fault

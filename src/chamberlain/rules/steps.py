@@ -62,9 +62,9 @@ def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at
     attempts = steps[index].attempts + 1
     first = steps[index].started_at or started_at
     match retry_step(step, fault, attempt=attempts, first=first, now=now):
-        case After(at=at, reason=reason):
+        case After(at=at, reason=reason, ends_at=ends_at):
             steps[index] = StepRecord(step, StepState.WAITING, attempts, first, reason=reason, next_attempt_at=at)
-            return Progress(RequestState.WAITING, tuple(steps), waiting=Waiting(step, reason, attempts, at))
+            return Progress(RequestState.WAITING, tuple(steps), waiting=Waiting(step, reason, attempts, at, ends_at))
         case GiveUp(code=code, detail=detail):
             steps[index] = StepRecord(step, StepState.FAILED, attempts, first, now, error=detail)
             return Progress(RequestState.FAILED, tuple(steps), error=RequestError(step, code, detail))

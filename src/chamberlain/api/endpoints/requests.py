@@ -37,6 +37,7 @@ _EXAMPLE: Mapping[str, object] = {
         "reason": "The directory does not show the new group to the team service yet.",
         "attempt": 3,
         "nextAttemptAt": "2026-11-20T09:31:00.000Z",
+        "endsAt": "2026-11-20T11:30:00.000Z",
     },
     "blocked": None,
     "error": None,
