@@ -141,3 +141,10 @@ def test_it_masks_secrets_for_a_person_too() -> None:
     assert "Nothing goes." in stream.getvalue()
     assert not stream.getvalue().startswith("{")
     assert "hidden" not in stream.getvalue()
+
+
+def test_named_values_of_the_standard_library_are_in_the_line(stream: io.StringIO) -> None:
+    logging.getLogger("chamberlain.worker").error("A job is held.", extra={"jobId": 7, "requestId": REQUEST})
+
+    (line,) = _lines(stream)
+    assert (line["jobId"], line["requestId"]) == (7, REQUEST)

@@ -191,7 +191,16 @@ def test_it_leaves_the_variables_of_tests_alone(monkeypatch: pytest.MonkeyPatch)
     assert read_settings().port == 8365
 
 
-@pytest.mark.parametrize("given", ["database_url", "database_worker_url", "database_owner_url", "database_direct_url"])
+def test_it_handles_the_owners_address_alone_since_migrations_need_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_DATABASE_OWNER_URL", "postgresql://owner@db/chamberlain")
+
+    settings = read_settings()
+
+    assert settings.database_owner_url is not None
+    assert settings.database_url is None
+
+
+@pytest.mark.parametrize("given", ["database_url", "database_worker_url", "database_direct_url"])
 def test_it_rejects_a_part_of_an_outside_database(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv(variable(given), "postgresql://somebody@db/chamberlain")
 

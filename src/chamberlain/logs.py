@@ -62,6 +62,8 @@ def about(*, trace_id: str | None = None, request_id: str | None = None) -> Iter
 
 def _formatter(render: Processor) -> structlog.stdlib.ProcessorFormatter:
     return structlog.stdlib.ProcessorFormatter(
+        # What the standard library calls `extra` are the named values of a line.
+        foreign_pre_chain=[structlog.stdlib.ExtraAdder()],
         processors=[
             _put_in_order,
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,

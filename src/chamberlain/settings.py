@@ -222,7 +222,8 @@ def _nearest(name: str, known: list[str]) -> str:
 def _half_a_database(given: set[str]) -> list[str]:
     """An outside database needs its two roles; a stray address must not start the embedded one unnoticed."""
     needed = ("database_url", "database_worker_url")
-    if not given:
+    # The owner's address is for migrations alone; whoever runs those needs no other.
+    if not given - {"database_owner_url"}:
         return []
     return [
         f"{variable(name)} is missing: an outside database needs it beside {variable(min(given))}; "

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chamberlain.embedded import postgres
-from chamberlain.store.migrate import MigrationRefused, MigrationSet, migrate, missing_files
+from chamberlain.store.migrate import MigrationRefused, MigrationSet, migrate, missing_files, script
 from tests.databases import SETS, Databases
 from tests.postgres import connected, new_database
 
@@ -80,3 +80,41 @@ async def test_functions_are_put_in_anew_when_their_text_changes(
 
     assert run == ["trial/sql/answers.sql"]
     assert answer == 42
+
+
+async def test_a_function_in_another_text_is_missing_but_one_that_was_replaced_by_newer_code_is_not(
+    postgres_server: postgres.Server, tmp_path: Path
+) -> None:
+    functions = tmp_path / "sql"
+    functions.mkdir()
+    function = functions / "answers.sql"
+    create = "CREATE OR REPLACE FUNCTION public.answer() RETURNS integer LANGUAGE sql AS 'SELECT {}'"
+    sets = [MigrationSet("trial", tmp_path, functions)]
+
+    async def missing(text: int) -> list[str]:
+        function.write_text(create.format(text))
+        async with connected(addresses.application) as connection:
+            return await missing_files(connection, sets)
+
+    async with new_database(postgres_server) as addresses:
+        function.write_text(create.format(41))
+        await migrate(addresses.owner, sets)
+
+        assert await missing(42) == ["trial/sql/answers.sql"]
+
+        await migrate(addresses.owner, sets)
+
+        assert (await missing(42), await missing(41)) == ([], [])
+
+
+async def test_the_script_brings_an_empty_database_to_where_migrate_brings_it(postgres_server: postgres.Server) -> None:
+    roles, _, files = script(SETS).partition("\\connect chamberlain\n")
+
+    async with new_database(postgres_server) as addresses:
+        async with connected(addresses.owner) as connection:
+            await connection.execute(files)
+            missing = await missing_files(connection, SETS)
+        run = await migrate(addresses.owner, SETS)
+
+    assert "CREATE ROLE chamberlain_owner" in roles
+    assert (missing, run) == ([], [])

@@ -28,7 +28,7 @@ from chamberlain.bootstrap.readiness import Readiness
 from chamberlain.directory.embedded import EmbeddedPeople
 from chamberlain.embedded.directory.people import Register
 from chamberlain.embedded.identity.certificates import make_server_certificate
-from chamberlain.metrics import call_answered
+from chamberlain.metrics import call_answered, submissions_written
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.settings import Settings
 from chamberlain.store.batcher import Acceptor
@@ -73,7 +73,7 @@ async def built_endpoints(
         keys=IssuerKeys(now, authority_pem=certificate.authority_pem),
         prefixes=ScopePrefixes(settings.scope_prefix, settings.insiders_scope_prefix, GRAPH_AUDIENCE),
     )
-    acceptor = Acceptor(databases.application)
+    acceptor = Acceptor(databases.application, observe=submissions_written)
     platform = make_identity_platform(
         settings, databases, load_keyring(settings.keys_file), keep_secret(folder.local_secret)
     )
@@ -83,6 +83,8 @@ async def built_endpoints(
         ),
         "/identity": identity_application(platform),
     }
+    # A keys file that does not open the signing keys is told now, not at the first token.
+    await platform.keys.current()
     try:
         services = _services(settings, databases, trust, acceptor=acceptor, notifier=notifier)
         yield Endpoints(create_app(services, mounts), certificate.context)

@@ -56,6 +56,11 @@ async def opened_databases(settings: Settings, folder: DataFolder) -> AsyncItera
     """The database for as long as the block runs. Raises DatabaseNotReady, or what the embedded one has to say."""
     async with AsyncExitStack() as stack:
         if settings.database_url is None:
+            if settings.database_owner_url is not None:
+                raise DatabaseNotReady(
+                    "Only the owner's address of an outside database is set, which is for migrations. Set those "
+                    "of the application's and the worker's role as well, or none for the embedded database."
+                )
             addresses = await _start_embedded(stack, settings, folder)
         else:
             addresses = _outside(settings)

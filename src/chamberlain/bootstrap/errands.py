@@ -5,7 +5,7 @@ from chamberlain.bootstrap.databases import DatabaseNotReady, migration_sets, op
 from chamberlain.bootstrap.example import load_example_estate
 from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.settings import Settings
-from chamberlain.store.migrate import ROLES, known_files, migrate
+from chamberlain.store.migrate import migrate, script
 
 
 async def bring_up_to_date(settings: Settings) -> list[str]:
@@ -25,6 +25,5 @@ async def load_example(settings: Settings) -> bool:
 
 
 def migration_script() -> str:
-    """All SQL that an empty database needs, with the roles on top."""
-    files = [f"-- {file.set_name}/{file.name}\n{file.text}" for file in known_files(migration_sets())]
-    return "\n".join([ROLES, *files])
+    """All that an empty server needs, for psql."""
+    return script(migration_sets())

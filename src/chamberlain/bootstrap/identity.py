@@ -43,6 +43,7 @@ def make_identity_platform(
         now=now,
         local_secret=local_secret,
         on_local_token=_recorded(RecordToken(databases.application)),
+        serves_people=settings.listens_on_loopback,
     )
 
 

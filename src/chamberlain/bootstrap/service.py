@@ -44,9 +44,7 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
                 Listener(plain, None, endpoints.application),
                 Listener(tls, endpoints.tls, endpoints.application),
             ]
-            if settings.metrics_port is not None:
-                figures = bind("127.0.0.1", settings.metrics_port)
-                listeners.append(Listener(figures, None, metrics_application(databases.worker)))
+            listeners += _metrics_listeners(settings, databases)
             settle_garbage_collector()
             _announce(settings, say)
             await serve_until(stop, listeners)
@@ -66,7 +64,7 @@ async def work(settings: Settings, *, say: Say) -> None:
         async with opened_databases(settings, folder) as databases, running_worker(settings, databases, stop):
             settle_garbage_collector()
             say("The worker is at work.")
-            await stop.wait()
+            await serve_until(stop, _metrics_listeners(settings, databases))
         logger.info("The worker has stopped.")
 
 
@@ -76,6 +74,13 @@ async def running_notifier(databases: Databases) -> AsyncIterator[Notifier]:
     notifier = Notifier(databases.addresses.direct)
     async with running(notifier.run()):
         yield notifier
+
+
+def _metrics_listeners(settings: Settings, databases: Databases) -> list[Listener]:
+    if settings.metrics_port is None:
+        return []
+    figures = bind("127.0.0.1", settings.metrics_port)
+    return [Listener(figures, None, metrics_application(databases.worker))]
 
 
 def _require_identity_allowed(settings: Settings) -> None:

@@ -52,7 +52,7 @@ def migrate(
     data_dir: DataDir = None,
     *,
     show: Annotated[bool, typer.Option("--print", help="Print the SQL, roles included, and change nothing.")] = False,
-    example: Annotated[bool, typer.Option(help="Load the example estate when there is no tenant yet.")] = False,
+    example: Annotated[bool, typer.Option("--example", help="Load the example estate if there is no tenant.")] = False,
 ) -> None:
     """Bring an outside database up to date, as its owner (CHAMBERLAIN_DATABASE_OWNER_URL)."""
     from chamberlain.cli.migrating import print_migrations, run_migrations

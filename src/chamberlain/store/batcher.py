@@ -5,7 +5,7 @@ is halved until the guilty one is alone.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Final
@@ -20,6 +20,7 @@ from chamberlain.rules.submissions import (
     AddressTaken,
     Again,
     Draft,
+    LimitFull,
     Replayed,
     Reused,
     TemplateChanged,
@@ -52,10 +53,14 @@ class Acceptor:
     """Writes drafts, many at a time. One flusher, on one connection: a second one is slower.
 
     `patience` is how long a draft waits for somebody else who holds its name or key and has not committed yet.
+    `observe` gets the size of each batch.
     """
 
-    def __init__(self, database: Database, *, patience: timedelta = PATIENCE) -> None:
+    def __init__(
+        self, database: Database, *, observe: Callable[[int], None] = lambda _: None, patience: timedelta = PATIENCE
+    ) -> None:
         self._database = database
+        self._observe = observe
         self._patience = patience
         self._batcher: Batcher[Draft, Verdict] = Batcher(self._flush, divisible=(asyncpg.PostgresError,))
 
@@ -85,16 +90,13 @@ class Acceptor:
                 return (await self._flush([draft]))[0]
         if draft.idempotency is None:
             raise Unavailable("overloaded", "Another request holds this name and does not end. Send the request again.")
-        raise Conflict(
-            "idempotencyKeyInProgress",
-            "The first request with this Idempotency-Key is still in progress. Send it again after a second.",
-            after=timedelta(seconds=1),
-        )
+        raise Conflict.in_progress()
 
     async def _flush(self, drafts: Sequence[Draft]) -> Sequence[Verdict]:
         columns = _columns(drafts)
         async with self._database.statement() as connection:
             rows = await repeat_if_stale(lambda: _accept(connection, columns))
+        self._observe(len(drafts))
         verdicts: list[Verdict] = [Written()] * len(drafts)
         for row in rows:
             verdicts[row["ordinal"] - 1] = _verdict(row)
@@ -170,6 +172,8 @@ def _verdict(row: Record) -> Verdict:
             return AddressTaken()
         case "templateChanged":
             return TemplateChanged()
+        case "openRequests" | "requestsPerMinute" as limit:
+            return LimitFull(limit)
         case "again":
             return Again()
         case other:

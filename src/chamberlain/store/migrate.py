@@ -24,11 +24,16 @@ CREATE TABLE IF NOT EXISTS migration.applied (
     set_name text NOT NULL,
     file_name text NOT NULL,
     checksum text NOT NULL,
-    applied_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (set_name, file_name)
+    applied_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (set_name, file_name, checksum)
 );
 GRANT USAGE ON SCHEMA migration TO chamberlain_application, chamberlain_worker;
 GRANT SELECT ON migration.applied TO chamberlain_application, chamberlain_worker;
+"""
+
+NOTE = """
+INSERT INTO migration.applied (set_name, file_name, checksum) VALUES ($1, $2, $3)
+ON CONFLICT (set_name, file_name, checksum) DO UPDATE SET applied_at = excluded.applied_at
 """
 
 # What an outside PostgreSQL needs before the first run, by somebody who may create roles.
@@ -99,12 +104,25 @@ async def missing_files(connection: Connection, sets: Sequence[MigrationSet]) ->
     in this text. Newer ones that this code does not know are fine."""
     if await connection.fetchval("SELECT to_regclass('migration.applied')") is None:
         return [f"{file.set_name}/{file.name}" for file in known_files(sets)]
-    done = await _applied(connection)
+    rows = await connection.fetch("SELECT set_name, file_name, checksum FROM migration.applied")
+    # A function that was there in this text once may have a newer one by now, put in by newer code that goes on
+    # beside us.
+    ever = {(row["set_name"], row["file_name"], row["checksum"]) for row in rows}
     return [
         f"{file.set_name}/{file.name}"
         for file in known_files(sets)
-        if file.phase in (Phase.PRE, None) and (file.set_name, file.name) not in done
+        if file.phase in (Phase.PRE, None) and (file.set_name, file.name, file.checksum) not in ever
     ]
+
+
+def script(sets: Sequence[MigrationSet]) -> str:
+    """All that an empty server needs, for psql: the roles, the database, and every file with its note in the ledger."""
+    parts = [ROLES, "\\connect chamberlain", "SET ROLE chamberlain_owner;", LEDGER]
+    for file in known_files(sets):
+        names = f"'{file.set_name}', '{file.name}', '{file.checksum}'"
+        note = f"INSERT INTO migration.applied VALUES ({names});"  # noqa: S608 - names and checksums of our own files.
+        parts += [f"-- {file.set_name}/{file.name}", file.text, note]
+    return "\n".join(parts)
 
 
 def known_files(sets: Sequence[MigrationSet]) -> Iterator[MigrationFile]:
@@ -135,7 +153,8 @@ async def _require_roles(connection: Connection) -> None:
 
 
 async def _applied(connection: Connection) -> dict[tuple[str, str], str]:
-    rows = await connection.fetch("SELECT set_name, file_name, checksum FROM migration.applied")
+    """The checksum of each file as it was run last."""
+    rows = await connection.fetch("SELECT set_name, file_name, checksum FROM migration.applied ORDER BY applied_at")
     return {(row["set_name"], row["file_name"]): row["checksum"] for row in rows}
 
 
@@ -158,10 +177,4 @@ async def _apply(connection: Connection, file: MigrationFile, before: str | None
 
 
 async def _note(connection: Connection, file: MigrationFile) -> None:
-    await connection.execute(
-        "INSERT INTO migration.applied (set_name, file_name, checksum) VALUES ($1, $2, $3) "
-        "ON CONFLICT (set_name, file_name) DO UPDATE SET checksum = excluded.checksum, applied_at = now()",
-        file.set_name,
-        file.name,
-        file.checksum,
-    )
+    await connection.execute(NOTE, file.set_name, file.name, file.checksum)

@@ -73,5 +73,5 @@ CREATED = Success(
 )
 CREATE_CODES = (
     "teamLicenseRequired", "templateNotAllowed", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress",
-    "nameTaken", "addressTaken", "rateExceeded", "quotaExceeded", "databaseUnavailable", "overloaded",
+    "addressTaken", "quotaExceeded", "databaseUnavailable", "overloaded",
 )  # fmt: skip

@@ -34,7 +34,8 @@ class IdentityPlatform:
     """`base_url` is the address under which the routes are reached, such as https://localhost:8366/identity.
 
     Whoever knows `local_secret` and is on this machine gets tokens without a sign-in; `on_local_token` is called before
-    each of them is handed out. The pool is the application's.
+    each of them is handed out. The pool is the application's. Where `serves_people` is False, programs alone get
+    tokens: people of an example are nobody's, and must not be found where strangers can reach them.
     """
 
     base_url: str
@@ -44,6 +45,7 @@ class IdentityPlatform:
     local_secret: str = field(repr=False)
     on_local_token: OnLocalToken
     secrets: SecretChecker = field(default_factory=SecretChecker)
+    serves_people: bool = True
 
 
 def issuer_of(base_url: str, tenant_id: UUID) -> str:

@@ -77,6 +77,8 @@ async def _read(request: Request) -> _Asked:
 
 
 async def _for_user(platform: IdentityPlatform, asked: _Asked, address: str) -> AccessToken:
+    if not platform.serves_people:
+        raise AccessDenied("Other machines can reach this service, so the example users get no tokens here.")
     tenants = await tenants_of_account(platform.pool, address)
     account = await find_account(platform.pool, _one_tenant(tenants, asked, address), address)
     if account is None:
