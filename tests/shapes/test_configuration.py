@@ -131,6 +131,7 @@ def test_it_rejects_what_is_no_configuration(text: bytes, told: str) -> None:
         ((b"drift: false", b"drift: no"), "tenants[0].repair.drift"),
         ((b"extensionPrefix: estate", b"extensionPrefix: 1st"), "tenants[0].extensionPrefix"),
         ((b"extensionPrefix: estate", b"limits: {groups: 1}"), "tenants[0].limits.groups"),
+        ((b"extensionPrefix: estate", b"limits: {openRequests: 0}"), "tenants[0].limits.openRequests"),
         ((b"extensionPrefix: estate", b"applicability: ignore"), "tenants[0].applicability"),
         ((b"https://login", b"http://login"), "tenants[0].issuers[0].issuer"),
         ((b"extensionPrefix: estate", b"templates: [{kind: x}]"), "tenants[0].templates[0].kind"),

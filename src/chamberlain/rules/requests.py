@@ -165,7 +165,7 @@ class RequestRecord:
 
 @dataclass(frozen=True, slots=True)
 class RequestFilter:
-    """Which requests somebody wants to see; None is any."""
+    """Which requests somebody wants to see; None is any, and `mine` are those that the caller asked for."""
 
     state: RequestState | None = None
     kind: RequestKind | None = None

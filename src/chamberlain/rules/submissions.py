@@ -64,8 +64,15 @@ class TemplateChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitFull:
+    """The tenant has as many as it may have; `limit` is the name of what is full, as configuration files have it."""
+
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Again:
     """It lost to another one that was then refused itself."""
 
 
-Verdict = Written | Replayed | Reused | AddressTaken | TemplateChanged | Again
+Verdict = Written | Replayed | Reused | AddressTaken | TemplateChanged | LimitFull | Again

@@ -1,8 +1,19 @@
 """Tenants: the organisations that everything belongs to."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
+from chamberlain.rules.errors import LimitReached
 from chamberlain.rules.ids import GroupId, TenantId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a tenant may have at most; None is no limit. Open is what waits for an approval or has not ended yet."""
+
+    open_requests: int | None = None
+    running_jobs: int | None = None
+    requests_per_minute: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +28,18 @@ class Tenant:
     administrator_groups: frozenset[GroupId]
     extension_prefix: str
     suspended: bool
+    limits: Limits = Limits()
 
     @property
     def default_domain(self) -> str:
         """Where an address is made when nothing says otherwise."""
         return self.domains[0]
+
+
+def limit_full(limit: str) -> LimitReached:
+    """What to say when a tenant has as many as it may have of what this limit is for."""
+    if limit == "requestsPerMinute":
+        detail = "This tenant has asked for as much as it may in one minute. Send the request again after a minute."
+        return LimitReached("quotaExceeded", detail, limit=limit, after=timedelta(minutes=1))
+    detail = "This tenant has as many open requests as it may have. Send the request again when some have ended."
+    return LimitReached("quotaExceeded", detail, limit=limit, after=timedelta(seconds=10))

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.issuers import Issuer
-from chamberlain.rules.tenants import Tenant
+from chamberlain.rules.tenants import Limits, Tenant
 from chamberlain.shapes.fields import LowerDomain, ManyIds, Name, shaped
 from chamberlain.shapes.shape import Shape
 
@@ -16,6 +16,7 @@ _ExtensionPrefix = Annotated[
     str, shaped("[A-Za-z][A-Za-z0-9_]{0,59}", "must be up to 60 letters, digits and _, a letter first")
 ]
 _IssuerAddress = Annotated[str, shaped(r"https://[^\s?#]+", "must be an https address", 512)]
+_Most = Annotated[int, Meta(ge=1, le=1_000_000)]
 _Audience = Annotated[str, shaped(r"\S+", "must be a text without spaces", 512)]
 
 
@@ -33,7 +34,11 @@ class RepairShape(Shape, frozen=True, kw_only=True):
 
 
 class LimitsShape(Shape, frozen=True, kw_only=True):
-    """No limit can be set for a tenant yet, so naming one is refused."""
+    """What the tenant may have at most; without a number there is no limit."""
+
+    open_requests: _Most | None = None
+    running_jobs: _Most | None = None
+    requests_per_minute: _Most | None = None
 
 
 class IssuerShape(Shape, frozen=True, kw_only=True):
@@ -69,6 +74,11 @@ def to_tenant(shape: TenantShape, *, revision: int, suspended: bool) -> Tenant:
         administrator_groups=frozenset(GroupId(each) for each in shape.administrators.groups),
         extension_prefix=shape.extension_prefix,
         suspended=suspended,
+        limits=Limits(
+            open_requests=shape.limits.open_requests,
+            running_jobs=shape.limits.running_jobs,
+            requests_per_minute=shape.limits.requests_per_minute,
+        ),
     )
 
 

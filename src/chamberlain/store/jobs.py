@@ -12,7 +12,8 @@ from chamberlain.rules.jobs import Claim, Job, JobKind, Postponed, QueueDepth
 from chamberlain.store.database import Record, Transaction
 
 # Take some of every tenant that has something due, the oldest first. The walk over tenants costs one index probe
-# each, however many jobs one of them has. Shares are even; who has leased its limit already gets nothing. Where more
+# each, however many jobs one of them has. Shares are even; who has leased its limit already gets nothing, be it the
+# limit of all tenants or one of its own. Where more
 # tenants wait than jobs are taken, chance says whose turn it is, so that none waits for ever. An expired lease means
 # that a run was cut short, and counts as an attempt. Kinds that only newer workers know are left to them.
 CLAIM = """
@@ -25,7 +26,8 @@ WITH RECURSIVE tenant AS (
     )
     FROM tenant WHERE tenant.tenant_id IS NOT NULL
 ), due AS (
-    SELECT tenant.tenant_id FROM tenant CROSS JOIN LATERAL (
+    SELECT tenant.tenant_id, least($4, t.running_jobs) AS most_running
+    FROM tenant LEFT JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
         SELECT FROM chamberlain.job j
         WHERE j.tenant_id = tenant.tenant_id AND j.held_reason IS NULL AND j.run_at <= now()
         AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
@@ -35,11 +37,11 @@ WITH RECURSIVE tenant AS (
 ), share AS (
     SELECT due.tenant_id, least(
         ceil($2::numeric / count(*) OVER ()),
-        $4 - (
+        due.most_running - (
             SELECT count(*) FROM (
                 SELECT j.lease_until FROM chamberlain.job j
                 WHERE j.tenant_id = due.tenant_id AND j.held_reason IS NULL AND j.run_at <= now()
-                ORDER BY j.run_at LIMIT $4
+                ORDER BY j.run_at LIMIT due.most_running
             ) front WHERE front.lease_until >= now()
         )
     )::integer AS most

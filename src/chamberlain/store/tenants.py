@@ -4,25 +4,28 @@ import msgspec
 
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.issuers import Issuer
-from chamberlain.rules.tenants import Tenant
+from chamberlain.rules.tenants import Limits, Tenant
 from chamberlain.store.database import Database, Record, Transaction
 
 FIND = """
-SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended
+SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
+    open_requests, running_jobs, requests_per_minute
 FROM chamberlain.tenant WHERE tenant_id = $1
 """
 
 # A tenant from a configuration file: its revision grows only when something of it is new.
 PUT = """
 INSERT INTO chamberlain.tenant AS t (tenant_id, name, domains, administrator_users, administrator_groups,
-extension_prefix) VALUES ($1, $2, $3, $4, $5, $6)
+extension_prefix, open_requests, running_jobs, requests_per_minute) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (tenant_id) DO UPDATE SET
     revision = t.revision + 1, updated_at = now(), name = excluded.name, domains = excluded.domains,
     administrator_users = excluded.administrator_users, administrator_groups = excluded.administrator_groups,
-    extension_prefix = excluded.extension_prefix
-WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.extension_prefix) IS DISTINCT FROM
+    extension_prefix = excluded.extension_prefix, open_requests = excluded.open_requests,
+    running_jobs = excluded.running_jobs, requests_per_minute = excluded.requests_per_minute
+WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.extension_prefix, t.open_requests,
+    t.running_jobs, t.requests_per_minute) IS DISTINCT FROM
     (excluded.name, excluded.domains, excluded.administrator_users, excluded.administrator_groups,
-    excluded.extension_prefix)
+    excluded.extension_prefix, excluded.open_requests, excluded.running_jobs, excluded.requests_per_minute)
 RETURNING revision
 """
 
@@ -48,6 +51,9 @@ async def put(tx: Transaction, tenant: Tenant) -> bool:
         sorted(tenant.administrator_users),
         sorted(tenant.administrator_groups),
         tenant.extension_prefix,
+        tenant.limits.open_requests,
+        tenant.limits.running_jobs,
+        tenant.limits.requests_per_minute,
     )
     return row is not None
 
@@ -92,4 +98,5 @@ def _tenant(row: Record) -> Tenant:
         administrator_groups=frozenset(GroupId(each) for each in row["administrator_groups"]),
         extension_prefix=row["extension_prefix"],
         suspended=row["suspended"],
+        limits=Limits(row["open_requests"], row["running_jobs"], row["requests_per_minute"]),
     )

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from chamberlain.directory.port import People
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.errors import Conflict, Fault, Forbidden, KeyReused, NotPossible, TryAgain, Unavailable
+from chamberlain.rules.errors import Conflict, Fault, Forbidden, KeyReused, NotPossible, Refusal, TryAgain, Unavailable
 from chamberlain.rules.group_drafts import Moment, Situation, draft_of
 from chamberlain.rules.group_faults import (
     faults_in_directory,
@@ -21,8 +21,18 @@ from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.requests import Accepted, Submission
-from chamberlain.rules.submissions import AddressTaken, Again, Draft, Replayed, Reused, TemplateChanged, Written
+from chamberlain.rules.submissions import (
+    AddressTaken,
+    Again,
+    Draft,
+    LimitFull,
+    Replayed,
+    Reused,
+    TemplateChanged,
+    Written,
+)
 from chamberlain.rules.templates import GroupTemplate, TemplateKind, template_fault, template_not_allowed
+from chamberlain.rules.tenants import limit_full
 from chamberlain.store import counters, requests
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.catalog import Catalog, Entry
@@ -48,7 +58,7 @@ class RequestGroup:
     now: Callable[[], datetime]
 
     async def __call__(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
-        """Raises NotPossible, Forbidden, Conflict, KeyReused or Unavailable; then nothing was changed."""
+        """Raises NotPossible, Forbidden, Conflict, KeyReused, LimitReached or Unavailable; then nothing was changed."""
         try:
             return await self._accept(caller, order, submission)
         except (NotPossible, Forbidden, Conflict):
@@ -89,15 +99,22 @@ class RequestGroup:
                     return Accepted(draft.request_id, caller.tenant_id, draft.approval_required)
                 case Replayed():
                     return _again(caller, verdict)
-                case Reused():
-                    raise KeyReused
-                case AddressTaken():
-                    raise await self._address_taken(caller, GroupNames(draft.display_name, draft.addresses))
+                case Reused() | AddressTaken() | LimitFull():
+                    raise await self._refusal(caller, draft, verdict)
                 case TemplateChanged():
                     entry = await self.catalog.refresh(entry, order.template_id) or entry
                 case Again():
                     pass
         raise Unavailable("overloaded", "The template changes faster than it can be read. Send the request again.")
+
+    async def _refusal(self, caller: Caller, draft: Draft, verdict: Reused | AddressTaken | LimitFull) -> Refusal:
+        match verdict:
+            case Reused():
+                return KeyReused()
+            case AddressTaken():
+                return await self._address_taken(caller, GroupNames(draft.display_name, draft.addresses))
+            case LimitFull(limit=limit):
+                return limit_full(limit)
 
     async def _draft(self, caller: Caller, order: GroupOrder, submission: Submission, entry: Entry) -> Draft:
         fault = template_fault(entry.head, KINDS)

@@ -6,8 +6,8 @@ ALTER TABLE chamberlain.request
     ADD COLUMN timeline jsonb NOT NULL DEFAULT '[]',
     ADD COLUMN timeline_start integer NOT NULL DEFAULT 2;
 
--- One's own requests, newest first.
-CREATE INDEX request_own ON chamberlain.request (tenant_id, actor_id, created_at, request_id);
+-- One's own requests and those of one kind, newest first. All of one's own are merged from those of each kind.
+CREATE INDEX request_own ON chamberlain.request (tenant_id, actor_id, kind, created_at, request_id);
 CREATE INDEX request_kind ON chamberlain.request (tenant_id, kind, created_at, request_id);
 
 -- Where the requests stand that are neither on their way nor done. They are few, and people look for them. An index over the
@@ -15,11 +15,15 @@ CREATE INDEX request_kind ON chamberlain.request (tenant_id, kind, created_at, r
 CREATE TABLE chamberlain.request_by_state (
     tenant_id uuid NOT NULL,
     state text NOT NULL,
+    kind text NOT NULL,
+    actor_id uuid,
     created_at timestamptz NOT NULL,
     request_id uuid NOT NULL,
     since timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, state, created_at, request_id)
 );
+CREATE INDEX request_by_state_kind ON chamberlain.request_by_state (tenant_id, state, kind, created_at, request_id);
+CREATE INDEX request_by_state_own ON chamberlain.request_by_state (tenant_id, state, actor_id, kind, created_at, request_id);
 CREATE INDEX request_by_state_since ON chamberlain.request_by_state (state, since);
 ALTER TABLE chamberlain.request_by_state ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_tenant ON chamberlain.request_by_state TO chamberlain_application
@@ -35,8 +39,8 @@ BEGIN
         AND s.request_id = OLD.request_id;
     END IF;
     IF TG_OP <> 'DELETE' AND NEW.state NOT IN ('queued', 'running', 'succeeded') THEN
-        INSERT INTO chamberlain.request_by_state (tenant_id, state, created_at, request_id, since)
-        VALUES (NEW.tenant_id, NEW.state, NEW.created_at, NEW.request_id, now());
+        INSERT INTO chamberlain.request_by_state (tenant_id, state, kind, actor_id, created_at, request_id, since)
+        VALUES (NEW.tenant_id, NEW.state, NEW.kind, NEW.actor_id, NEW.created_at, NEW.request_id, now());
     END IF;
     RETURN NULL;
 END
@@ -62,3 +66,10 @@ ALTER TABLE chamberlain.idempotency_key
     ALTER COLUMN request_id DROP NOT NULL,
     ADD COLUMN answer text;
 CREATE INDEX idempotency_key_age ON chamberlain.idempotency_key (created_at);
+
+-- Jobs that wait for a person, newest first. There are few, if any.
+CREATE INDEX job_held ON chamberlain.job (tenant_id, queued_at, job_id) WHERE held_reason IS NOT NULL;
+
+-- They are put in with other arguments.
+DROP FUNCTION IF EXISTS chamberlain.accept_requests;
+DROP FUNCTION IF EXISTS chamberlain.explain_refused;

@@ -8,6 +8,7 @@
 --   reused           the key was used for something else
 --   addressTaken     every address that would do is given away
 --   templateChanged  the template or the tenant is no longer the one that the request was checked against
+--   openRequests, requestsPerMinute  the tenant has as many as it may have
 --   again            it lost to a request of this batch which itself was not accepted
 -- A null key, address or second address means that there is none. A job is queued where job_kinds says so, an event where
 -- event_types does.
@@ -65,8 +66,16 @@ BEGIN
             WHERE key IS NOT NULL ORDER BY client_id, actor_id, key, ordinal
             ON CONFLICT DO NOTHING
             RETURNING request_id
+        ), allowed AS MATERIALIZED (
+            SELECT CASE WHEN t.open_requests IS NOT NULL OR t.requests_per_minute IS NOT NULL
+                THEN (SELECT r.room FROM chamberlain.room_of(tenant) r) END AS room
+            FROM chamberlain.tenant t WHERE t.tenant_id = tenant
         ), fresh AS (
-            SELECT * FROM true_still WHERE key IS NULL OR request_id IN (SELECT request_id FROM new_key)
+            SELECT * FROM true_still WHERE (key IS NULL OR request_id IN (SELECT request_id FROM new_key))
+            AND ((SELECT room FROM allowed) IS NULL OR ordinal IN (
+                SELECT ordinal FROM true_still WHERE key IS NULL OR request_id IN (SELECT request_id FROM new_key)
+                ORDER BY ordinal LIMIT (SELECT room FROM allowed)
+            ))
         ), reserved AS (
             INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
             SELECT tenant, 'address', lower(address), request_id FROM fresh
@@ -134,6 +143,7 @@ DECLARE
     origin integer;
     first_digest bytea;
     first_request uuid;
+    full_limit text := 'not asked yet';
 BEGIN
     DELETE FROM chamberlain.idempotency_key k
     USING unnest(refused) p
@@ -145,13 +155,16 @@ BEGIN
         outcome := NULL;
         request_id := NULL;
         approval_required := NULL;
+        first_digest := NULL;
         first_request := NULL;
         SELECT k.digest, k.request_id INTO first_digest, first_request FROM chamberlain.idempotency_key k
         WHERE k.tenant_id = tenant AND k.client_id = client_ids[origin] AND k.caller_id = actor_ids[origin]
         AND k.key = keys[place];
-        IF first_request IS NOT NULL THEN
+        IF first_digest <> digests[place] OR first_digest IS NOT NULL AND first_request IS NULL THEN
+            outcome := 'reused';
+        ELSIF first_digest IS NOT NULL THEN
             request_id := first_request;
-            outcome := CASE WHEN first_digest = digests[place] THEN 'replayed' ELSE 'reused' END;
+            outcome := 'replayed';
             approval_required := (
                 SELECT r.approval_required FROM chamberlain.request r
                 WHERE r.tenant_id = tenant AND r.request_id = first_request
@@ -169,9 +182,54 @@ BEGIN
         ) THEN
             outcome := 'addressTaken';
         ELSE
-            outcome := 'again';
+            IF full_limit = 'not asked yet' THEN
+                full_limit := (
+                    SELECT CASE WHEN t.open_requests IS NOT NULL OR t.requests_per_minute IS NOT NULL
+                        THEN (SELECT r.full_limit FROM chamberlain.room_of(tenant) r) END
+                    FROM chamberlain.tenant t WHERE t.tenant_id = tenant
+                );
+            END IF;
+            outcome := coalesce(full_limit, 'again');
         END IF;
         RETURN NEXT;
     END LOOP;
+END
+$$;
+
+-- How many more requests a tenant with limits may have, and the limit that is full when there is no room. It is volatile, so that what
+-- it counts is what is committed when the lock is had: two batches of one tenant never fill the same room. What is counted is never
+-- more than the limit itself.
+CREATE OR REPLACE FUNCTION chamberlain.room_of(tenant uuid, OUT room integer, OUT full_limit text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    most_open integer;
+    most_in_a_minute integer;
+    open_room integer;
+    minute_room integer;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('limits of ' || tenant, 0));
+    SELECT t.open_requests, t.requests_per_minute INTO most_open, most_in_a_minute
+    FROM chamberlain.tenant t WHERE t.tenant_id = tenant;
+    -- What is open has a job, or waits for an approval. A job whose request was cancelled counts until a worker comes by.
+    open_room := most_open - (
+        SELECT count(*) FROM (
+            (SELECT FROM chamberlain.job j
+            WHERE j.tenant_id = tenant AND j.held_reason IS NULL AND j.kind = 'groupProvision' LIMIT most_open)
+            UNION ALL
+            (SELECT FROM chamberlain.job j
+            WHERE j.tenant_id = tenant AND j.held_reason IS NOT NULL AND j.kind = 'groupProvision' LIMIT most_open)
+            UNION ALL
+            (SELECT FROM chamberlain.request_by_state s
+            WHERE s.tenant_id = tenant AND s.state = 'pendingApproval' LIMIT most_open)
+        ) open
+    );
+    minute_room := most_in_a_minute - (
+        SELECT count(*) FROM (
+            SELECT FROM chamberlain.request r
+            WHERE r.tenant_id = tenant AND r.created_at > now() - interval '1 minute' LIMIT most_in_a_minute
+        ) recent
+    );
+    room := greatest(least(open_room, minute_room), 0);
+    full_limit := CASE WHEN open_room <= 0 THEN 'openRequests' WHEN minute_room <= 0 THEN 'requestsPerMinute' END;
 END
 $$;
