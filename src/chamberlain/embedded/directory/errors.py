@@ -1,7 +1,10 @@
 """What can go wrong here, as one family.
 
 DirectoryFault
-|-- Unreachable      the database does not answer now
+|-- NotNow           it passes by itself: carries when to come back
+|   |-- Unreachable  nothing answers: the database is away, or an outage is injected
+|   |-- Throttled    too many calls
+|   `-- NotYet       a group that was made, and is not known everywhere yet
 |-- Refused          one thing cannot be as asked: a code and a sentence
 |   `-- BadRule      a membership rule that is not understood, with the position
 |-- Unauthorized     a call without a token, or with one that proves nothing
@@ -9,13 +12,34 @@ DirectoryFault
 `-- BadQuery         a query that is not understood, with the position where there is one
 """
 
+from datetime import timedelta
+
+# A database comes back within seconds or not at all.
+_SOON = timedelta(seconds=2)
+
 
 class DirectoryFault(Exception):
     """The root of the family."""
 
 
-class Unreachable(DirectoryFault):
-    """The database does not answer now."""
+class NotNow(DirectoryFault):
+    """It passes by itself; not before `after` is it worth asking again."""
+
+    def __init__(self, detail: str, after: timedelta = _SOON) -> None:
+        super().__init__(detail)
+        self.after = after
+
+
+class Unreachable(NotNow):
+    """Nothing answers now."""
+
+
+class Throttled(NotNow):
+    """Too many calls; whoever asks has to slow down."""
+
+
+class NotYet(NotNow):
+    """A group that was made a moment ago, and that is not known everywhere yet."""
 
 
 class Refused(DirectoryFault):

@@ -13,7 +13,7 @@ import asyncpg
 import msgspec
 
 from chamberlain.embedded.directory.columns import columns_of
-from chamberlain.embedded.directory.database import Pool, answering
+from chamberlain.embedded.directory.database import Queryable, answering
 from chamberlain.embedded.directory.entries import GroupEntry, Mark
 from chamberlain.embedded.directory.errors import BadRule, Refused
 from chamberlain.embedded.directory.followers import users_by_rule
@@ -69,8 +69,8 @@ _NOT_STORABLE = (
 class Groups:
     """The groups of all tenants, for those who may change them. `key_member` is the member that marks are found by."""
 
-    def __init__(self, pool: Pool, *, key_member: str) -> None:
-        self._pool = pool
+    def __init__(self, database: Queryable, *, key_member: str) -> None:
+        self._database = database
         self._key_member = key_member
 
     async def observe(self, marks: Sequence[Mark]) -> Sequence[GroupShown | None]:
@@ -81,7 +81,7 @@ class Groups:
         names = [mark.extension for mark in marks]
         keys = [mark.key for mark in marks]
         with answering():
-            rows = await self._pool.fetch(_OBSERVE, self._key_member, tenants, names, keys)
+            rows = await self._database.fetch(_OBSERVE, self._key_member, tenants, names, keys)
         shown = {item: _shown.decode(text) for item, text in rows}
         return [shown.get(item) for item in range(1, len(marks) + 1)]
 
@@ -110,7 +110,7 @@ class Groups:
                 continue
             try:
                 with answering():
-                    found[tenant_id, rule] = await users_by_rule(self._pool, tenant_id, rule)
+                    found[tenant_id, rule] = await users_by_rule(self._database, tenant_id, rule)
             except BadRule as fault:
                 found[tenant_id, rule] = fault
         return found
@@ -120,7 +120,7 @@ class Groups:
             return {}
         try:
             with answering():
-                [row] = await self._pool.fetch(_ENSURE, self._key_member, *columns_of(entries))
+                [row] = await self._database.fetch(_ENSURE, self._key_member, *columns_of(entries))
         except (asyncpg.DataError, UnicodeEncodeError) as error:
             if not _is_about_a_text(error):
                 raise

@@ -1,6 +1,7 @@
 """One call, after it is known who calls and what for."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
@@ -12,13 +13,23 @@ Shape: TypeAlias = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call for one tenant. `root` is the address of `/v1.0` as callers know it; `id` is the one in the path."""
+    """A call for one tenant. `root` is the address of `/v1.0` as callers know it; `id` is the one in the path.
+
+    With faults on purpose lists show groups that were made at `visible_until` or before, and under their own ids those
+    are found that were made at `known_until` or before.
+    """
 
     pool: Pool
     root: str
     tenant_id: UUID
     id: UUID | None
     query_string: bytes
+    visible_until: datetime | None = None
+    known_until: datetime | None = None
+
+    def knows(self, made_at: datetime) -> bool:
+        """Whether a group that was made then is found under its id."""
+        return self.known_until is None or made_at <= self.known_until
 
 
 class NotThere(DirectoryFault):

@@ -1,12 +1,14 @@
 """How each fault is told: its status, headers of its own, and Graph's code and message."""
 
 from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil
 
-from chamberlain.embedded.directory.errors import BadQuery, Forbidden, Unauthorized, Unreachable
+from chamberlain.embedded.directory.errors import BadQuery, Forbidden, Throttled, Unauthorized, Unreachable
 from chamberlain.embedded.directory.graph.calls import MethodNotAllowed, NotThere
 
-Fault = Unauthorized | Forbidden | BadQuery | NotThere | MethodNotAllowed | Unreachable
-FAULTS = (Unauthorized, Forbidden, BadQuery, NotThere, MethodNotAllowed, Unreachable)
+Fault = Unauthorized | Forbidden | BadQuery | NotThere | MethodNotAllowed | Unreachable | Throttled
+FAULTS = (Unauthorized, Forbidden, BadQuery, NotThere, MethodNotAllowed, Unreachable, Throttled)
 
 Header = tuple[bytes, bytes]
 
@@ -39,5 +41,20 @@ def tell(fault: Fault) -> Told:
             return Told(405, "Request_BadRequest", message, ((b"allow", b"GET"),))
         case Unreachable():
             # What the database said is for the log, not for whoever calls.
-            message = "The directory cannot answer now. Send the request again after two seconds."
-            return Told(503, "serviceNotAvailable", message, ((b"retry-after", b"2"),))
+            message = f"The directory cannot answer now. {_again(fault.after)}"
+            return Told(503, "serviceNotAvailable", message, (_retry_after(fault.after),))
+        case Throttled():
+            message = f"Too many requests. {_again(fault.after)}"
+            return Told(429, "TooManyRequests", message, (_retry_after(fault.after),))
+
+
+def _again(after: timedelta) -> str:
+    return f"Send the request again after {_seconds(after)} s."
+
+
+def _retry_after(after: timedelta) -> Header:
+    return (b"retry-after", str(_seconds(after)).encode())
+
+
+def _seconds(after: timedelta) -> int:
+    return ceil(after.total_seconds())

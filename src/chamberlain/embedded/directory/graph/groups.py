@@ -50,7 +50,7 @@ async def get_group(call: Call) -> Shape:
     _check_select(options)
     async with one_tenant(call.pool, call.tenant_id) as connection:
         row = await connection.fetchrow(_ONE_GROUP, call.tenant_id, call.id)
-    if row is None:
+    if row is None or not call.knows(row["created_at"]):
         raise no_group(call)
     return {"@odata.context": _context(call, options, "/$entity"), **_selected(_shape(row), options)}
 
@@ -58,7 +58,7 @@ async def get_group(call: Call) -> Shape:
 async def _rows(call: Call, wanted: Filter | None, options: Options) -> Sequence[Row]:
     """One row more than the page holds, if there is one."""
     match wanted:
-        case Equals(Path(str(extension), member), (str(value),)):
+        case Equals(Path(str(extension), member), (str(value),)) if call.visible_until is None:
             with answering():
                 return await call.pool.fetch(
                     _BY_VALUE, call.tenant_id, extension, member, value, options.after, options.top + 1
@@ -72,6 +72,8 @@ async def _filtered(call: Call, wanted: Filter | None, options: Options) -> Sequ
     statement = _GROUPS
     if wanted is not None:
         statement += f" AND {condition_of(wanted, parameters)}"
+    if call.visible_until is not None:
+        statement += f" AND g.created_at <= {parameters.add(call.visible_until, 'timestamptz')}"
     if options.after is not None:
         statement += f" AND g.id > {parameters.add(options.after, 'uuid')}"
     statement += f" ORDER BY g.id LIMIT {parameters.add(options.top + 1, 'integer')}"

@@ -9,7 +9,7 @@ from chamberlain.embedded.directory.graph.options import next_query, read_option
 
 _OPTIONS = frozenset({"$select", "$top", "$skiptoken"})
 
-_HAS_GROUP = "SELECT EXISTS (SELECT FROM directory.groups g WHERE g.tenant_id = $1 AND g.id = $2)"
+_MADE_AT = "SELECT g.created_at FROM directory.groups g WHERE g.tenant_id = $1 AND g.id = $2"
 
 _RELATED = """
 SELECT m.member_id, m.is_group, coalesce(u.display_name, g.display_name) AS display_name,
@@ -36,7 +36,8 @@ async def list_members(call: Call) -> Shape:
 async def _list(call: Call, name: str, statement: str) -> Shape:
     options = read_options(call.query_string, known=_OPTIONS)
     async with one_tenant(call.pool, call.tenant_id) as connection:
-        if not await connection.fetchval(_HAS_GROUP, call.tenant_id, call.id):
+        made_at = await connection.fetchval(_MADE_AT, call.tenant_id, call.id)
+        if made_at is None or not call.knows(made_at):
             raise no_group(call)
         rows = await connection.fetch(statement, call.tenant_id, call.id, options.after, options.top + 1)
     page: Shape = {"@odata.context": f"{call.root}/$metadata#directoryObjects"}

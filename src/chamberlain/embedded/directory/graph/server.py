@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import Forbidden
+from chamberlain.embedded.directory.faults import Injection
 from chamberlain.embedded.directory.graph.calls import Call, MethodNotAllowed, NotThere, Shape
 from chamberlain.embedded.directory.graph.faults import FAULTS, Header, Told, tell
 from chamberlain.embedded.directory.graph.groups import get_group, list_groups
@@ -51,7 +52,7 @@ _CLIENT_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 class GraphServer:
     """An ASGI application for everything below `/v1.0`. `graph_url` is the address that callers know, without `/v1.0`.
 
-    `pool` must hold the role that is bound by row-level security.
+    `pool` must hold the role that is bound by row-level security. With an `injection` every call counts for throttling.
     """
 
     def __init__(
@@ -62,12 +63,14 @@ class GraphServer:
         authenticate: Authenticate,
         now: Callable[[], datetime],
         new_request_id: Callable[[], UUID],
+        injection: Injection | None = None,
     ) -> None:
         self._pool = pool
         self._root = f"{graph_url.rstrip('/')}/v1.0"
         self._authenticate = authenticate
         self._now = now
         self._new_request_id = new_request_id
+        self._injection = injection
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - nothing here has a body, but ASGI hands it over.
         """Answer one call."""
@@ -87,6 +90,8 @@ class GraphServer:
     async def _shape(self, scope: Scope, headers: dict[bytes, bytes]) -> bytes:
         token = headers.get(b"authorization")
         access = await self._authenticate(None if token is None else token.decode("latin-1"))
+        if self._injection is not None:
+            self._injection.take_call()
         if scope["method"] != "GET":
             raise MethodNotAllowed
         handler, found = _route(_path(scope))
@@ -97,6 +102,9 @@ class GraphServer:
                 + "."
             )
         call = Call(self._pool, self._root, access.tenant_id, found, scope["query_string"])
+        if self._injection is not None:
+            visible_until, known_until = self._injection.visible_until(), self._injection.known_until()
+            call = replace(call, visible_until=visible_until, known_until=known_until)
         return msgspec.json.encode(await handler(call))
 
     def _ids(self, headers: dict[bytes, bytes]) -> list[Header]:

@@ -12,7 +12,7 @@ from chamberlain.embedded.directory.graph.times import written_time
 _NO_OPTIONS = frozenset[str]()
 
 _TEAM = """
-SELECT g.display_name, g.description, g.visibility, t.created_at
+SELECT g.display_name, g.description, g.visibility, g.created_at AS group_created_at, t.created_at
 FROM directory.groups g LEFT JOIN directory.teams t ON t.tenant_id = $1 AND t.group_id = g.id
 WHERE g.tenant_id = $1 AND g.id = $2
 """
@@ -49,7 +49,7 @@ async def list_channels(call: Call) -> Shape:
 
 
 def _must_be_team(call: Call, row: asyncpg.Record | None) -> asyncpg.Record:
-    if row is None:
+    if row is None or not call.knows(row["group_created_at"]):
         raise no_group(call)
     if row["created_at"] is None:
         raise NotThere("NotFound", f"No team found with Group Id '{call.id}'.")

@@ -1,0 +1,63 @@
+"""Groups in the words of both sides: ours, and those of the embedded directory."""
+
+from uuid import UUID, uuid5
+
+from chamberlain.embedded.directory.entries import GroupEntry, Mark
+from chamberlain.embedded.directory.groups import GroupShown
+from chamberlain.rules.groups import GroupReference, MemberShipType, ObservedGroup, WantedGroup
+from chamberlain.rules.ids import GroupId, UserId
+
+# The member of the extension attribute that a group is found by; bootstrap makes Groups with it.
+KEY_MEMBER = "requestId"
+
+
+def group_id_of(reference: GroupReference) -> GroupId:
+    """The id that the group of a request gets when it is made: always the same, so that making it twice makes one.
+
+    It begins as the request's id does, so that groups lie in the order of their requests; the rest is a digest of whose
+    request it is (a version 8 UUID, RFC 9562).
+    """
+    digest = uuid5(reference.request_id, f"{reference.tenant_id}/{reference.extension}").bytes
+    return GroupId(UUID(bytes=reference.request_id.bytes[:6] + bytes([digest[6] & 0x0F | 0x80]) + digest[7:]))
+
+
+def mark_of(reference: GroupReference) -> Mark:
+    """How the directory finds a group again."""
+    return Mark(reference.tenant_id, reference.extension, str(reference.request_id))
+
+
+def entry_of(wanted: WantedGroup) -> GroupEntry:
+    """A group as the directory is to have it."""
+    reference = GroupReference(wanted.tenant_id, wanted.extension, wanted.request_id)
+    is_public = wanted.member_ship_type is MemberShipType.PUBLIC
+    is_dynamic = wanted.member_ship_type is MemberShipType.DYNAMIC
+    return GroupEntry(
+        mark=mark_of(reference),
+        id=group_id_of(reference),
+        display_name=wanted.display_name,
+        mail_nickname=wanted.mail_nickname,
+        mail=wanted.mail,
+        description=wanted.description,
+        visibility="Public" if is_public else "Private",
+        membership_rule=wanted.membership_rule if is_dynamic else None,
+        label_id=wanted.label_id,
+        owners=wanted.owners,
+        members=() if is_dynamic else wanted.members,
+        channels=wanted.channels,
+        values={**wanted.marks, KEY_MEMBER: str(wanted.request_id)},
+    )
+
+
+def observed_of(shown: GroupShown) -> ObservedGroup:
+    """A group as the directory shows it."""
+    return ObservedGroup(
+        id=GroupId(shown.id),
+        display_name=shown.display_name,
+        mail=shown.mail,
+        mail_nickname=shown.mail_nickname,
+        owners=frozenset(map(UserId, shown.owners)),
+        members=frozenset(map(UserId, shown.members)),
+        label_id=shown.label_id,
+        channels=None if shown.channels is None else tuple(shown.channels),
+        marks=shown.values,
+    )

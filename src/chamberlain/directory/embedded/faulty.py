@@ -1,0 +1,112 @@
+"""Groups in the embedded directory with faults on purpose: each step is a call of its own, and may have to wait."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from chamberlain.directory.embedded.entries import entry_of, mark_of, observed_of
+from chamberlain.directory.embedded.groups import SHORTEST_LOOK
+from chamberlain.directory.embedded.passing import passing
+from chamberlain.directory.port import Capabilities, Directory, Outcome, Work
+from chamberlain.embedded.directory.entries import GroupEntry, Mark
+from chamberlain.embedded.directory.errors import NotYet, Refused
+from chamberlain.embedded.directory.faulty import FaultyGroups
+from chamberlain.rules.errors import Rejected, TryAgain
+from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.plans import GUEST_MARKS, Step, remaining
+
+
+class FaultyDirectory(Directory):
+    """Makes groups step by step. What stops a step is told for that group alone; the next run goes on there."""
+
+    def __init__(self, groups: FaultyGroups) -> None:
+        self._groups = groups
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this directory can do."""
+        return Capabilities(visible_after=max(SHORTEST_LOOK, self._groups.faults.known_after))
+
+    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
+        """What is visible of each by now."""
+        with passing():
+            shown = await self._groups.observe([mark_of(one) for one in references])
+        return [None if one is None else observed_of(one) for one in shown]
+
+    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+        """Take the steps of each, one after the other, as far as they go; no others."""
+        outcomes: dict[Mark, Outcome] = {}
+        marks = [entry_of(work.wanted).mark for work in works]
+        for mark, work in zip(marks, works, strict=True):
+            if mark not in outcomes:
+                outcomes[mark] = await self._bring_about(work)
+        return [outcomes[mark] for mark in marks]
+
+    async def _bring_about(self, work: Work) -> Outcome:
+        entry = entry_of(work.wanted)
+        group: ObservedGroup | None = None
+        done: list[Step] = []
+        try:
+            with passing():
+                group = await self._look(entry.mark)
+                left = remaining(work.wanted, group, work.steps)
+                for step in work.steps:
+                    if step in left:
+                        await self._take(step, entry)
+                    done.append(step)
+                group = await self._look(entry.mark)
+                if group is None:
+                    raise NotYet("The directory does not show the new group yet.", SHORTEST_LOOK)
+        except TryAgain as fault:
+            # The last step is through when everybody can see the group.
+            return Outcome(group, tuple(done[: len(work.steps) - 1]), fault)
+        except Refused as refused:
+            return Outcome(group, tuple(done), Rejected(refused.code, refused.detail))
+        return Outcome(group, work.steps, None)
+
+    async def _look(self, mark: Mark) -> ObservedGroup | None:
+        [shown] = await self._groups.observe([mark])
+        return None if shown is None else observed_of(shown)
+
+    async def _take(self, step: Step, entry: GroupEntry) -> None:
+        match step:
+            case Step.CHECK_PEOPLE:
+                await self._check_people(entry)
+            case Step.CREATE_GROUP:
+                await self._groups.create(entry, _created(entry))
+            case Step.ADD_OWNERS:
+                members = [user for user in entry.owners if user in set(entry.members)]
+                await self._groups.change(replace(_bare(entry), owners=entry.owners, members=members))
+            case Step.ADD_MEMBERS:
+                await self._groups.change(replace(_bare(entry), members=entry.members))
+            case Step.SET_LABEL:
+                await self._groups.change(replace(_bare(entry), label_id=entry.label_id))
+            case Step.CREATE_TEAM:
+                await self._groups.change(replace(_bare(entry), channels=()))
+            case Step.CREATE_CHANNELS:
+                await self._groups.change(replace(_bare(entry), channels=entry.channels))
+            case Step.ASSIGN_GUEST_RULES:
+                await self._groups.change(replace(_bare(entry), values=entry.values))
+
+    async def _check_people(self, entry: GroupEntry) -> None:
+        try:
+            await self._groups.check(entry)
+        except Refused as refused:
+            if refused.code == "userUnknown":
+                raise
+
+
+def _created(entry: GroupEntry) -> GroupEntry:
+    """A group as it is created: with its first owner, who is the caller, and those whom its rule names."""
+    owners = entry.owners[:1]
+    return replace(
+        _bare(entry),
+        owners=owners,
+        members=[user for user in owners if user in set(entry.members)],
+        membership_rule=entry.membership_rule,
+    )
+
+
+def _bare(entry: GroupEntry) -> GroupEntry:
+    """The group without all that later steps bring."""
+    values = {name: value for name, value in entry.values.items() if name not in GUEST_MARKS}
+    return replace(entry, owners=(), members=(), membership_rule=None, label_id=None, channels=None, values=values)

@@ -1,0 +1,70 @@
+"""Who and what is known of tenants, asked of the embedded directory."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from chamberlain.batching import Batcher
+from chamberlain.directory.embedded.passing import passing
+from chamberlain.directory.port import People
+from chamberlain.embedded.directory.people import Card, Found, Question, Register
+from chamberlain.rules.ids import UserId
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion, Person
+
+
+class EmbeddedPeople(People):
+    """Answers questions about people. Those that are asked at the same time travel together."""
+
+    def __init__(self, register: Register) -> None:
+        self._register = register
+        self._batcher: Batcher[PeopleQuestion, PeopleAnswer] = Batcher(self._answers)
+
+    async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
+        """What of the question exists."""
+        return await self._batcher.submit(question)
+
+    async def _answers(self, questions: Sequence[PeopleQuestion]) -> Sequence[PeopleAnswer]:
+        with passing():
+            found = await self._register.look_up(_merged(questions))
+        people = {tenant: {UserId(card.id): _person(card) for card in one.people} for tenant, one in found.items()}
+        return [_answer(one, people[one.tenant_id], found[one.tenant_id]) for one in questions]
+
+
+def _merged(questions: Sequence[PeopleQuestion]) -> Mapping[UUID, Question]:
+    merged: dict[UUID, Question] = {}
+    for one in questions:
+        together = merged.setdefault(one.tenant_id, Question())
+        together.users |= one.users
+        together.labels |= one.labels
+        together.addresses |= one.addresses
+        if one.member is not None:
+            together.memberships.update((one.member, group) for group in one.groups)
+    return merged
+
+
+def _person(card: Card) -> Person:
+    names = {
+        "displayName": card.display_name,
+        "userPrincipalName": card.user_principal_name,
+        "userType": card.user_type,
+    }
+    if card.mail is not None:
+        names["mail"] = card.mail
+    return Person(
+        id=UserId(card.id),
+        display_name=card.display_name,
+        mail=card.mail,
+        has_team_license=card.has_team_license,
+        properties=names | card.properties,
+    )
+
+
+def _answer(question: PeopleQuestion, people: Mapping[UserId, Person], found: Found) -> PeopleAnswer:
+    member = question.member
+    return PeopleAnswer(
+        people={user: people[user] for user in question.users if user in people},
+        labels=question.labels & found.labels,
+        taken_addresses=question.addresses & found.taken_addresses,
+        member_of=frozenset(
+            group for group in question.groups if member is not None and (member, group) in found.memberships
+        ),
+    )
