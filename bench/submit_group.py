@@ -2,7 +2,7 @@
 
 In each round, at 1, 16 and 64 connections, in turn: pgbench with one transaction a request and the same rows, the
 service without a worker, the service with the worker in its process, and with a worker in a process of its own. The
-cores are shared by the load, the API, the worker and PostgreSQL.
+cores are shared by the load, the API, the worker and PostgreSQL. bench/README.md says what the columns mean.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 from bench.measuring.database import Measured, database_of
 from bench.measuring.limit import Limit, prepare_limit, run_limit
 from bench.measuring.load import Load, run_load
+from bench.measuring.processor import seconds_used
 from bench.measuring.report import Row, report
 from bench.measuring.worker import worker_of
 from tests.services import GROUP_TEMPLATE, Service, running_service
@@ -40,12 +41,13 @@ run_number = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A running service and how its worker runs."""
+    """A running service and how its worker runs. `processes` are ours; PostgreSQL is a child of the first."""
 
     name: str
     service: Service
     database: Measured
-    has_worker: bool
+    processes: Sequence[int]
+    has_worker: bool = True
 
     def load(self) -> Load:
         """Groups with names that no other run uses."""
@@ -64,22 +66,31 @@ def main() -> None:
         _warm_up(all_of_them, limit_database)
         for _ in range(asked.rounds):
             for connections in asked.connections:
-                reached = run_limit(LIMIT, limit_database, connections=connections, seconds=asked.seconds)
-                rounds[f"pgbench, {connections}"].append({"rate": reached.rate, "ratio": 1.0})
+                limit = measure_limit(all_of_them[0], connections=connections, seconds=asked.seconds)
+                rounds[f"pgbench, {connections}"].append(limit)
                 for contestant in all_of_them:
                     figures = measure(contestant, connections=connections, seconds=asked.seconds)
-                    figures["ratio"] = figures["rate"] / reached.rate
+                    figures["ratio"] = figures["rate"] / limit["rate"]
                     if "made" in figures:
-                        figures["made ratio"] = figures["made"] / reached.rate
+                        figures["made ratio"] = figures["made"] / limit["rate"]
                     rounds[f"{contestant.name}, {connections}"].append(figures)
     rows = [Row(name, figures) for name, figures in sorted(rounds.items(), key=_by_connections)]
     columns = {"ratio": ".2f", "rate": ",.0f", "p50": ".2f", "p99": ".2f"}
-    report("submit_group", rows, columns=columns | {"made": ",.0f", "made ratio": ".2f", "drain": ".1f"})
+    report("submit_group", rows, columns=columns | {"cpu": ".0f", "made": ",.0f", "made ratio": ".2f", "drain": ".1f"})
+
+
+def measure_limit(contestant: Contestant, *, connections: int, seconds: int) -> dict[str, float]:
+    """One run of pgbench on the database of this contestant."""
+    used_before = seconds_used(contestant.processes)
+    reached = run_limit(LIMIT, contestant.database, connections=connections, seconds=seconds)
+    used = seconds_used(contestant.processes) - used_before
+    return {"rate": reached.rate, "ratio": 1.0, "cpu": 1e6 * used / (reached.rate * seconds)}
 
 
 def measure(contestant: Contestant, *, connections: int, seconds: int) -> dict[str, float]:
     """One run: submissions, and what the directory shows meanwhile and when the queue is empty."""
     shown_before = contestant.database.count(SHOWN)
+    used_before = seconds_used(contestant.processes)
     began = time.monotonic()
     answered = run_load(contestant.load(), connections=connections, seconds=seconds)
     ended = time.monotonic()
@@ -92,6 +103,7 @@ def measure(contestant: Contestant, *, connections: int, seconds: int) -> dict[s
         made = contestant.database.count(SHOWN) - shown_before
         # A request that was under way when wrk left is made all the same.
         assert answered.requests <= made <= answered.requests + connections, (answered.requests, made)
+    figures["cpu"] = 1e6 * (seconds_used(contestant.processes) - used_before) / answered.requests
     return figures
 
 
@@ -101,12 +113,12 @@ def contestants() -> Iterator[Sequence[Contestant]]:
     with ExitStack() as stack:
         together = stack.enter_context(running_service())
         apart = stack.enter_context(running_service(options=("--no-worker",)))
-        stack.enter_context(worker_of(apart))
+        worker = stack.enter_context(worker_of(apart))
         alone = stack.enter_context(running_service(options=("--no-worker",)))
         yield (
-            Contestant("no worker", alone, database_of(alone), has_worker=False),
-            Contestant("worker within", together, database_of(together), has_worker=True),
-            Contestant("worker apart", apart, database_of(apart), has_worker=True),
+            Contestant("no worker", alone, database_of(alone), [alone.process.pid], has_worker=False),
+            Contestant("worker within", together, database_of(together), [together.process.pid]),
+            Contestant("worker apart", apart, database_of(apart), [apart.process.pid, worker]),
         )
 
 

@@ -11,8 +11,8 @@ from tests.services import Service, data_folder
 
 
 @contextmanager
-def worker_of(service: Service) -> Iterator[None]:
-    """Work on the service's queue for as long as the block runs."""
+def worker_of(service: Service) -> Iterator[int]:
+    """Work on the service's queue for as long as the block runs; gives the number of the process."""
     database = database_of(service)
     environment = {
         "CHAMBERLAIN_DATABASE_URL": database.application,
@@ -22,6 +22,6 @@ def worker_of(service: Service) -> Iterator[None]:
         command = [sys.executable, "-m", "chamberlain", "worker", "--data-dir", str(folder)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **environment}) as process:
             try:
-                yield
+                yield process.pid
             finally:
                 process.terminate()
