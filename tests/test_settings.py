@@ -55,6 +55,10 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "postgres_bin": "/usr/lib/postgresql/18/bin",
         "postgres_user": "postgres",
         "tenant_running_jobs": "7",
+        "fault_visibility_delay": "1.5",
+        "fault_throttle": "3",
+        "fault_not_found_after_create": "0",
+        "fault_unavailable": "5/30",
     }
     for name, value in values.items():
         monkeypatch.setenv(variable(name), value)
@@ -64,6 +68,8 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
     assert set(values) == set(Settings.model_fields)
     assert (settings.port, settings.tls_port, settings.metrics_port) == (9000, 9001, 9090)
     assert settings.tenant_running_jobs == 7
+    assert (settings.fault_visibility_delay, settings.fault_throttle) == (1.5, 3)
+    assert (settings.fault_not_found_after_create, settings.fault_unavailable) == (0, "5/30")
     assert settings.base_url == "https://chamberlain.example.org"
     assert settings.keys_file == Path("/srv/keys")
     assert settings.allow_embedded_identity
@@ -139,6 +145,12 @@ def test_it_takes_an_empty_value_as_not_set(monkeypatch: pytest.MonkeyPatch) -> 
         ("directory", "ldap", "embedded"),
         ("allow_embedded_identity", "perhaps", "true or false"),
         ("tenant_running_jobs", "0", "a whole number from 1 to 100000"),
+        ("fault_visibility_delay", "nan", "a number of seconds from 0 to 86400"),
+        ("fault_not_found_after_create", "-1", "a number of seconds from 0 to 86400"),
+        ("fault_throttle", "1", "a whole number from 2 to 100000"),
+        ("fault_unavailable", "5", "seconds out of seconds, such as 5/30, the first number smaller than the second"),
+        ("fault_unavailable", "0/5", "seconds out of seconds, such as 5/30, the first number smaller than the second"),
+        ("fault_unavailable", "5/5", "seconds out of seconds, such as 5/30, the first number smaller than the second"),
     ],
 )
 def test_it_rejects_a_bad_value_with_its_name_and_cure(

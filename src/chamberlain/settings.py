@@ -64,6 +64,13 @@ def _database_address(value: SecretStr) -> SecretStr:
     return value
 
 
+def _outages(value: str) -> str:
+    found = re.fullmatch(r"(\d{1,5}(?:\.\d{1,3})?)/(\d{1,5}(?:\.\d{1,3})?)", value)
+    if found is None or not 0 < float(found[1]) < float(found[2]):
+        raise ValueError
+    return value
+
+
 def _path(value: Path) -> Path:
     return value.expanduser().absolute()
 
@@ -82,6 +89,19 @@ _Port = Annotated[int, Field(ge=1, le=65534), Expected("a whole number from 1 to
 _MetricsPort = Annotated[
     Annotated[int, Field(ge=1, le=65535)] | None,
     Expected("a whole number from 1 to 65535"),
+]
+_Seconds = Annotated[
+    Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None,
+    Expected("a number of seconds from 0 to 86400"),
+]
+# One in one would mean that nothing ever works.
+_OneIn = Annotated[
+    Annotated[int, Field(ge=2, le=100_000)] | None,
+    Expected("a whole number from 2 to 100000"),
+]
+_Outages = Annotated[
+    Annotated[str, AfterValidator(_outages)] | None,
+    Expected("seconds out of seconds, such as 5/30, the first number smaller than the second"),
 ]
 _Count = Annotated[int, Field(ge=1, le=100_000), Expected("a whole number from 1 to 100000")]
 
@@ -136,6 +156,12 @@ class Settings(BaseSettings):
     postgres_bin: Annotated[_Path | None, Expected("the folder of PostgreSQL's programs")] = None
     postgres_user: Annotated[str | None, Expected("the name of a user of this machine")] = None
     tenant_running_jobs: _Count = 500
+
+    # Faults on purpose, of the embedded directory alone.
+    fault_visibility_delay: _Seconds = None
+    fault_throttle: _OneIn = None
+    fault_not_found_after_create: _Seconds = None
+    fault_unavailable: _Outages = None
 
     @property
     def tls_port(self) -> int:

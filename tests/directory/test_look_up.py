@@ -1,6 +1,8 @@
 import asyncio
+from uuid import UUID
 
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.rules.ids import GroupId
+from chamberlain.rules.people import NamedPerson, PeopleAnswer, PeopleQuestion
 from tests.directory.conftest import Stage
 from tests.directory.population import (
     ADA,
@@ -17,6 +19,8 @@ from tests.directory.population import (
     ZOE,
 )
 from tests.directory.wanted import work
+
+NAMED_ADA, NAMED_BEN = NamedPerson(ADA, "Ada Achterberg"), NamedPerson(BEN, "Ben Okafor")
 
 
 async def test_it_works(stage: Stage) -> None:
@@ -119,3 +123,36 @@ async def test_it_handles_texts_that_no_directory_can_hold(stage: Stage) -> None
 
     assert answers[0] == PeopleAnswer(labels=frozenset({INTERNAL}))
     assert set(answers[1].people) == {ADA}
+
+
+async def test_it_knows_managers_and_who_is_in_a_group(stage: Stage) -> None:
+    answer = await stage.people.look_up(PeopleQuestion(TENANT, manager_of=BEN, members_of=frozenset({OUTER, INNER})))
+
+    assert answer.manager == NAMED_ADA
+    # Those of groups in the group too, each once, by name; the two hold each other.
+    assert answer.members == {OUTER: (NAMED_ADA, NAMED_BEN), INNER: (NAMED_ADA, NAMED_BEN)}
+    assert answer.people == {}
+
+
+async def test_it_finds_nobody_where_there_is_no_manager_no_group_or_one_of_another_tenant(stage: Stage) -> None:
+    nothing = GroupId(UUID(int=1))
+    question = PeopleQuestion(TENANT, manager_of=ADA, members_of=frozenset({nothing, OTHER_GROUP}))
+
+    answer = await stage.people.look_up(question)
+
+    assert answer == PeopleAnswer(members={nothing: (), OTHER_GROUP: ()})
+    assert (await stage.people.look_up(PeopleQuestion(TENANT, manager_of=ZOE))).manager is None
+
+
+async def test_it_handles_questions_for_managers_and_members_beside_others(stage: Stage) -> None:
+    plain, managed, other, both = await asyncio.gather(
+        stage.people.look_up(PeopleQuestion(TENANT, users=frozenset({BEN}))),
+        stage.people.look_up(PeopleQuestion(TENANT, manager_of=BEN)),
+        stage.people.look_up(PeopleQuestion(OTHER_TENANT, members_of=frozenset({OTHER_GROUP}))),
+        stage.people.look_up(PeopleQuestion(TENANT, manager_of=CLEO, members_of=frozenset({INNER}))),
+    )
+
+    assert (set(plain.people), plain.manager, plain.members) == ({BEN}, None, {})
+    assert (managed.manager, managed.members) == (NAMED_ADA, {})
+    assert other.members == {OTHER_GROUP: (NamedPerson(ZOE, "Zoe Adeyemi"),)}
+    assert (both.manager, set(both.members)) == (None, {INNER})

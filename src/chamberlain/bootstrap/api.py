@@ -16,6 +16,7 @@ from chamberlain.bearer.keys import IssuerKeys
 from chamberlain.bearer.verify import FindIssuer, Verifier
 from chamberlain.bootstrap.data_folder import DataFolder, keep_secret
 from chamberlain.bootstrap.databases import Databases
+from chamberlain.bootstrap.directory import first_look, make_people
 from chamberlain.bootstrap.graph import GRAPH_AUDIENCE, graph_application
 from chamberlain.bootstrap.identity import (
     identity_application,
@@ -25,8 +26,6 @@ from chamberlain.bootstrap.identity import (
 )
 from chamberlain.bootstrap.origins import new_id, new_trace_id, now
 from chamberlain.bootstrap.readiness import Readiness
-from chamberlain.directory.embedded import EmbeddedPeople
-from chamberlain.embedded.directory.people import Register
 from chamberlain.embedded.identity.certificates import make_server_certificate
 from chamberlain.metrics import call_answered, submissions_written
 from chamberlain.rules.permissions import ScopePrefixes
@@ -96,7 +95,7 @@ async def built_endpoints(
 def _services(
     settings: Settings, databases: Databases, trust: Trust, *, acceptor: Acceptor, notifier: Notifier
 ) -> Services:
-    people = EmbeddedPeople(Register(databases.application.pool))
+    people = make_people(settings, databases.application.pool)
     callers = Callers(databases.application, people, now)
     addresses = Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url)
     return Services(
@@ -120,6 +119,6 @@ def _services(
             (addresses.base_url, addresses.insiders_base_url, addresses.graph_url, settings.tls_url),
             (settings.port, settings.tls_port),
         ),
-        retry_after_seconds=1,
+        retry_after_seconds=first_look(settings),
         token_url=f"{identity_base_url(settings)}/{{tenantId}}/oauth2/v2.0/token",
     )

@@ -4,6 +4,7 @@ from starlette.types import ASGIApp
 
 from chamberlain.bearer.verify import Verifier
 from chamberlain.bootstrap.databases import Databases
+from chamberlain.bootstrap.directory import make_injection
 from chamberlain.bootstrap.origins import new_id, now
 from chamberlain.embedded.directory.errors import Unauthorized, Unreachable
 from chamberlain.embedded.directory.graph.server import Access, Authenticate, GraphServer
@@ -22,6 +23,7 @@ def graph_application(settings: Settings, databases: Databases, verifier: Verifi
         authenticate=_authenticate(verifier),
         now=now,
         new_request_id=new_id,
+        injection=make_injection(settings),
     )
 
 

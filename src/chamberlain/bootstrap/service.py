@@ -8,6 +8,7 @@ import structlog
 from chamberlain.bootstrap.api import built_endpoints
 from chamberlain.bootstrap.data_folder import open_data_folder
 from chamberlain.bootstrap.databases import DatabaseNotReady, Databases, opened_databases
+from chamberlain.bootstrap.directory import make_injection
 from chamberlain.bootstrap.example import load_example_estate
 from chamberlain.bootstrap.faults import CannotStart, expected_faults
 from chamberlain.bootstrap.listeners import Listener, bind, serve_until
@@ -95,3 +96,5 @@ def _announce(settings: Settings, say: Say) -> None:
     say(f"The API answers at {settings.base_url}, its description at {settings.base_url}/docs.")
     say(f"The directory answers at {settings.graph_url}, the same with TLS at {settings.tls_url}.")
     say("Sign-in is by the embedded identity platform, which is for evaluation and tests.")
+    if make_injection(settings) is not None:
+        say("The directory makes difficulties on purpose, as the settings CHAMBERLAIN_FAULT_... ask for.")

@@ -5,11 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from chamberlain.bootstrap.databases import Databases
+from chamberlain.bootstrap.directory import make_directory, make_people
 from chamberlain.bootstrap.origins import new_id, now
 from chamberlain.bootstrap.processes import running
-from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
-from chamberlain.embedded.directory.groups import Groups
-from chamberlain.embedded.directory.people import Register
 from chamberlain.metrics import jobs_done
 from chamberlain.rules.jobs import JobKind
 from chamberlain.settings import Settings
@@ -32,8 +30,8 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
     notifier = Notifier(databases.addresses.direct, REQUESTS_CHANNEL)
     provision = ProvisionGroups(
         database=databases.worker,
-        people=EmbeddedPeople(Register(pool)),
-        directory=EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER)),
+        people=make_people(settings, pool),
+        directory=make_directory(settings, pool),
         revisions=Revisions(),
         notifier=notifier,
         new_id=new_id,

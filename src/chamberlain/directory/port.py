@@ -61,6 +61,7 @@ class Directory(Protocol):
         ...
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        """Bring each about; doing it twice ends in the same state as once. Raises TryAgain when nothing answers at
-        all."""
+        """Bring each about; doing it twice ends in the same state as once. The steps are asked for in their order; an
+        adapter that cannot stop between them may do all that is wanted at once. Raises TryAgain when nothing answers
+        at all."""
         ...

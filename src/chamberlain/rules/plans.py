@@ -71,7 +71,7 @@ def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:
         case Step.CREATE_CHANNELS:
             return set(wanted.channels or ()).issubset(observed.channels or ())
         case Step.ASSIGN_GUEST_RULES:
-            return all(observed.marks.get(mark) == wanted.marks.get(mark) for mark in GUEST_MARKS)
+            return all(observed.marks.get(mark) == wanted.marks[mark] for mark in GUEST_MARKS if mark in wanted.marks)
 
 
 def title(step: Step) -> str:

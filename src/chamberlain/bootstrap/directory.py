@@ -1,0 +1,59 @@
+"""The embedded directory, wired: as it is, or with the faults that somebody has asked for."""
+
+from datetime import timedelta
+from math import ceil
+
+from chamberlain.bootstrap.origins import now
+from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople, FaultyDirectory
+from chamberlain.directory.port import Directory, People
+from chamberlain.embedded.directory.database import Pool
+from chamberlain.embedded.directory.faults import Faults, Injection, Outages
+from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyRegister
+from chamberlain.embedded.directory.groups import Groups
+from chamberlain.embedded.directory.people import Register
+from chamberlain.settings import Settings
+
+# In seconds: the shortest that Retry-After can say, and what it says with Microsoft 365.
+_SOONEST_LOOK, _LATEST_LOOK = 1, 20
+
+
+def make_people(settings: Settings, pool: Pool) -> People:
+    """Answers who and what there is."""
+    injection = make_injection(settings)
+    return EmbeddedPeople(Register(pool) if injection is None else FaultyRegister(pool, injection))
+
+
+def make_directory(settings: Settings, pool: Pool) -> Directory:
+    """Brings groups about."""
+    injection = make_injection(settings)
+    if injection is None:
+        return EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER))
+    return FaultyDirectory(FaultyGroups(pool, injection, key_member=KEY_MEMBER))
+
+
+def first_look(settings: Settings) -> int:
+    """After how many seconds a client should look for what it asked for. Nobody is sent away for longer than clients
+    of a real suite are."""
+    known_after = faults_of(settings).known_after
+    return min(max(_SOONEST_LOOK, ceil(known_after.total_seconds())), _LATEST_LOOK)
+
+
+def make_injection(settings: Settings) -> Injection | None:
+    """The faults at work; None when nobody has asked for any."""
+    faults = faults_of(settings)
+    return None if faults == Faults() else Injection(faults, now)
+
+
+def faults_of(settings: Settings) -> Faults:
+    """The faults that the settings ask for."""
+    return Faults(
+        visibility_delay=timedelta(seconds=settings.fault_visibility_delay or 0),
+        throttle=settings.fault_throttle,
+        not_found_after_create=timedelta(seconds=settings.fault_not_found_after_create or 0),
+        outages=None if settings.fault_unavailable is None else _outages(settings.fault_unavailable),
+    )
+
+
+def _outages(written: str) -> Outages:
+    lasting, _, every = written.partition("/")
+    return Outages(timedelta(seconds=float(lasting)), timedelta(seconds=float(every)))

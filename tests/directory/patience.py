@@ -1,0 +1,84 @@
+"""Whoever asks a difficult directory until it has answered, with a clock that goes as fast as one waits."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+from chamberlain.directory.port import Capabilities, Directory, Outcome, People, Work
+from chamberlain.rules.errors import TryAgain
+from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+
+# Far more than any fault that passes by itself needs.
+MOST_TRIES = 100
+
+Answer = TypeVar("Answer")
+
+
+@dataclass
+class Clock:
+    """The time, and how far it was put ahead. The directory dates groups by its own clock, so it begins at that."""
+
+    ahead: timedelta = field(default_factory=timedelta)
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+    def wait(self, span: timedelta) -> None:
+        self.ahead += span
+
+
+async def patiently(clock: Clock, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    """The first answer that is not "try again"."""
+    for _ in range(MOST_TRIES):
+        try:
+            return await ask()
+        except TryAgain as fault:
+            clock.wait(fault.after)
+    raise AssertionError(f"There was no answer after {MOST_TRIES} tries.")
+
+
+@dataclass
+class PatientPeople(People):
+    """People who are asked until they answer."""
+
+    people: People
+    clock: Clock
+
+    async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
+        return await patiently(self.clock, lambda: self.people.look_up(question))
+
+
+@dataclass
+class PatientDirectory(Directory):
+    """A directory that is asked until every item has its end; `reasons` are those of the waits between."""
+
+    directory: Directory
+    clock: Clock
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.directory.capabilities
+
+    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
+        return await patiently(self.clock, lambda: self.directory.observe(references))
+
+    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+        outcomes: dict[int, Outcome] = {}
+        for _ in range(MOST_TRIES):
+            left = [index for index in range(len(works)) if index not in outcomes]
+            tried = await patiently(self.clock, partial(self.directory.ensure, [works[index] for index in left]))
+            faults = [outcome.fault for outcome in tried if isinstance(outcome.fault, TryAgain)]
+            outcomes |= {
+                index: outcome
+                for index, outcome in zip(left, tried, strict=True)
+                if not isinstance(outcome.fault, TryAgain)
+            }
+            if not faults:
+                return [outcomes[index] for index in range(len(works))]
+            self.reasons += [fault.reason for fault in faults]
+            self.clock.wait(max(fault.after for fault in faults))
+        raise AssertionError(f"{len(works) - len(outcomes)} items had no end after {MOST_TRIES} tries.")
