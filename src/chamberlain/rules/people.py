@@ -18,10 +18,19 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedPerson:
+    """Somebody as others are shown them, and as records keep them."""
+
+    id: UserId
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class PeopleQuestion:
     """What somebody wants to know of one tenant's directory, all in one question.
 
     `member` and `groups` belong together: of which of these groups is this user a member, directly or through others?
+    `manager_of` asks who this user's manager is, `members_of` who is in these groups, directly or through others.
     """
 
     tenant_id: TenantId
@@ -30,14 +39,18 @@ class PeopleQuestion:
     addresses: frozenset[str] = frozenset()
     member: UserId | None = None
     groups: frozenset[GroupId] = frozenset()
+    manager_of: UserId | None = None
+    members_of: frozenset[GroupId] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleAnswer:
     """What of the question is there. What is not in the answer does not exist in the tenant (for addresses: is
-    free)."""
+    free). Members of a group are users only, by name; of a group of thousands, the first of them."""
 
     people: Mapping[UserId, Person] = field(default_factory=dict)
     labels: frozenset[str] = frozenset()
     taken_addresses: frozenset[str] = frozenset()
     member_of: frozenset[GroupId] = frozenset()
+    manager: NamedPerson | None = None
+    members: Mapping[GroupId, tuple[NamedPerson, ...]] = field(default_factory=dict)

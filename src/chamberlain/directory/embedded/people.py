@@ -6,9 +6,9 @@ from uuid import UUID
 from chamberlain.batching import Batcher
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.port import People
-from chamberlain.embedded.directory.people import Card, Found, Question, Register
+from chamberlain.embedded.directory.people import Card, Found, Question, Register, Relative
 from chamberlain.rules.ids import UserId
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion, Person
+from chamberlain.rules.people import NamedPerson, PeopleAnswer, PeopleQuestion, Person
 
 
 class EmbeddedPeople(People):
@@ -38,6 +38,9 @@ def _merged(questions: Sequence[PeopleQuestion]) -> Mapping[UUID, Question]:
         together.addresses |= one.addresses
         if one.member is not None:
             together.memberships.update((one.member, group) for group in one.groups)
+        if one.manager_of is not None:
+            together.managed.add(one.manager_of)
+        together.gathered |= one.members_of
     return merged
 
 
@@ -67,4 +70,17 @@ def _answer(question: PeopleQuestion, people: Mapping[UserId, Person], found: Fo
         member_of=frozenset(
             group for group in question.groups if member is not None and (member, group) in found.memberships
         ),
+        manager=None if question.manager_of is None else _manager(question.manager_of, found),
+        members={
+            group: tuple(map(_named, found.relations.members.get(group, ()))) for group in question.members_of
+        },
     )
+
+
+def _manager(user: UserId, found: Found) -> NamedPerson | None:
+    manager = found.relations.managers.get(user)
+    return None if manager is None else _named(manager)
+
+
+def _named(relative: Relative) -> NamedPerson:
+    return NamedPerson(UserId(relative.id), relative.display_name)

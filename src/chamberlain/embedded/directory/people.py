@@ -13,12 +13,15 @@ from chamberlain.embedded.directory.database import Pool, answering
 
 @dataclass(slots=True)
 class Question:
-    """What is asked about one tenant. `memberships` are pairs of a user and a group."""
+    """What is asked about one tenant. `memberships` are pairs of a user and a group; `managed` are users whose managers
+    are asked for, `gathered` groups whose members are, nested ones too."""
 
     users: set[UUID] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     addresses: set[str] = field(default_factory=set)
     memberships: set[tuple[UUID, UUID]] = field(default_factory=set)
+    managed: set[UUID] = field(default_factory=set)
+    gathered: set[UUID] = field(default_factory=set)
 
 
 class Card(msgspec.Struct, frozen=True, rename="camel"):
@@ -33,6 +36,25 @@ class Card(msgspec.Struct, frozen=True, rename="camel"):
     properties: dict[str, str]
 
 
+class Relative(msgspec.Struct, frozen=True, rename="camel"):
+    """Somebody who is the manager of a user, or a member of a group: `of` says of whom or of which."""
+
+    of: UUID
+    id: UUID
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """Managers of those who have one, and members of those groups that have any, in the order of their names."""
+
+    managers: Mapping[UUID, Relative]
+    members: Mapping[UUID, Sequence[Relative]]
+
+
+_NOT_ASKED = Relations({}, {})
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What of a question is there, in the spelling of the question."""
@@ -41,14 +63,23 @@ class Found:
     labels: frozenset[str]
     taken_addresses: frozenset[str]
     memberships: frozenset[tuple[UUID, UUID]]
+    relations: Relations
 
 
 _cards = msgspec.json.Decoder(list[Card])
+_relatives = msgspec.json.Decoder(list[Relative])
 
 _LOOK_UP = """
 SELECT tenant_id, people, known_labels, taken_addresses, found_members, found_groups
 FROM directory.look_up($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 """
+
+_RELATIONS = """
+SELECT tenant_id, managers, members FROM directory.relations($1, $2, $3, $4, $5, $6)
+"""
+
+# Of a larger group, those whose names come first: what is asked for so is to be shown to somebody.
+MOST_MEMBERS = 1_000
 
 
 class Register:
@@ -58,7 +89,8 @@ class Register:
         self._pool = pool
 
     async def look_up(self, questions: Mapping[UUID, Question]) -> Mapping[UUID, Found]:
-        """The answer for each tenant, all of them in one call."""
+        """The answer for each tenant, all of them in one call, and in one more where relations are asked for."""
+        relations = await self._relations(questions)
         tenants = sorted(questions)
         asked = [questions[tenant] for tenant in tenants]
         labels = [_storable(question.labels) for question in asked]
@@ -84,9 +116,34 @@ class Register:
                 frozenset(labels),
                 frozenset(addresses),
                 frozenset(zip(members, groups, strict=True)),
+                relations.get(tenant_id, _NOT_ASKED),
             )
             for tenant_id, people, labels, addresses, members, groups in rows
         }
+
+    async def _relations(self, questions: Mapping[UUID, Question]) -> Mapping[UUID, Relations]:
+        tenants = sorted(tenant for tenant, asked in questions.items() if asked.managed or asked.gathered)
+        if not tenants:
+            return {}
+        asked = [questions[tenant] for tenant in tenants]
+        with answering():
+            rows = await self._pool.fetch(
+                _RELATIONS,
+                tenants,
+                list(chain.from_iterable(question.managed for question in asked)),
+                _ends([len(question.managed) for question in asked]),
+                list(chain.from_iterable(question.gathered for question in asked)),
+                _ends([len(question.gathered) for question in asked]),
+                MOST_MEMBERS,
+            )
+        return {tenant_id: _gathered(managers, members) for tenant_id, managers, members in rows}
+
+
+def _gathered(managers: str, members: str) -> Relations:
+    by_group: dict[UUID, list[Relative]] = {}
+    for member in _relatives.decode(members):
+        by_group.setdefault(member.of, []).append(member)
+    return Relations({manager.of: manager for manager in _relatives.decode(managers)}, by_group)
 
 
 def _ends(lengths: Sequence[int]) -> list[int]:
