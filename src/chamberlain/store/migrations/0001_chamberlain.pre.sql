@@ -61,7 +61,8 @@ CREATE TABLE chamberlain.policy (
     PRIMARY KEY (tenant_id, policy_id)
 );
 
--- A request changes state three times in its short life: room is left on each page for the new versions of its row.
+-- A request is written three times in its short life, and grows: room is left on each page for the new versions of its row, since one
+-- that finds no room there costs an entry in every index.
 CREATE TABLE chamberlain.request (
     request_id uuid PRIMARY KEY,
     tenant_id uuid NOT NULL,
@@ -90,7 +91,7 @@ CREATE TABLE chamberlain.request (
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz
-) WITH (fillfactor = 60);
+) WITH (fillfactor = 30);
 CREATE INDEX request_newest ON chamberlain.request (tenant_id, created_at, request_id);
 
 -- Names and addresses that are given away, each to one request of the tenant. `value` is in the form in which two are compared.
@@ -126,7 +127,7 @@ CREATE TABLE chamberlain.job (
     lease_id uuid,
     lease_until timestamptz,
     held_reason text
-) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, fillfactor = 60);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, fillfactor = 40);
 CREATE INDEX job_next ON chamberlain.job (tenant_id, run_at) WHERE held_reason IS NULL;
 
 -- Who changed what. The payload holds the names of people, everything else can be kept for ever.
