@@ -1,16 +1,17 @@
 import pytest
 
+from chamberlain.rules import requests
 from chamberlain.rules.plans import Step
-from chamberlain.rules.requests import RequestState, StepRecord, StepState, begin_steps, may_move
+from chamberlain.rules.requests import MOVES, RequestState, StepRecord, StepState, begin_steps, may_move
 
-# The line of SHAPES.md, "Request", as it stands there.
-DRAWN = (
+# The allowed moves in one line, as the API promises them.
+PROMISED = (
     "pendingApproval -> queued, rejected, cancelled, expired · queued -> running, cancelled · "
     "running -> waiting, succeeded, failed · waiting -> running, failed, cancelled · failed -> queued, cancelled"
 )
 ALLOWED = {
     (RequestState(old), RequestState(new))
-    for old, _, news in (move.partition(" -> ") for move in DRAWN.split(" · "))
+    for old, _, news in (move.partition(" -> ") for move in PROMISED.split(" · "))
     for new in news.split(", ")
 }
 
@@ -19,6 +20,20 @@ ALLOWED = {
 @pytest.mark.parametrize("new", RequestState)
 def test_it_works(old: RequestState, new: RequestState) -> None:
     assert may_move(old, new) is ((old, new) in ALLOWED)
+
+
+def test_the_table_of_moves_is_as_it_is_drawn() -> None:
+    drawing = (requests.__doc__ or "").split("\n\n")[2]
+    head, *rows = [line.split() for line in drawing.splitlines()]
+
+    drawn = {
+        (RequestState(old), RequestState(new))
+        for old, *marks in rows
+        for new, mark in zip(head, marks, strict=True)
+        if mark != "."
+    }
+
+    assert drawn == {(old, new) for old, following in MOVES.items() for new in following}
 
 
 def test_it_begins_with_nothing_done() -> None:

@@ -33,9 +33,9 @@ async def limited(databases: Databases, limits: LimitsShape) -> Estate:
     return await open_estate(databases, replace(configuration, tenants=(first, *others)))
 
 
-async def refusal(estate: Estate, name: str = "One too many", **sent: object) -> LimitReached:
+async def refusal(estate: Estate, name: str = "One too many", *, key: str | None = None) -> LimitReached:
     with pytest.raises(LimitReached) as caught:
-        await estate.request(name, **sent)
+        await estate.request(name, key=key)
     return caught.value
 
 

@@ -6,9 +6,9 @@ from enum import StrEnum
 
 from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.errors import Conflict
+from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.events import Event
-from chamberlain.rules.ids import TraceId
+from chamberlain.rules.ids import RequestId, TraceId
 from chamberlain.rules.requests import MOVES, IdempotencyKey, RequestRecord, RequestState
 
 
@@ -41,6 +41,12 @@ def actions_in(state: RequestState) -> tuple[Action, ...]:
     return tuple(action for action in Action if state in origins_of(action))
 
 
+def require_allowed(action: Action, state: RequestState) -> None:
+    """Raises Conflict when a request in this state cannot be acted upon so."""
+    if state not in origins_of(action):
+        raise not_now(action, state)
+
+
 def not_now(action: Action, state: RequestState) -> Conflict:
     """What to say when a state does not allow an action."""
     allowed = " or ".join(sorted(origins_of(action)))
@@ -71,26 +77,33 @@ def viewed(record: RequestRecord) -> RequestView:
     return RequestView(record, actions_in(record.state))
 
 
+def present(record: RequestRecord | None) -> RequestRecord:
+    """The request, or NotFound when it was removed a moment ago, its time being up."""
+    if record is None:
+        raise NotFound("There is no such request any more.")
+    return record
+
+
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Somebody acts upon a request that they have seen as `before`."""
+    """Somebody acts upon a request."""
 
     action: Action
     caller: Caller
     actor: Actor
     act: Act
-    before: RequestRecord
+    request_id: RequestId
 
 
-def change_of(deed: Deed, after: RequestRecord, event: Event | None) -> Change:
-    """The record of a deed, by which the request has become `after`."""
+def change_of(deed: Deed, before: RequestRecord, after: RequestRecord, event: Event | None) -> Change:
+    """The record of a deed, by which the request has become what it is after it."""
     return Change(
         tenant_id=after.tenant_id,
         action=f"request.{deed.action}",
         actor=deed.actor,
         client_id=deed.caller.client_id,
         subject=Subject("request", after.request_id, after.display_name),
-        before={"state": deed.before.state},
+        before={"state": before.state},
         after={"state": after.state, "comment": deed.act.comment},
         request_id=after.request_id,
         trace_id=deed.act.trace_id,

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from chamberlain.rules.ids import JobId, TenantId, TraceId
+from chamberlain.rules.ids import JobId, RequestId, TenantId, TraceId
 from chamberlain.rules.requests import RequestKind
 
 
@@ -13,6 +13,26 @@ class JobKind(StrEnum):
     """What a job does; its subject says to what."""
 
     GROUP_PROVISION = "groupProvision"
+    RETENTION_SWEEP = "retentionSweep"
+
+
+# The tenant of jobs that are nobody's, and the subject of those that are about nothing in particular.
+NOBODY = TenantId(UUID(int=0))
+
+# A UUID of version 8, whose bits are ours to choose (RFC 9562, 5.8), with the number of the job in its last 62 bits.
+_PUBLIC_ID = UUID("00000000-0000-8000-8000-000000000000").int
+_NUMBERS = 2**62
+
+
+def public_id_of(job_id: JobId) -> UUID:
+    """How a job is called outside, where ids are UUIDs."""
+    return UUID(int=_PUBLIC_ID + job_id)
+
+
+def job_id_of(public_id: UUID) -> JobId | None:
+    """The job that is called so; None when none can be."""
+    number = public_id.int - _PUBLIC_ID
+    return JobId(number) if 0 < number < _NUMBERS else None
 
 
 def job_kind_of(kind: RequestKind) -> JobKind:
@@ -51,6 +71,33 @@ class Postponed:
 
     job_id: JobId
     after: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class HeldJob:
+    """A job as a person looks at it who decides whether it may run again; `held_reason` is None once it may.
+
+    Its kind may be one that only newer workers know.
+    """
+
+    id: JobId
+    tenant_id: TenantId
+    kind: str
+    subject: UUID
+    held_reason: str | None
+    attempts: int
+    trace_id: TraceId
+    queued_at: datetime
+
+    @property
+    def public_id(self) -> UUID:
+        """How it is called outside."""
+        return public_id_of(self.id)
+
+    @property
+    def request_id(self) -> RequestId | None:
+        """The request that it brings about, if it does that."""
+        return RequestId(self.subject) if self.kind == JobKind.GROUP_PROVISION else None
 
 
 @dataclass(frozen=True, slots=True)

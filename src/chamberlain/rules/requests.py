@@ -1,4 +1,21 @@
-"""Requests: what was asked for, and how far it has come."""
+"""Requests: what was asked for, and how far it has come.
+
+Every move from one state to another, by whom it is made:
+
+                    queued  running  waiting  succeeded  failed  rejected  cancelled  expired
+    pendingApproval   a        .        .         .         .        a         c         t
+    queued            .        w        .         .         .        .         c         .
+    running           .        .        w         w         w        .         .         .
+    waiting           .        w        .         .         w        .         c         .
+    failed            r        .        .         .         .        .         c         .
+
+    a  the approvers decide               w  the worker does its work
+    c  somebody cancels it, and after     r  somebody retries it
+       a time the service a failed one    t  its deadline passes
+
+A move is made where the state is still the old one, or not at all (store/requests.py). What is running can be taken up
+once more when the worker that had it is gone; that is no move. All that is not in the table ends there.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,7 +41,7 @@ class RequestKind(StrEnum):
 
 
 class RequestState(StrEnum):
-    """Where a request stands; the allowed moves are in the table of SHAPES.md, "Request"."""
+    """Where a request stands."""
 
     PENDING_APPROVAL = "pendingApproval"
     QUEUED = "queued"
@@ -172,7 +189,7 @@ class RequestFilter:
     mine: bool = False
 
 
-# For each state, the states that may follow it (SHAPES.md, "Request"). No other move exists.
+# For each state, the states that may follow it, as it is drawn on top. No other move exists.
 MOVES: Mapping[RequestState, frozenset[RequestState]] = {
     RequestState.PENDING_APPROVAL: frozenset(
         {RequestState.QUEUED, RequestState.REJECTED, RequestState.CANCELLED, RequestState.EXPIRED}

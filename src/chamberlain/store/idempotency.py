@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 import asyncpg
 
@@ -26,10 +27,9 @@ UPDATE chamberlain.idempotency_key SET answer = $5
 WHERE tenant_id = $1 AND client_id = $2 AND caller_id = $3 AND key = $4
 """
 
-# API.md, "Idempotency-Key": kept 7 days.
 SWEEP = """
 DELETE FROM chamberlain.idempotency_key WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM chamberlain.idempotency_key WHERE created_at < now() - interval '7 days' LIMIT $1
+    SELECT ctid FROM chamberlain.idempotency_key WHERE created_at < $1 ORDER BY created_at LIMIT $2
 )) RETURNING key
 """
 
@@ -60,12 +60,14 @@ async def claim(tx: Transaction, caller: Caller, idempotency: IdempotencyKey) ->
 
     Raises KeyReused when the key was used for something else, and Conflict when the first call takes too long.
     """
+    # Only here somebody may be waited for so long; what else is locked is so for a moment.
     await tx.execute("SET LOCAL lock_timeout = '10s'")
     place = (caller.tenant_id, caller.client_id, caller.id, idempotency.key)
     try:
         claimed = await tx.fetch_row(CLAIM, *place, idempotency.digest)
     except asyncpg.LockNotAvailableError as error:
         raise Conflict.in_progress() from error
+    await tx.execute("SET LOCAL lock_timeout = DEFAULT")
     if claimed is not None:
         return None
     row = await tx.fetch_row(FIND, *place)
@@ -79,6 +81,6 @@ async def keep(tx: Transaction, caller: Caller, idempotency: IdempotencyKey, ans
     await tx.execute(KEEP, caller.tenant_id, caller.client_id, caller.id, idempotency.key, answer.decode())
 
 
-async def sweep(tx: Transaction, most: int) -> int:
-    """Remove old keys of all tenants, as the worker's role; gives the number of them."""
-    return len(await tx.fetch(SWEEP, most))
+async def sweep(tx: Transaction, *, before: datetime, most: int) -> int:
+    """Remove the oldest keys of all tenants, as the worker's role; gives the number of them."""
+    return len(await tx.fetch(SWEEP, before, most))

@@ -8,7 +8,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from chamberlain.rules.ids import JobId, TenantId, TraceId
-from chamberlain.rules.jobs import Claim, Job, JobKind, Postponed, QueueDepth
+from chamberlain.rules.jobs import Claim, HeldJob, Job, JobKind, Postponed, QueueDepth, job_id_of
+from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.store.database import Record, Transaction
 
 # Take some of every tenant that has something due, the oldest first. The walk over tenants costs one index probe
@@ -86,6 +87,27 @@ UPDATE chamberlain.job SET held_reason = $3, lease_id = NULL, lease_until = NULL
 WHERE lease_id = $1 AND job_id = $2
 """
 
+HELD = """
+SELECT job_id, tenant_id, kind, subject, held_reason, attempts, trace_id, queued_at FROM chamberlain.job
+WHERE tenant_id = $1 AND held_reason IS NOT NULL
+AND ($2::timestamptz IS NULL OR (queued_at, job_id) < ($2, $3::bigint))
+ORDER BY queued_at DESC, job_id DESC LIMIT $4
+"""
+
+HELD_OF_ALL = """
+SELECT job_id, tenant_id, kind, subject, held_reason, attempts, trace_id, queued_at FROM chamberlain.job
+WHERE held_reason IS NOT NULL ORDER BY queued_at, job_id
+"""
+
+# As the role of a call this finds the jobs of its tenant alone, as the worker's role any.
+RELEASE = """
+WITH held AS (
+    SELECT job_id, held_reason, attempts FROM chamberlain.job WHERE job_id = $1 AND held_reason IS NOT NULL FOR UPDATE
+)
+UPDATE chamberlain.job j SET held_reason = NULL, attempts = 0, run_at = now() FROM held WHERE j.job_id = held.job_id
+RETURNING j.job_id, j.tenant_id, j.kind, j.subject, held.held_reason, held.attempts, j.trace_id, j.queued_at
+"""
+
 GIVE_BACK = """
 UPDATE chamberlain.job SET lease_id = NULL, lease_until = NULL WHERE job_id = ANY ($2) AND lease_id = ANY ($1)
 RETURNING job_id
@@ -138,6 +160,28 @@ async def hold(tx: Transaction, lease_id: UUID, job_id: JobId, reason: str) -> N
     await tx.execute(HOLD, lease_id, job_id, reason)
 
 
+async def held_page(tx: Transaction, page: PageWanted) -> Page[HeldJob]:
+    """The held jobs of the tenant, newest first."""
+    after = page.after
+    number = after and job_id_of(after.id)
+    rows = await tx.fetch(HELD, tx.tenant_id, after and after.created_at, number, page.limit + 1)
+    found = [_held(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(found, None)
+    return Page(found, Position(found[-1].queued_at, found[-1].public_id))
+
+
+async def held_of_all(tx: Transaction) -> Sequence[HeldJob]:
+    """The held jobs of all tenants, oldest first."""
+    return [_held(row) for row in await tx.fetch(HELD_OF_ALL)]
+
+
+async def release(tx: Transaction, job_id: JobId) -> HeldJob | None:
+    """Let a held job run again, at once; it is given as it was held. None when there is no such one."""
+    row = await tx.fetch_row(RELEASE, job_id)
+    return _held(row) if row else None
+
+
 async def give_back(tx: Transaction, claims: Sequence[Claim]) -> int:
     """Let others have what was leased; gives the number of jobs."""
     return len(await tx.fetch(GIVE_BACK, *_claimed(claims)))
@@ -151,6 +195,19 @@ async def measure(tx: Transaction) -> QueueDepth:
 
 def _claimed(claims: Sequence[Claim]) -> tuple[list[UUID], list[JobId]]:
     return [claim.lease_id for claim in claims], [job.id for claim in claims for job in claim.jobs]
+
+
+def _held(row: Record) -> HeldJob:
+    return HeldJob(
+        id=JobId(row["job_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        kind=row["kind"],
+        subject=row["subject"],
+        held_reason=row["held_reason"],
+        attempts=row["attempts"],
+        trace_id=TraceId(row["trace_id"]),
+        queued_at=row["queued_at"],
+    )
 
 
 def _job(row: Record) -> Job:

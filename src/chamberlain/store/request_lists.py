@@ -30,27 +30,28 @@ _IN_STATE: Final = "($6::text IS NULL OR r.state = $6)"
 ALL: Final = f"""{_COLUMNS} WHERE r.tenant_id = $1 AND {_BEHIND} AND {_IN_STATE}
 AND $4::uuid IS NULL AND $5::text[] IS NULL {_NEWEST}"""
 
-# The newest of each kind, and of these the newest: an index that names the kind serves those who name none as well.
-_MERGED: Final = f"""{_COLUMNS} WHERE r.request_id = ANY (ARRAY(
-    SELECT of_kind.request_id FROM unnest($5::text[]) AS wanted (kind) CROSS JOIN LATERAL (
-        SELECT r.request_id FROM {{table}} r
-        WHERE r.tenant_id = $1 AND r.kind = wanted.kind AND {{owned}} AND {{in_state}} AND {_BEHIND} {_NEWEST}
-    ) of_kind
-)) AND r.tenant_id = $1 {_NEWEST}"""  # noqa: S608 - text of ours alone.
 
-OF_KIND: Final = _MERGED.format(table="chamberlain.request", owned="$4::uuid IS NULL", in_state=_IN_STATE)
-OF_OWNER: Final = _MERGED.format(table="chamberlain.request", owned="r.actor_id = $4", in_state=_IN_STATE)
+def _merged(table: str, owned: str, in_state: str) -> str:
+    """The newest of each kind, and of these the newest: so an index that names the kind serves those who name none."""
+    return f"""{_COLUMNS} WHERE r.request_id = ANY (ARRAY(
+        SELECT of_kind.request_id FROM unnest($5::text[]) AS wanted (kind) CROSS JOIN LATERAL (
+            SELECT r.request_id FROM {table} r
+            WHERE r.tenant_id = $1 AND r.kind = wanted.kind AND {owned} AND {in_state} AND {_BEHIND} {_NEWEST}
+        ) of_kind
+    )) AND r.tenant_id = $1 {_NEWEST}"""  # noqa: S608 - text of ours alone.
 
+
+_EVERYBODYS: Final = "$4::uuid IS NULL"
+_OWN: Final = "r.actor_id = $4"
+
+OF_KIND: Final = _merged("chamberlain.request", _EVERYBODYS, _IN_STATE)
+OF_OWNER: Final = _merged("chamberlain.request", _OWN, _IN_STATE)
 BY_STATE: Final = f"""{_COLUMNS} WHERE r.request_id = ANY (ARRAY(
     SELECT r.request_id FROM chamberlain.request_by_state r
     WHERE r.tenant_id = $1 AND r.state = $6 AND $4::uuid IS NULL AND $5::text[] IS NULL AND {_BEHIND} {_NEWEST}
 )) AND r.tenant_id = $1 {_NEWEST}"""  # noqa: S608 - as above.
-BY_STATE_OF_KIND: Final = _MERGED.format(
-    table="chamberlain.request_by_state", owned="$4::uuid IS NULL", in_state="r.state = $6"
-)
-BY_STATE_OF_OWNER: Final = _MERGED.format(
-    table="chamberlain.request_by_state", owned="r.actor_id = $4", in_state="r.state = $6"
-)
+BY_STATE_OF_KIND: Final = _merged("chamberlain.request_by_state", _EVERYBODYS, "r.state = $6")
+BY_STATE_OF_OWNER: Final = _merged("chamberlain.request_by_state", _OWN, "r.state = $6")
 
 UNDER_WAY: Final = f"""{_COLUMNS}
 WHERE r.request_id = ANY (ARRAY(SELECT j.subject FROM chamberlain.job j WHERE j.tenant_id = $1))
@@ -87,11 +88,19 @@ def _kinds(wanted: RequestFilter, owner: UUID | None) -> list[RequestKind] | Non
 
 
 def _statement(wanted: RequestFilter, owner: UUID | None) -> str:
-    match wanted.state:
+    everybodys, of_kind, of_owner = _statements(wanted.state)
+    if owner is not None:
+        return of_owner
+    return everybodys if wanted.kind is None else of_kind
+
+
+def _statements(state: RequestState | None) -> tuple[str, str, str]:
+    """For everybody's requests, for those of one kind, and for those of one owner."""
+    match state:
         case None | RequestState.SUCCEEDED:
-            choice = (ALL, OF_KIND, OF_OWNER)
+            return ALL, OF_KIND, OF_OWNER
         case RequestState.QUEUED | RequestState.RUNNING:
-            choice = (UNDER_WAY, UNDER_WAY, UNDER_WAY)
+            return UNDER_WAY, UNDER_WAY, UNDER_WAY
         case (
             RequestState.PENDING_APPROVAL
             | RequestState.WAITING
@@ -100,8 +109,4 @@ def _statement(wanted: RequestFilter, owner: UUID | None) -> str:
             | RequestState.CANCELLED
             | RequestState.EXPIRED
         ):
-            choice = (BY_STATE, BY_STATE_OF_KIND, BY_STATE_OF_OWNER)
-    everybodys, of_kind, owners = choice
-    if owner is not None:
-        return owners
-    return everybodys if wanted.kind is None else of_kind
+            return BY_STATE, BY_STATE_OF_KIND, BY_STATE_OF_OWNER

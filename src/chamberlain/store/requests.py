@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.rules.actions import TARGETS, Action, origins_of
+from chamberlain.rules.actions import TARGETS, Action
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.progress import GroupTask, Settlement
 from chamberlain.rules.requests import (
@@ -34,6 +34,9 @@ SELECT request_id, tenant_id, approval_required, kind, state, display_name, temp
 blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
 finished_at FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
 """
+
+# For whoever is about to change it: until the end of the transaction nobody else does.
+HOLD = f"{FIND} FOR UPDATE"
 
 FIND_HOLDER = """
 SELECT request_id FROM chamberlain.reservation WHERE tenant_id = $1 AND kind = 'address' AND value = lower($2)
@@ -77,12 +80,12 @@ UPDATE chamberlain.request r SET
 WHERE r.request_id = ANY ($1) AND jsonb_array_length(r.timeline) > $2
 """
 
-# A move that somebody asked for. Only the states that the table of moves allows are left for it.
+# A move that somebody asked for, from the state that was seen.
 MOVE = """
 UPDATE chamberlain.request SET
     state = $3, steps = coalesce($4::text::json, steps), error = CASE WHEN $5 THEN NULL ELSE error END, waiting = NULL,
     updated_at = $6, finished_at = $7, timeline = timeline || $8::text::jsonb
-WHERE tenant_id = $1 AND request_id = $2 AND state = ANY ($9)
+WHERE tenant_id = $1 AND request_id = $2 AND state = $9
 RETURNING request_id
 """
 
@@ -107,6 +110,12 @@ _decode_timeline = msgspec.json.Decoder(tuple[Entry, ...]).decode
 async def find(tx: Transaction, request_id: RequestId) -> RequestRecord | None:
     """The request whole."""
     row = await tx.fetch_row(FIND, tx.tenant_id, request_id)
+    return record_of(row) if row else None
+
+
+async def hold(tx: Transaction, request_id: RequestId) -> RequestRecord | None:
+    """The request whole, which nobody else changes until this transaction ends."""
+    row = await tx.fetch_row(HOLD, tx.tenant_id, request_id)
     return record_of(row) if row else None
 
 
@@ -150,22 +159,22 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
         await tx.execute(SHORTEN, long, MOST_ENTRIES)
 
 
-async def cancel(tx: Transaction, request_id: RequestId, *, at: datetime) -> bool:
-    """End a request before it is through, and give its address back; False when its state does not allow that."""
-    moved = await _move(tx, request_id, Action.CANCEL, at=at, finished_at=at)
+async def cancel(tx: Transaction, before: RequestRecord, *, at: datetime) -> bool:
+    """End a request before it is through, and give its address back; False when it has moved meanwhile."""
+    moved = await _move(tx, before, Action.CANCEL, at=at, finished_at=at)
     if moved:
-        await tx.execute(GIVE_BACK_ADDRESS, tx.tenant_id, request_id)
+        await tx.execute(GIVE_BACK_ADDRESS, tx.tenant_id, before.request_id)
     return moved
 
 
-async def retry(tx: Transaction, request_id: RequestId, *, steps: Sequence[StepRecord], at: datetime) -> bool:
-    """Queue a failed request once more, to go on at the step that failed; False when its state does not allow that."""
-    return await _move(tx, request_id, Action.RETRY, at=at, steps=steps)
+async def retry(tx: Transaction, before: RequestRecord, *, steps: Sequence[StepRecord], at: datetime) -> bool:
+    """Queue a failed request once more, to go on at the step that failed; False when it has moved meanwhile."""
+    return await _move(tx, before, Action.RETRY, at=at, steps=steps)
 
 
 async def _move(
     tx: Transaction,
-    request_id: RequestId,
+    before: RequestRecord,
     action: Action,
     *,
     at: datetime,
@@ -177,14 +186,14 @@ async def _move(
     row = await tx.fetch_row(
         MOVE,
         tx.tenant_id,
-        request_id,
+        before.request_id,
         target,
         _json(steps),
         action is Action.RETRY,
         at,
         finished_at,
         _encode((entry,)).decode(),
-        list(origins_of(action)),
+        before.state,
     )
     return row is not None
 

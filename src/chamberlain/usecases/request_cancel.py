@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from chamberlain.rules.actions import Act, Action, Deed, RequestView, change_of, not_now, viewed
+from chamberlain.rules.actions import (
+    Act,
+    Action,
+    Deed,
+    RequestView,
+    change_of,
+    not_now,
+    present,
+    require_allowed,
+    viewed,
+)
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.events import request_cancelled, summary_of
 from chamberlain.rules.ids import EventId, RequestId
@@ -36,8 +46,8 @@ class CancelRequest:
         allowance = require(caller, Operation.CANCEL_OR_RETRY_REQUEST, self.prefixes)
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await requests.find(tx, request_id)
-        before = await self.callers.require_visible(caller, allowance, record)
-        deed = Deed(Action.CANCEL, caller, await self.callers.actor(caller), act, before)
+        await self.callers.require_visible(caller, allowance, record)
+        deed = Deed(Action.CANCEL, caller, await self.callers.actor(caller), act, request_id)
         async with self.database.transaction(caller.tenant_id) as tx:
             answer = await idempotency.once(tx, caller, act.idempotency, lambda: self._cancel(tx, deed, render))
         self.watchers.flag(request_id)
@@ -45,10 +55,11 @@ class CancelRequest:
 
     async def _cancel(self, tx: Transaction, deed: Deed, render: Callable[[RequestView], bytes]) -> bytes:
         now = self.now()
-        moved = await requests.cancel(tx, deed.before.request_id, at=now)
-        after = await requests.find(tx, deed.before.request_id) or deed.before
-        if not moved:
-            raise not_now(Action.CANCEL, after.state)
+        before = present(await requests.hold(tx, deed.request_id))
+        require_allowed(Action.CANCEL, before.state)
+        if not await requests.cancel(tx, before, at=now):
+            raise not_now(Action.CANCEL, before.state)
+        after = present(await requests.find(tx, deed.request_id))
         event = request_cancelled(EventId(self.new_id()), summary_of(after), now=now)
-        await changes.record(tx, change_of(deed, after, event))
+        await changes.record(tx, change_of(deed, before, after, event))
         return render(viewed(after))

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from chamberlain.rules.actions import RequestView, viewed
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.permissions import Extent, Operation, ScopePrefixes, require
-from chamberlain.rules.requests import RequestFilter, RequestRecord
+from chamberlain.rules.requests import RequestFilter
 from chamberlain.store import request_lists
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
@@ -19,9 +20,13 @@ class ListRequests:
     callers: Callers
     prefixes: ScopePrefixes
 
-    async def __call__(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestRecord]:
+    async def __call__(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestView]:
         """Raises Forbidden when somebody who is no administrator has only the permission of one."""
-        extent = await self.callers.extent(caller, require(caller, Operation.READ_REQUESTS, self.prefixes))
+        allowance = require(caller, Operation.READ_REQUESTS, self.prefixes)
+        # Nobody has to be asked about what is one's own.
+        only_own = wanted.mine and allowance.plain is not None
+        extent = Extent.OWN if only_own else await self.callers.extent(caller, allowance)
         owner = caller.id if extent is Extent.OWN or wanted.mine else None
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await request_lists.find_page(tx, wanted, owner=owner, page=page)
+            found = await request_lists.find_page(tx, wanted, owner=owner, page=page)
+        return Page([viewed(record) for record in found.items], found.next)

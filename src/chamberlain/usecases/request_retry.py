@@ -4,7 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from chamberlain.rules.actions import Act, Action, Deed, RequestView, change_of, not_now, viewed
+from chamberlain.rules.actions import (
+    Act,
+    Action,
+    Deed,
+    RequestView,
+    change_of,
+    not_now,
+    present,
+    require_allowed,
+    viewed,
+)
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.jobs import job_kind_of
@@ -37,8 +47,8 @@ class RetryRequest:
         allowance = require(caller, Operation.CANCEL_OR_RETRY_REQUEST, self.prefixes)
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await requests.find(tx, request_id)
-        before = await self.callers.require_visible(caller, allowance, record)
-        deed = Deed(Action.RETRY, caller, await self.callers.actor(caller), act, before)
+        await self.callers.require_visible(caller, allowance, record)
+        deed = Deed(Action.RETRY, caller, await self.callers.actor(caller), act, request_id)
         async with self.database.transaction(caller.tenant_id) as tx:
             answer = await idempotency.once(tx, caller, act.idempotency, lambda: self._retry(tx, deed, render))
         self.workers.flag()
@@ -46,11 +56,11 @@ class RetryRequest:
         return answer
 
     async def _retry(self, tx: Transaction, deed: Deed, render: Callable[[RequestView], bytes]) -> bytes:
-        before = deed.before
-        moved = await requests.retry(tx, before.request_id, steps=restart(before.steps), at=self.now())
-        after = await requests.find(tx, before.request_id) or before
-        if not moved:
-            raise not_now(Action.RETRY, after.state)
+        before = present(await requests.hold(tx, deed.request_id))
+        require_allowed(Action.RETRY, before.state)
+        if not await requests.retry(tx, before, steps=restart(before.steps), at=self.now()):
+            raise not_now(Action.RETRY, before.state)
+        after = present(await requests.find(tx, deed.request_id))
         await jobs.queue(tx, job_kind_of(before.kind), before.request_id, deed.act.trace_id)
-        await changes.record(tx, change_of(deed, after, None))
+        await changes.record(tx, change_of(deed, before, after, None))
         return render(viewed(after))

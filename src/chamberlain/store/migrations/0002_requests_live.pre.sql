@@ -65,6 +65,7 @@ ALTER TABLE chamberlain.tenant
 ALTER TABLE chamberlain.idempotency_key
     ALTER COLUMN request_id DROP NOT NULL,
     ADD COLUMN answer text;
+GRANT UPDATE (answer) ON chamberlain.idempotency_key TO chamberlain_application;
 CREATE INDEX idempotency_key_age ON chamberlain.idempotency_key (created_at);
 
 -- Jobs that wait for a person, newest first. There are few, if any.

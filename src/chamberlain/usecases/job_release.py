@@ -1,0 +1,72 @@
+"""Release a held job: somebody has mended the cause, and it may run again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from chamberlain.rules.actions import Act
+from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.errors import NotFound
+from chamberlain.rules.ids import ClientId, JobId, TraceId
+from chamberlain.rules.jobs import HeldJob, public_id_of
+from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.store import changes, idempotency, jobs
+from chamberlain.store.callers import Callers
+from chamberlain.store.database import Database, Transaction
+from chamberlain.store.idempotency import KeptAnswer
+from chamberlain.store.notifier import Notifier
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseJob:
+    """For administrators of the tenant, and applications that configure it. `workers` hear that there is something to
+    do."""
+
+    database: Database
+    callers: Callers
+    prefixes: ScopePrefixes
+    workers: Notifier
+
+    async def __call__(self, caller: Caller, job_id: JobId, act: Act, render: Callable[[HeldJob], bytes]) -> KeptAnswer:
+        """What `render` makes of the released job. Raises NotFound and Forbidden."""
+        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        actor = await self.callers.actor(caller)
+
+        async def work() -> bytes:
+            return render(await _release(tx, job_id, actor, caller.client_id, act))
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            answer = await idempotency.once(tx, caller, act.idempotency, work)
+        self.workers.flag()
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseJobByHand:
+    """For whoever has the database, as the worker's role; the workers find the job at their next look."""
+
+    database: Database
+
+    async def __call__(self, job_id: JobId, *, actor: Actor, trace_id: TraceId) -> HeldJob:
+        """Raises NotFound."""
+        async with self.database.across_tenants() as tx:
+            return await _release(tx, job_id, actor, None, Act(None, None, trace_id))
+
+
+async def _release(tx: Transaction, job_id: JobId, actor: Actor, client_id: ClientId | None, act: Act) -> HeldJob:
+    held = await jobs.release(tx, job_id)
+    if held is None:
+        raise NotFound("There is no such job that is held.")
+    change = Change(
+        tenant_id=held.tenant_id,
+        action="job.release",
+        actor=actor,
+        client_id=client_id,
+        subject=Subject("job", public_id_of(job_id), held.kind),
+        before={"heldReason": held.held_reason, "attempts": held.attempts},
+        after={"heldReason": None, "attempts": 0, "comment": act.comment},
+        request_id=held.request_id,
+        trace_id=act.trace_id,
+    )
+    await changes.record(tx, change)
+    return replace(held, held_reason=None, attempts=0)

@@ -1,0 +1,43 @@
+"""What may be done with a request in which state: every state against every action."""
+
+import pytest
+
+from chamberlain.rules.actions import Action, actions_in, not_now, require_allowed
+from chamberlain.rules.errors import Conflict
+from chamberlain.rules.requests import RequestState
+
+ALLOWED = {
+    RequestState.PENDING_APPROVAL: {Action.CANCEL},
+    RequestState.QUEUED: {Action.CANCEL},
+    RequestState.RUNNING: set[Action](),
+    RequestState.WAITING: {Action.CANCEL},
+    RequestState.SUCCEEDED: set[Action](),
+    RequestState.FAILED: {Action.CANCEL, Action.RETRY},
+    RequestState.REJECTED: set[Action](),
+    RequestState.CANCELLED: set[Action](),
+    RequestState.EXPIRED: set[Action](),
+}
+
+
+@pytest.mark.parametrize("state", RequestState)
+def test_it_works(state: RequestState) -> None:
+    assert set(actions_in(state)) == ALLOWED[state]
+
+
+@pytest.mark.parametrize("state", RequestState)
+@pytest.mark.parametrize("action", Action)
+def test_it_rejects_what_a_state_does_not_allow(state: RequestState, action: Action) -> None:
+    if action in ALLOWED[state]:
+        require_allowed(action, state)
+        return
+
+    with pytest.raises(Conflict) as caught:
+        require_allowed(action, state)
+
+    assert caught.value.code == "stateDoesNotAllow"
+
+
+def test_it_says_when_it_would_be_possible() -> None:
+    refusal = not_now(Action.RETRY, RequestState.SUCCEEDED)
+
+    assert refusal.detail == "A request that is succeeded cannot be retried; only one that is failed."

@@ -1,0 +1,94 @@
+"""The state of a request: every way to change it, tried in every state, and no other way anywhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import chamberlain
+from chamberlain.rules.actions import Action
+from chamberlain.rules.plans import Step
+from chamberlain.rules.progress import Settlement
+from chamberlain.rules.requests import Progress, RequestState, StepRecord, StepState, may_move
+from chamberlain.store import requests
+from tests.databases import Databases
+from tests.estates import ESTATE, Estate, open_estate
+from tests.usecases.acts import put
+
+SOURCE = Path(chamberlain.__file__).parent
+# Statements on requests stand here, and those that accept them in store/sql/requests.sql, which sets the first state.
+HOME = "store/requests.py"
+
+STEPS = (StepRecord(Step.CREATE_GROUP, StepState.PENDING),)
+
+
+@pytest.fixture
+async def estate(databases: Databases) -> Estate:
+    return await open_estate(databases)
+
+
+@pytest.mark.parametrize("action", Action)
+async def test_it_works_where_the_state_is_still_the_one_that_was_seen(estate: Estate, action: Action) -> None:
+    accepted = await estate.request("Apollo")
+
+    for seen in RequestState:
+        await put(estate, accepted.request_id, seen)
+        before = await estate.record(accepted.request_id)
+        for state in RequestState:
+            await put(estate, accepted.request_id, state)
+            async with estate.databases.application.transaction(ESTATE) as tx:
+                if action is Action.CANCEL:
+                    moved = await requests.cancel(tx, before, at=estate.moment)
+                else:
+                    moved = await requests.retry(tx, before, steps=STEPS, at=estate.moment)
+            after = (await estate.record(accepted.request_id)).state
+            target = RequestState.CANCELLED if action is Action.CANCEL else RequestState.QUEUED
+            assert (moved, after) == ((True, target) if state is seen else (False, state))
+
+
+@pytest.mark.parametrize("state", RequestState)
+async def test_a_worker_takes_up_what_is_on_its_way_and_nothing_else(estate: Estate, state: RequestState) -> None:
+    accepted = await estate.request("Apollo")
+    await put(estate, accepted.request_id, state)
+
+    async with estate.databases.worker.across_tenants() as tx:
+        taken = await requests.take_up(tx, [accepted.request_id])
+
+    takes = state in {RequestState.QUEUED, RequestState.WAITING, RequestState.RUNNING}
+    assert takes == (state is RequestState.RUNNING or (may_move(state, RequestState.RUNNING)))
+    assert len(taken) == takes
+    assert (await estate.record(accepted.request_id)).state is (RequestState.RUNNING if takes else state)
+
+
+@pytest.mark.parametrize("new", [RequestState.WAITING, RequestState.SUCCEEDED, RequestState.FAILED])
+async def test_a_worker_puts_down_what_is_running_and_nothing_else(estate: Estate, new: RequestState) -> None:
+    accepted = await estate.request("Apollo")
+    settlement = Settlement(
+        accepted.request_id, Progress(new, STEPS), None, people_checked=True, at=estate.moment, timeline=()
+    )
+
+    for state in RequestState:
+        await put(estate, accepted.request_id, state)
+        async with estate.databases.worker.across_tenants() as tx:
+            await requests.put_down(tx, [settlement])
+        after = (await estate.record(accepted.request_id)).state
+        assert after is (new if state is RequestState.RUNNING else state)
+        assert after is state or may_move(state, after)
+
+
+def test_no_other_statement_sets_a_state() -> None:
+    setting = re.compile(r"UPDATE\s+chamberlain\.request\b(?!_)", re.IGNORECASE)
+    texts = {path.relative_to(SOURCE).as_posix(): path for path in [*SOURCE.rglob("*.py"), *SOURCE.rglob("*.sql")]}
+
+    found = {name for name, path in texts.items() if setting.search(path.read_text(encoding="utf-8"))}
+
+    assert found == {HOME}
+
+
+def test_every_statement_that_sets_a_state_compares_the_old_one() -> None:
+    statements = [each for each in vars(requests).values() if isinstance(each, str) and "SET" in each]
+    setting = [each for each in statements if re.search(r"\bSET\b.*\bstate = .*\bWHERE\b", each, re.DOTALL)]
+
+    assert len(setting) == 3
+    for statement in setting:
+        assert re.search(r"\bWHERE\b.*\bstate (=|IN)\s", statement, re.DOTALL), statement

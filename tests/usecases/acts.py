@@ -1,0 +1,97 @@
+"""The use cases that act upon requests and jobs, built over an estate."""
+
+from dataclasses import replace
+from uuid import uuid4
+
+from chamberlain.rules.actions import Act, RequestView
+from chamberlain.rules.callers import ActorType, Caller
+from chamberlain.rules.ids import RequestId, TenantId, UserId
+from chamberlain.rules.permissions import ScopePrefixes
+from chamberlain.rules.requests import IdempotencyKey, RequestState
+from chamberlain.store.callers import Callers
+from chamberlain.store.idempotency import KeptAnswer
+from chamberlain.store.notifier import Notifier
+from chamberlain.store.watchers import REQUESTS_CHANNEL
+from chamberlain.usecases.job_list import ListJobs
+from chamberlain.usecases.job_release import ReleaseJob
+from chamberlain.usecases.request_cancel import CancelRequest
+from chamberlain.usecases.request_list import ListRequests
+from chamberlain.usecases.request_retry import RetryRequest
+from tests.estates import ESTATE, TRACE, Estate, caller_of
+
+PREFIX = "https://api.estate.example"
+PREFIXES = ScopePrefixes(PREFIX, PREFIX)
+ACT = Act(None, None, TRACE)
+
+
+def act(*, comment: str | None = None, key: str | None = None, digest: bytes = b"") -> Act:
+    """What is said to an action."""
+    return Act(comment, None if key is None else IdempotencyKey(key, digest), TRACE)
+
+
+def render(view: RequestView) -> bytes:
+    """As little as shows what became of it."""
+    return f'{{"state": "{view.record.state}", "actions": {len(view.actions)}}}'.encode()
+
+
+def administrator(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
+    """Somebody with the permission of an administrator and no other."""
+    return replace(caller_of(user, tenant_id), permissions=frozenset({f"{PREFIX}/admin/Config.ReadWrite.All"}))
+
+
+def application(permission: str, tenant_id: TenantId = ESTATE) -> Caller:
+    """A program that speaks for itself."""
+    return replace(
+        caller_of(UserId(uuid4()), tenant_id),
+        type=ActorType.APPLICATION,
+        permissions=frozenset({f"{PREFIX}/admin/{permission}"}),
+    )
+
+
+def canceller(estate: Estate) -> CancelRequest:
+    database = estate.databases.application
+    callers = Callers(database, estate.people, estate.now)
+    return CancelRequest(database, callers, PREFIXES, watchers(estate), uuid4, estate.now)
+
+
+def retrier(estate: Estate) -> RetryRequest:
+    database = estate.databases.application
+    callers = Callers(database, estate.people, estate.now)
+    return RetryRequest(database, callers, PREFIXES, workers(estate), watchers(estate), estate.now)
+
+
+def lister(estate: Estate) -> ListRequests:
+    database = estate.databases.application
+    return ListRequests(database, Callers(database, estate.people, estate.now), PREFIXES)
+
+
+def job_lister(estate: Estate) -> ListJobs:
+    database = estate.databases.application
+    return ListJobs(database, Callers(database, estate.people, estate.now), PREFIXES)
+
+
+def job_releaser(estate: Estate) -> ReleaseJob:
+    database = estate.databases.application
+    return ReleaseJob(database, Callers(database, estate.people, estate.now), PREFIXES, workers(estate))
+
+
+def workers(estate: Estate) -> Notifier:
+    return Notifier(estate.databases.addresses.application)
+
+
+def watchers(estate: Estate) -> Notifier:
+    return Notifier(estate.databases.addresses.application, REQUESTS_CHANNEL)
+
+
+async def cancel(estate: Estate, request_id: RequestId, caller: Caller, said: Act = ACT) -> KeptAnswer:
+    return await canceller(estate)(caller, request_id, said, render)
+
+
+async def retry(estate: Estate, request_id: RequestId, caller: Caller, said: Act = ACT) -> KeptAnswer:
+    return await retrier(estate)(caller, request_id, said, render)
+
+
+async def put(estate: Estate, request_id: RequestId, state: RequestState) -> None:
+    """Let a request be in a state, however it may have come there."""
+    async with estate.databases.worker.across_tenants() as tx:
+        await tx.execute("UPDATE chamberlain.request SET state = $2 WHERE request_id = $1", request_id, state)

@@ -1,0 +1,221 @@
+"""Cancelling a request: it ends and gives its address back, or is too far on its way."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotFound, Rejected, TryAgain
+from chamberlain.rules.groups import GroupReference
+from chamberlain.rules.ids import RequestId
+from chamberlain.rules.requests import RequestState
+from chamberlain.rules.timeline import EntryKind
+from chamberlain.store import requests
+from chamberlain.store.idempotency import KeptAnswer
+from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of
+from tests.usecases.acts import ACT, act, administrator, application, cancel
+
+# A thousand times in all.
+ROUNDS = 20
+EACH = 50
+REMOVED = b'{"state": "cancelled", "actions": 0}'
+
+
+async def test_it_works(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+
+    answer = await cancel(estate, accepted.request_id, caller_of(ADA), act(comment="Not needed"))
+
+    assert answer == KeptAnswer(REMOVED)
+    record = await estate.record(accepted.request_id)
+    assert (record.state, record.updated_at, record.finished_at) == (
+        RequestState.CANCELLED,
+        estate.moment,
+        estate.moment,
+    )
+    audit = "SELECT payload -> 'before' ->> 'state', payload -> 'after' FROM chamberlain.audit WHERE action = $1"
+    (written,) = await estate.rows(audit, "request.cancel")
+    assert written == ("queued", '{"state":"cancelled","comment":"Not needed"}')
+    assert await estate.rows("SELECT type, request_id FROM chamberlain.event") == [
+        ("request.cancelled", accepted.request_id)
+    ]
+
+
+async def test_the_worker_leaves_it_alone(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    await cancel(estate, accepted.request_id, caller_of(ADA))
+
+    await estate.work()
+
+    assert await estate.group(accepted.request_id) is None
+    assert (await estate.counts())["job"] == 0
+    assert (await estate.record(accepted.request_id)).state is RequestState.CANCELLED
+
+
+async def test_its_address_is_free_again(estate: Estate) -> None:
+    first = await estate.request("Apollo")
+    taken = await estate.rows("SELECT value FROM chamberlain.reservation")
+    await cancel(estate, first.request_id, caller_of(ADA))
+
+    await estate.request("Apollo", caller=caller_of(BEN))
+
+    assert await estate.rows("SELECT value FROM chamberlain.reservation") == taken
+
+
+async def test_its_timeline_ends_with_it(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    await cancel(estate, accepted.request_id, caller_of(ADA))
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        timeline = await requests.timeline(tx, accepted.request_id)
+
+    assert timeline is not None
+    states = [entry.state and entry.state.state for _, entry in timeline.after(0) if entry.kind is EntryKind.STATE]
+    assert states == [RequestState.QUEUED, RequestState.CANCELLED]
+
+
+async def test_one_that_waits_for_an_approval_is_cancelled(estate: Estate) -> None:
+    accepted = await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM))
+
+    assert (await cancel(estate, accepted.request_id, caller_of(ADA))).body == REMOVED
+
+
+async def test_one_that_waits_for_the_directory_is_cancelled(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    estate.directory.trouble = TryAgain(timedelta(minutes=1), "Later.")
+    await estate.work()
+
+    assert (await cancel(estate, accepted.request_id, caller_of(ADA))).body == REMOVED
+    record = await estate.record(accepted.request_id)
+    assert (record.state, record.waiting) == (RequestState.CANCELLED, None)
+
+
+async def test_one_that_failed_is_cancelled_and_still_says_why_it_failed(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    estate.directory.faults["Apollo"] = Rejected("ruleInvalid", "No.")
+    await estate.work()
+
+    await cancel(estate, accepted.request_id, caller_of(ADA))
+
+    record = await estate.record(accepted.request_id)
+    assert (record.state, record.error and record.error.code) == (RequestState.CANCELLED, "ruleInvalid")
+
+
+async def test_it_rejects_one_that_has_ended_and_changes_nothing(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    await estate.work()
+    before = await estate.counts()
+
+    with pytest.raises(Conflict) as caught:
+        await cancel(estate, accepted.request_id, caller_of(ADA))
+
+    assert caught.value.code == "stateDoesNotAllow"
+    assert "succeeded" in caught.value.detail
+    assert await estate.counts() == before
+
+
+async def test_an_administrator_cancels_those_of_others(estate: Estate) -> None:
+    accepted = await estate.request("Apollo", caller=caller_of(BEN))
+
+    assert (await cancel(estate, accepted.request_id, administrator(ADA))).body == REMOVED
+
+
+async def test_it_rejects_those_whose_request_it_is_not(estate: Estate) -> None:
+    accepted = await estate.request("Apollo", caller=caller_of(BEN))
+
+    strangers = [
+        caller_of(CLEO),
+        caller_of(ADA),
+        caller_of(ZOE, OTHER_HOUSE),
+        caller_of(BEN, OTHER_HOUSE),
+        application("Collab.Manage.ReadWrite.All"),
+    ]
+    for stranger in strangers:
+        with pytest.raises(NotFound):
+            await cancel(estate, accepted.request_id, stranger)
+    with pytest.raises(Forbidden):
+        await cancel(estate, accepted.request_id, administrator(CLEO))
+    assert (await estate.record(accepted.request_id)).state is RequestState.QUEUED
+
+
+async def test_a_second_call_with_the_same_key_gets_the_same_answer(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    first = await cancel(estate, accepted.request_id, caller_of(ADA), act(key="k1"))
+    before = await estate.counts()
+
+    second = await cancel(estate, accepted.request_id, caller_of(ADA), act(key="k1"))
+
+    assert (second.body, first.replayed, second.replayed) == (first.body, False, True)
+    assert await estate.counts() == before
+
+
+async def test_ten_calls_at_once_with_one_key_get_one_answer(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+
+    calls = [cancel(estate, accepted.request_id, caller_of(ADA), act(key="k1")) for _ in range(10)]
+    answers = await asyncio.gather(*calls)
+
+    assert {answer.body for answer in answers} == {REMOVED}
+    assert sorted(answer.replayed for answer in answers) == [False] + [True] * 9
+
+
+async def test_it_rejects_a_key_that_was_used_for_something_else(estate: Estate) -> None:
+    accepted, other = await estate.request("Apollo", key="creation"), await estate.request("Hermes")
+    await cancel(estate, accepted.request_id, caller_of(ADA), act(key="k1", digest=b"1"))
+
+    for key in ("k1", "creation"):
+        with pytest.raises(KeyReused):
+            await cancel(estate, other.request_id, caller_of(ADA), act(key=key, digest=b"2"))
+    with pytest.raises(KeyReused):
+        await estate.request("Zeus", key="k1")
+
+    assert (await estate.record(other.request_id)).state is RequestState.QUEUED
+
+
+async def test_a_refusal_is_not_kept(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    await estate.work()
+    with pytest.raises(Conflict):
+        await cancel(estate, accepted.request_id, caller_of(ADA), act(key="k1"))
+
+    assert (await estate.counts())["idempotency_key"] == 0
+
+
+async def test_the_worker_that_starts_and_the_cancelling_have_one_winner_a_thousand_times(estate: Estate) -> None:
+    answers: dict[RequestId, KeptAnswer | BaseException] = {}
+    for start in range(ROUNDS):
+        answers.update(await race(estate, worker_starts_after=start))
+
+    by_callers = {each for each, answer in answers.items() if isinstance(answer, KeptAnswer)}
+    assert {type(answer) for answer in answers.values()} == {KeptAnswer, Conflict}
+    states = await estate.rows("SELECT request_id, state FROM chamberlain.request")
+    assert set(states) == {(each, "cancelled" if each in by_callers else "succeeded") for each in answers}
+    told = await estate.rows("SELECT request_id, type FROM chamberlain.event")
+    assert set(told) == {(each, "request.cancelled" if each in by_callers else "group.created") for each in answers}
+    assert len(told) == len(answers) == ROUNDS * EACH
+    groups = await estate.directory.observe([GroupReference(ESTATE, "chamberlain_group", each) for each in answers])
+    assert [group is None for group in groups] == [each in by_callers for each in answers]
+    assert (await estate.counts())["job"] == 0
+
+
+async def race(estate: Estate, *, worker_starts_after: int) -> dict[RequestId, KeptAnswer | BaseException]:
+    """Requests that are all cancelled, while the worker, which has claimed them, starts when some are through."""
+    accepted = await asyncio.gather(*[estate.request(f"Group {number}") for number in range(EACH)])
+    claim = await estate.claim()
+    through = asyncio.Semaphore(0)
+
+    async def cancel_one(request_id: RequestId) -> KeptAnswer:
+        try:
+            return await cancel(estate, request_id, caller_of(ADA), ACT)
+        finally:
+            through.release()
+
+    async def work() -> None:
+        for _ in range(worker_starts_after):
+            await through.acquire()
+        await estate.provision_groups(claim)
+
+    ids = [each.request_id for each in accepted]
+    cancelling = asyncio.gather(*[cancel_one(each) for each in ids], return_exceptions=True)
+    answers, _ = await asyncio.gather(cancelling, work())
+    return dict(zip(ids, answers, strict=True))
