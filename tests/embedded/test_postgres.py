@@ -77,7 +77,7 @@ async def test_no_role_of_the_service_may_change_the_server(server: postgres.Ser
     assert [(role["rolname"], role["may"], role["rolbypassrls"]) for role in roles] == [
         ("chamberlain_application", False, False),
         ("chamberlain_owner", False, False),
-        ("chamberlain_worker", False, True),
+        ("chamberlain_worker", False, False),
     ]
 
 

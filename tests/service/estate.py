@@ -13,6 +13,7 @@ from chamberlain.usecases.configuration_apply import ApplyConfiguration
 
 ESTATE = "e57a7e00-0000-4000-8000-000000000001"
 OTHER_HOUSE = "e57a7e00-0000-4000-8000-000000000002"
+ZOE = "20e00000-0000-4000-8000-000000000001"
 NOBODY = "0000dead-0000-4000-8000-000000000000"
 MAILBOX_TEMPLATE = "7e000000-0000-4000-8000-000000000001"
 GUEST_TEMPLATE = "7e000000-0000-4000-8000-000000000021"
@@ -44,9 +45,11 @@ TEMPLATES = f"""
 
 
 def furnish(worker_address: str) -> None:
-    """Add templates that the example estate lacks: for every kind of fault, and one for the second tenant."""
+    """Add what the example estate lacks: templates for every kind of fault, a template and an administrator for the
+    second tenant."""
     document = yaml.safe_load(example_estate())
     document["tenants"][0]["templates"] += yaml.safe_load(TEMPLATES)
+    document["tenants"][1]["administrators"] = {"users": [ZOE]}
     document["tenants"][1]["templates"] = [{"id": HOUSE_TEMPLATE, "kind": "group", "name": "House group"}]
     configuration = read_configuration(yaml.safe_dump(document).encode())
 

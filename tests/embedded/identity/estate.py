@@ -128,7 +128,7 @@ async def open_house(databases: Databases, folder: Path) -> AsyncIterator[House]
         )
         async with serving(Starlette(routes=routes(platform)), listener, certificate):
             trusting = ssl.create_default_context(cadata=certificate.authority_pem)
-            async with httpx2.AsyncClient(verify=trusting, trust_env=False) as http:
+            async with httpx2.AsyncClient(verify=trusting, trust_env=False, timeout=30) as http:
                 yield House(base_url, http, platform, certificate, clock, recorded)
 
 

@@ -9,7 +9,7 @@ ALL = (SET_UP, OWNER, APPLICATION, WORKER)
 
 
 def role_statements() -> list[str]:
-    """Make the three roles. Only the worker passes row-level security: it claims and clears for all tenants."""
+    """Make the three roles. What the worker sees of all tenants, policies give it, so that none has to bypass them."""
     without = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION"
     return [
         f"CREATE ROLE {OWNER} {without} NOBYPASSRLS",
