@@ -9,6 +9,7 @@ from uuid import UUID
 
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.services import Addresses, Check, Services
+from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import RequestView, viewed
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.errors import NotFound, Refusal, Unauthenticated
@@ -19,10 +20,12 @@ from chamberlain.rules.requests import (
     Accepted,
     RequestKind,
     RequestRecord,
+    RequestResult,
     RequestState,
     Submission,
     TemplateReference,
 )
+from chamberlain.rules.timeline import Happening, Happenings
 
 BASE = "http://127.0.0.1:8365"
 PREFIX = "https://api.estate.example"
@@ -61,6 +64,15 @@ class House:
     replayed: bool = False
     body_timeout_seconds: float = 10.0
     answered: asyncio.Event = field(default_factory=asyncio.Event)
+    # What requests come to, once they have ended.
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    result: RequestResult | None = None
+    awaiting: list[Accepted] = field(default_factory=list)
+    # How many events there are, and how many watch for more.
+    newest: int = 1
+    watching: int = 0
+    moment: datetime = MOMENT
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def verify(self, authorization: str | None) -> Caller:
         if authorization is None:
@@ -74,6 +86,28 @@ class House:
             raise self.refusal
         self.orders.append((caller, order, submission))
         return Accepted(REQUEST, caller.tenant_id, approval_required=False, replayed=self.replayed)
+
+    async def await_result(self, accepted: Accepted) -> RequestResult | None:
+        self.awaiting.append(accepted)
+        try:
+            await self.ended.wait()
+            return self.result
+        finally:
+            self.awaiting.remove(accepted)
+
+    async def watch_request(self, caller: Caller, request_id: RequestId, after: int) -> Happenings | None:
+        await self.read_request(caller, request_id)
+        return None if after >= self.newest else self._happenings(after)
+
+    async def _happenings(self, after: int) -> Happenings:
+        self.watching += 1
+        try:
+            while after < self.newest:
+                after += 1
+                yield (Happening(after, self.records[REQUEST]),)
+            await self.ended.wait()
+        finally:
+            self.watching -= 1
 
     async def read_request(self, caller: Caller, request_id: RequestId) -> RequestView:
         if self.refusal is not None:
@@ -96,7 +130,10 @@ class House:
         return Services(
             verify=self.verify,
             request_group=self.request_group,
+            await_result=self.await_result,
             read_request=self.read_request,
+            watch_request=self.watch_request,
+            streams=Streams(lambda: self.moment, self.stopping),
             check_readiness=self.check_readiness,
             observe=self.observe,
             new_trace_id=lambda: TraceId(f"{next(numbers):032x}"),

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from chamberlain.api.endpoint import Endpoint
-from chamberlain.api.endpoints import documents, groups, health, requests
+from chamberlain.api.endpoints import documents, groups, health, requests, timeline
 from chamberlain.api.front import TRACE_ID, Front
 from chamberlain.api.openapi import describe
 from chamberlain.api.problems import problem_of_bug
@@ -21,9 +21,11 @@ from chamberlain.shapes.groups import GROUP
 # fmt: off
 ENDPOINTS: tuple[AnyEndpoint, ...] = (
     Endpoint("POST", "/collab/v1/groups/", groups.create, Operation.CREATE_GROUP, groups.ABOUT_CREATE,
-             (groups.CREATED,), shape=GROUP, codes=groups.CREATE_CODES),
+             (groups.CREATED, groups.QUEUED), shape=GROUP, headers=(groups.PREFER,), codes=groups.CREATE_CODES),
     Endpoint("GET", "/requests/v1/{requestId}/", requests.read, Operation.READ_REQUESTS, requests.ABOUT_READ,
              requests.READ, codes=requests.READ_CODES),
+    Endpoint("GET", "/requests/v1/{requestId}/events/", timeline.watch, Operation.READ_REQUESTS, timeline.ABOUT_WATCH,
+             timeline.WATCHED, headers=timeline.HEADERS, codes=timeline.WATCH_CODES),
     Endpoint("GET", "/health/live", health.live, None, health.ABOUT_LIVE, health.LIVE),
     Endpoint("GET", "/health/ready", health.ready, None, health.ABOUT_READY, health.READY),
 )

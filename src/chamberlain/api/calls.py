@@ -1,10 +1,12 @@
 """One call and its answer, as handlers see them."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Generic, TypeVar
 from uuid import UUID
 
 from msgspec import Struct
+from starlette.types import Receive
 
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import TraceId
@@ -20,7 +22,8 @@ class Call(Struct, Generic[Body_co], frozen=True):
     """A call whose checks are all passed.
 
     `path` is the canonical one, with its trailing slash. `raw` is the body as it was sent and `body` what it says,
-    None for an endpoint without a body. `ids` are the ids of the path, `query` its parameters.
+    None for an endpoint without a body. `ids` are the ids of the path, `query` its parameters. `listed_headers` are
+    the headers one by one, for those that may come several times. `receive` tells when the caller leaves.
     """
 
     method: str
@@ -32,6 +35,8 @@ class Call(Struct, Generic[Body_co], frozen=True):
     raw: bytes
     body: Body_co
     known_caller: Caller | None
+    listed_headers: Sequence[tuple[bytes, bytes]]
+    receive: Receive
 
     @property
     def caller(self) -> Caller:
@@ -48,3 +53,17 @@ class Answer(Struct, frozen=True):
     body: bytes
     headers: Headers = ()
     content_type: bytes = JSON
+
+
+class Stream(Struct, frozen=True):
+    """An answer that goes on until its chunks end, its time is up, the caller leaves or the service stops.
+
+    `close` is called when it is over, however it ends.
+    """
+
+    chunks: AsyncGenerator[bytes, None]
+    content_type: bytes
+    headers: Headers
+    ends_at: datetime
+    close: Callable[[], None]
+    status: int = 200

@@ -14,6 +14,8 @@ from typing import Any
 
 from msgspec import json
 
+# What the body of an answer may be, beside problems.
+_SHOWN = ("application/json", "text/event-stream")
 # A JSON value as the OpenAPI document has it.
 Json = Mapping[str, Any]
 
@@ -111,6 +113,8 @@ def _body(body: Json | None) -> str:
 
 
 def _content(content: Json) -> str:
+    if "x-events" in content:
+        return _list(f"Data of {_code(name)}: {_type(data)}" for name, data in content["x-events"].items())
     example = f"<pre><code>{_pretty(content['example'])}</code></pre>" if "example" in content else ""
     return f"<p>{_type(content['schema'])}</p>{example}"
 
@@ -124,7 +128,7 @@ def _responses(responses: Json, components: Json) -> str:
             if status.startswith("2")
         )
         # Examples of problems would say the same again and again; their codes are in the description.
-        contents = (_content(one) for kind, one in response.get("content", {}).items() if kind == "application/json")
+        contents = (_content(one) for kind, one in response.get("content", {}).items() if kind in _SHOWN)
         rows.append((status, f"{_prose(response['description'])}{_list(headers)}{''.join(contents)}"))
     return f"<h4>Answers</h4>{_table(('Status', 'Meaning'), rows)}"
 

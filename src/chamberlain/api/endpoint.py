@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.calls import Answer, Call, Stream
 from chamberlain.api.services import Services
 from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.reading import Reader
@@ -16,7 +16,7 @@ Body = TypeVar("Body")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A query parameter: its JSON Schema, and the sentence that explains it."""
+    """A parameter of the query, or a header: its JSON Schema, and the sentence that explains it."""
 
     name: str
     schema: Mapping[str, object]
@@ -25,7 +25,8 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Success:
-    """One way in which an endpoint succeeds. `headers` maps names to what they say; `content` None is no body."""
+    """One way in which an endpoint succeeds. `headers` maps names to what they say; `content` None is no body.
+    Where the body is a stream of server-sent events, `events` maps the name of each to what its data is."""
 
     status: int
     description: str
@@ -33,6 +34,7 @@ class Success:
     headers: Mapping[str, str] = field(default_factory=dict)
     example: Mapping[str, object] | None = None
     links: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    events: Mapping[str, type[Struct]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +53,17 @@ class Endpoint(Generic[Body]):
     """A method and a path, who may call it, what it takes, what it answers.
 
     `operation` None means that no token is needed. `shape` None means no body. Parameters of the path are ids, all of
-    them. `codes` are those that only the use case can find; those that the way itself gives are known from the rest
-    of the row.
+    them. `headers` are those that it alone reads. `codes` are those that only the use case can find; those that the
+    way itself gives are known from the rest of the row.
     """
 
     method: str
     path: str
-    handler: Callable[[Services, Call[Body]], Awaitable[Answer]]
+    handler: Callable[[Services, Call[Body]], Awaitable[Answer | Stream]]
     operation: Operation | None
     about: About
     answers: tuple[Success, ...]
     shape: Reader[Body] | None = None
     parameters: tuple[Parameter, ...] = ()
+    headers: tuple[Parameter, ...] = ()
     codes: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chamberlain.api.authenticate import authenticate
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.calls import Answer, Call, Stream
 from chamberlain.api.hosts import is_ours
 from chamberlain.api.parameters import FormFaults, check_idempotency_key, read_ids, read_query, together
 from chamberlain.api.problems import HostUnknown, problem_of
@@ -68,16 +68,23 @@ class Front:
                 await app(scope, receive, send)
                 return
             status = 500
+            taken: float | None = None
             try:
                 arrival = _Arrival(scope, receive, headers, texts, trace_id)
                 answer = await self._answer(resource, arrival) if ours else _refused(HostUnknown(), arrival)
                 status = answer.status
-                await _send(answer, scope["method"], echoes(headers, trace_id), send)
+                if isinstance(answer, Stream):
+                    # How long it goes on is no measure of ours.
+                    taken = perf_counter() - started
+                    echoed = echoes(headers, trace_id)
+                    await self._services.streams.send(answer, scope["method"], echoed, receive, send)
+                else:
+                    await _send(answer, scope["method"], echoes(headers, trace_id), send)
             except CallerGone:
                 status = CALLER_GONE
             finally:
                 path = UNKNOWN_PATH if resource is None else resource.path
-                self._services.observe(path, scope["method"], status, perf_counter() - started)
+                self._services.observe(path, scope["method"], status, taken or perf_counter() - started)
 
     def _mounted(self, scope: Scope) -> ASGIApp | None:
         """The mounted application that gets the call, if one does; then the scope says what is left of the path."""
@@ -88,7 +95,7 @@ class Front:
                 return mount.app
         return None
 
-    async def _answer(self, resource: Resource | None, arrival: _Arrival) -> Answer:
+    async def _answer(self, resource: Resource | None, arrival: _Arrival) -> Answer | Stream:
         try:
             if resource is None:
                 raise NotFound("There is nothing at this address. GET /openapi.json lists what there is.")
@@ -121,7 +128,10 @@ class Front:
         if faults:
             raise together(faults)
         path = endpoint.path.format(**ids) if ids else endpoint.path
-        return Call(endpoint.method, path, ids, query, arrival.headers, arrival.trace_id, raw, body, caller)
+        return Call(
+            endpoint.method, path, ids, query, arrival.headers, arrival.trace_id, raw, body, caller,
+            arrival.scope["headers"], arrival.receive,
+        )  # fmt: skip
 
 
 def _refused(refusal: Refusal, arrival: _Arrival) -> Answer:

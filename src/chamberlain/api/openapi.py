@@ -62,7 +62,7 @@ def codes_of(endpoint: AnyEndpoint) -> tuple[str, ...]:
     codes = ["unknownParameter", "hostUnknown", BUG]
     if endpoint.shape is not None:
         codes += ["notJson", "notAnObject", "invalidBody", "bodyTooLarge", "notJsonContent"]
-    if endpoint.parameters or endpoint.method == "POST":
+    if endpoint.parameters or endpoint.headers or endpoint.method == "POST":
         codes.append("invalidParameter")
     if "{" in endpoint.path:
         codes.append("malformedId")
@@ -80,6 +80,7 @@ def _contents(endpoint: AnyEndpoint) -> Iterable[type]:
     if endpoint.shape is not None:
         yield endpoint.shape.type
     yield from (answer.content for answer in endpoint.answers if answer.content is not None)
+    yield from (data for answer in endpoint.answers for data in answer.events.values())
 
 
 def _name(type_: type) -> str:
@@ -106,7 +107,8 @@ def _operation(endpoint: AnyEndpoint, services: Services) -> Json:
         "description": "\n\n".join(filter(None, (about.description, _permission_words(endpoint, services)))),
         "parameters": [
             *map(_path_parameter, _ids(endpoint)),
-            *map(_query_parameter, endpoint.parameters),
+            *(_parameter(parameter, "query") for parameter in endpoint.parameters),
+            *(_parameter(parameter, "header") for parameter in endpoint.headers),
             *_header_parameters(endpoint),
         ],
         "responses": {**{str(a.status): _success(a) for a in endpoint.answers}, **_problems(endpoint)},
@@ -131,9 +133,17 @@ def _success(answer: Success) -> Json:
         if answer.example is not None:
             content["example"] = answer.example
         response["content"] = {"application/json": content}
+    if answer.events:
+        response["content"] = {"text/event-stream": _events(answer)}
     if answer.links:
         response["links"] = answer.links
     return response
+
+
+def _events(answer: Success) -> Json:
+    """A stream is text to OpenAPI; what the data of each event is stands beside it."""
+    data = {name: _schema(type_) for name, type_ in answer.events.items()}
+    return {"schema": {"type": "string"}, "x-events": data}
 
 
 def _described(headers: Mapping[str, str]) -> Json:
@@ -187,10 +197,10 @@ def _path_parameter(name: str) -> Json:
     return {"name": name, "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
 
 
-def _query_parameter(parameter: Parameter) -> Json:
+def _parameter(parameter: Parameter, place: str) -> Json:
     return {
         "name": parameter.name,
-        "in": "query",
+        "in": place,
         "description": parameter.description,
         "schema": dict(parameter.schema),
     }

@@ -1,14 +1,16 @@
 """What the handlers may ask for. Bootstrap fills it in; tests fill it in with something small and real."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
+from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import RequestView
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import RequestId, TraceId
 from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.rules.requests import Accepted, Submission
+from chamberlain.rules.requests import Accepted, RequestResult, Submission
+from chamberlain.rules.timeline import Happenings
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,10 @@ class Check:
 # Whom an Authorization header speaks for; raises Unauthenticated or Unavailable.
 Verify = Callable[[str | None], Awaitable[Caller]]
 RequestGroup = Callable[[Caller, GroupOrder, Submission], Awaitable[Accepted]]
+AwaitResult = Callable[[Accepted], Coroutine[None, None, RequestResult | None]]
 ReadRequest = Callable[[Caller, RequestId], Awaitable[RequestView]]
+# What lies behind an event and what follows; None when there is nothing, and nothing will be.
+WatchRequest = Callable[[Caller, RequestId, int], Awaitable[Happenings | None]]
 CheckReadiness = Callable[[], Awaitable[Sequence[Check]]]
 # Path template, method, status and seconds of one answered call.
 Observe = Callable[[str, str, int, float], None]
@@ -49,7 +54,10 @@ class Services:
 
     verify: Verify
     request_group: RequestGroup
+    await_result: AwaitResult
     read_request: ReadRequest
+    watch_request: WatchRequest
+    streams: Streams
     check_readiness: CheckReadiness
     observe: Observe
     new_trace_id: Callable[[], TraceId]

@@ -1,5 +1,6 @@
 """The application that the listeners serve: the API, with the embedded directory and identity platform beside it."""
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from starlette.types import ASGIApp
 from chamberlain.api.app import create_app
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.services import Addresses, Services
+from chamberlain.api.streams import Streams
 from chamberlain.bearer.audiences import api_audiences
 from chamberlain.bearer.keys import IssuerKeys
 from chamberlain.bearer.verify import FindIssuer, Verifier
@@ -26,6 +28,7 @@ from chamberlain.bootstrap.identity import (
 )
 from chamberlain.bootstrap.origins import new_id, new_trace_id, now
 from chamberlain.bootstrap.readiness import Readiness
+from chamberlain.bootstrap.watching import Watching
 from chamberlain.embedded.identity.certificates import make_server_certificate
 from chamberlain.metrics import call_answered, submissions_written
 from chamberlain.rules.permissions import ScopePrefixes
@@ -36,7 +39,9 @@ from chamberlain.store.catalog import Catalog
 from chamberlain.store.keyring import load_keyring
 from chamberlain.store.notifier import Notifier
 from chamberlain.usecases.group_request import RequestGroup
+from chamberlain.usecases.request_await import AwaitResult
 from chamberlain.usecases.request_read import ReadRequest
+from chamberlain.usecases.request_watch import WatchRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +67,15 @@ class Trust:
 
 @asynccontextmanager
 async def built_endpoints(
-    settings: Settings, databases: Databases, notifier: Notifier, folder: DataFolder
+    settings: Settings,
+    databases: Databases,
+    notifier: Notifier,
+    folder: DataFolder,
+    *,
+    watching: Watching,
+    stop: asyncio.Event,
 ) -> AsyncIterator[Endpoints]:
-    """Everything that answers, for as long as the block runs."""
+    """Everything that answers, for as long as the block runs. Answers that go on end when `stop` is set."""
     certificate = make_server_certificate(folder.path, now())
     folder.authority.write_text(certificate.authority_pem, encoding="ascii")
     trust = Trust(
@@ -85,7 +96,15 @@ async def built_endpoints(
     # A keys file that does not open the signing keys is told now, not at the first token.
     await platform.keys.current()
     try:
-        services = _services(settings, databases, trust, acceptor=acceptor, notifier=notifier)
+        services = _services(
+            settings,
+            databases,
+            trust,
+            acceptor=acceptor,
+            notifier=notifier,
+            watching=watching,
+            streams=Streams(now, stop),
+        )
         yield Endpoints(create_app(services, mounts), certificate.context)
     finally:
         await acceptor.close()
@@ -93,7 +112,14 @@ async def built_endpoints(
 
 
 def _services(
-    settings: Settings, databases: Databases, trust: Trust, *, acceptor: Acceptor, notifier: Notifier
+    settings: Settings,
+    databases: Databases,
+    trust: Trust,
+    *,
+    acceptor: Acceptor,
+    notifier: Notifier,
+    watching: Watching,
+    streams: Streams,
 ) -> Services:
     people = make_people(settings, databases.application.pool)
     callers = Callers(databases.application, people, now)
@@ -109,7 +135,10 @@ def _services(
             new_id=new_id,
             now=now,
         ),
+        await_result=AwaitResult(watching.timelines),
         read_request=ReadRequest(databases.application, callers, trust.prefixes),
+        watch_request=WatchRequest(databases.application, callers, trust.prefixes, watching.timelines),
+        streams=streams,
         check_readiness=Readiness(databases.application),
         observe=lambda path, method, status, seconds: call_answered(path, method, status, seconds=seconds),
         new_trace_id=new_trace_id,

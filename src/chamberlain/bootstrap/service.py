@@ -14,6 +14,7 @@ from chamberlain.bootstrap.faults import CannotStart, expected_faults
 from chamberlain.bootstrap.listeners import Listener, bind, serve_until
 from chamberlain.bootstrap.metrics import metrics_application
 from chamberlain.bootstrap.processes import running, settle_garbage_collector, stopping_by_signal
+from chamberlain.bootstrap.watching import running_watching
 from chamberlain.bootstrap.worker import running_worker
 from chamberlain.settings import Settings
 from chamberlain.store.notifier import Notifier
@@ -40,7 +41,10 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
             notifier = await stack.enter_async_context(running_notifier(databases))
             if with_worker:
                 await stack.enter_async_context(running_worker(settings, databases, stop))
-            endpoints = await stack.enter_async_context(built_endpoints(settings, databases, notifier, folder))
+            watching = await stack.enter_async_context(running_watching(databases))
+            endpoints = await stack.enter_async_context(
+                built_endpoints(settings, databases, notifier, folder, watching=watching, stop=stop)
+            )
             listeners = [
                 Listener(plain, None, endpoints.application),
                 Listener(tls, endpoints.tls, endpoints.application),

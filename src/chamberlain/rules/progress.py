@@ -6,7 +6,7 @@ from datetime import datetime
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.requests import Progress, RequestKind, RequestResult, RequestState, StepRecord
-from chamberlain.rules.timeline import MOST_ENTRIES, Entry
+from chamberlain.rules.timeline import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,6 @@ class Settlement:
         return None if self.progress.state is RequestState.WAITING else self.at
 
     @property
-    def is_long(self) -> bool:
-        """Whether it was tried so often that its timeline may have to be shortened. Each try adds three entries."""
-        waiting = self.progress.waiting
-        return waiting is not None and waiting.attempt * 3 > MOST_ENTRIES
+    def may_come_again(self) -> bool:
+        """Whether it may be tried so often, by itself or by hand, that its timeline has to be shortened."""
+        return self.progress.state is not RequestState.SUCCEEDED

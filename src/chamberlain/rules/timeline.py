@@ -3,12 +3,21 @@
 The first entry is the state at acceptance. It is known from the request itself and is not kept; what follows is.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from chamberlain.rules.requests import Progress, RequestError, RequestResult, RequestState, StepRecord, Waiting
+from chamberlain.rules.requests import (
+    ENDED,
+    Progress,
+    RequestError,
+    RequestRecord,
+    RequestResult,
+    RequestState,
+    StepRecord,
+    Waiting,
+)
 
 # A wait of a day has more than a thousand tries. Nobody reads them all: of older ones only the count is kept.
 MOST_ENTRIES = 200
@@ -19,7 +28,6 @@ class EntryKind(StrEnum):
 
     STATE = "state"
     STEP = "step"
-    APPROVAL = "approval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +52,46 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What is known of a request's past: the first entry, and those from number `start` on."""
+    """What is known of a request's past: the first entry, and those from number `start` on; the last is about where
+    it stands now, in `state`."""
 
+    state: RequestState
     first: Entry
     start: int
     entries: tuple[Entry, ...]
+
+    @property
+    def newest(self) -> int:
+        """The number of the last entry."""
+        return self.start + len(self.entries) - 1
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more happens by itself."""
+        return self.state in ENDED
+
+    @property
+    def result(self) -> RequestResult | None:
+        """What the request has brought about by now."""
+        last = self.entries[-1].state if self.entries else None
+        return None if last is None else last.result
 
     def after(self, number: int) -> Sequence[tuple[int, Entry]]:
         """The entries behind this number, with their own; 0 gives all."""
         known = [(1, self.first), *enumerate(self.entries, start=self.start)]
         return [(each, entry) for each, entry in known if each > number]
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that happened to a request, for those who watch: a step, or the request itself as it was then."""
+
+    number: int
+    what: StepRecord | RequestRecord
+
+
+# What happened meanwhile, in its order; nothing now and then, to say that nothing has.
+Happenings = AsyncGenerator[tuple[Happening, ...], None]
 
 
 def entries_of(
@@ -65,3 +103,30 @@ def entries_of(
     ]
     state = StateEntry(progress.state, at, waiting=progress.waiting, error=progress.error, result=result)
     return (*steps, Entry(EntryKind.STATE, state=state))
+
+
+def happenings_of(record: RequestRecord, entries: Sequence[tuple[int, Entry]]) -> tuple[Happening, ...]:
+    """What entries with their numbers tell of a request."""
+    return tuple([Happening(number, _what(record, entry)) for number, entry in entries])
+
+
+def as_it_was(record: RequestRecord, then: StateEntry) -> RequestRecord:
+    """A request as it was when it had just moved. Its steps and what was sent are as in `record`."""
+    return replace(
+        record,
+        state=then.state,
+        waiting=then.waiting,
+        blocked=record.blocked if then.state is RequestState.PENDING_APPROVAL else None,
+        error=then.error,
+        result=then.result,
+        updated_at=then.at,
+        finished_at=then.at if then.state in ENDED else None,
+    )
+
+
+def _what(record: RequestRecord, entry: Entry) -> StepRecord | RequestRecord:
+    if entry.step is not None:
+        return entry.step
+    if entry.state is not None:
+        return as_it_was(record, entry.state)
+    raise ValueError(f"An entry of kind {entry.kind} holds nothing.")

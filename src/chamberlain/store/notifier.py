@@ -1,11 +1,14 @@
 """Waking workers after a commit.
 
 NOTIFY inside a transaction that writes takes a lock of the whole cluster over its commit, which costs more than half
-of the rate. So a process only sets a flag after its commit, and one task sends at most one NOTIFY in five
-milliseconds on a connection of its own. A wake-up that is lost costs the workers' polling interval, never a job.
+of the rate. So a process only sets a flag after its commit, and one task sends what there is to send once in five
+milliseconds on a connection of its own. A wake-up that is lost costs the interval in which those who wait look by
+themselves, never a job.
 """
 
 import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
 
 from chamberlain.rules.errors import Unavailable
@@ -13,13 +16,18 @@ from chamberlain.store.database import Connection, connect, unavailable
 
 JOBS_CHANNEL = "chamberlain_jobs"
 INTERVAL = timedelta(milliseconds=5)
+# How long a process that ends may take over its last wake-up.
+LAST_WORD = timedelta(seconds=1)
 # PostgreSQL carries less than 8,000 bytes; a name is an id of 36 characters and a comma.
 MOST_NAMES = 200
 
 
 class Notifier:
-    """Sends a wake-up soon after `flag` was called, once for however many calls. What was flagged is named in it, as
-    far as it has room; when it has not, it is empty, which says that anything may have happened."""
+    """Sends a wake-up soon after something was committed that somebody waits for, once for however many commits.
+
+    A channel carries either bare wake-ups (`flag`), for those who look anyway, or names (`tell`), for those who wait
+    for one thing out of many; on the latter an empty wake-up would send everybody to look.
+    """
 
     def __init__(self, address: str, channel: str = JOBS_CHANNEL) -> None:
         self._address = address
@@ -27,34 +35,45 @@ class Notifier:
         self._flagged = asyncio.Event()
         self._names: set[str] = set()
 
-    def flag(self, *names: object) -> None:
-        """Something was committed that somebody waits for; `names` say what, where that matters to those who hear
-        it."""
-        self._names.update(map(str, names))
+    def flag(self) -> None:
+        """Something was committed."""
         self._flagged.set()
 
+    def tell(self, names: Iterable[object]) -> None:
+        """Something was committed about those that are named, if any are."""
+        self._names.update(map(str, names))
+        if self._names:
+            self._flagged.set()
+
     async def run(self) -> None:
-        """Send wake-ups for ever."""
+        """Send wake-ups for ever. What was flagged before this is cancelled is still sent."""
         connection: Connection | None = None
         try:
             while True:
                 await self._flagged.wait()
-                self._flagged.clear()
-                names, self._names = self._names, set()
-                connection = await self._send(connection, ",".join(names) if len(names) <= MOST_NAMES else "")
+                connection = await self._send(connection)
                 await asyncio.sleep(INTERVAL.total_seconds())
         finally:
+            if self._flagged.is_set():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LAST_WORD.total_seconds()):
+                        connection = await self._send(connection)
             if connection is not None:
                 connection.terminate()
 
-    async def _send(self, connection: Connection | None, payload: str) -> Connection | None:
+    async def _send(self, connection: Connection | None) -> Connection | None:
+        self._flagged.clear()
+        names, self._names = sorted(self._names), set()
+        payloads = [",".join(names[start : start + MOST_NAMES]) for start in range(0, len(names), MOST_NAMES)] or [""]
         try:
             if connection is None or connection.is_closed():
                 connection = await connect(self._address)
             with unavailable():
-                await connection.execute("SELECT pg_notify($1, $2)", self._channel, payload)
+                await connection.execute(
+                    "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", self._channel, payloads
+                )
         except Unavailable:
-            # The workers poll; there is nothing to mend here but the connection, at the next flag.
+            # Those who wait look by themselves; there is nothing to mend here but the connection, at the next flag.
             if connection is not None:
                 connection.terminate()
             return None

@@ -25,7 +25,7 @@ from chamberlain.rules.requests import (
     Waiting,
 )
 from chamberlain.rules.submissions import Replayed
-from chamberlain.rules.timeline import MOST_ENTRIES, Entry, EntryKind, StateEntry, Timeline
+from chamberlain.rules.timeline import MOST_ENTRIES, Entry, EntryKind, StateEntry
 from chamberlain.store.actors import actor_of
 from chamberlain.store.database import Record, Transaction
 
@@ -51,9 +51,9 @@ WHERE k.tenant_id = $1 AND k.client_id = $2 AND k.caller_id = $3 AND k.key = $4
 # A request that a worker left behind while running is taken up again: the job's lease says that nobody is at it.
 TAKE_UP = """
 UPDATE chamberlain.request r SET state = 'running', updated_at = now(), waiting = NULL,
-    timeline = timeline || jsonb_build_array(
+    timeline = CASE WHEN r.state = 'running' THEN timeline ELSE timeline || jsonb_build_array(
         jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
-    )
+    ) END
 FROM chamberlain.tenant t
 WHERE r.request_id = ANY ($1) AND r.state IN ('queued', 'waiting', 'running') AND t.tenant_id = r.tenant_id
 RETURNING r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
@@ -95,16 +95,10 @@ WHERE r.tenant_id = $1 AND r.request_id = $2
 AND v.tenant_id = $1 AND v.kind = 'address' AND v.value = lower(r.address) AND v.request_id = $2
 """
 
-TIMELINE = """
-SELECT created_at, state, approval_required, timeline, timeline_start FROM chamberlain.request
-WHERE tenant_id = $1 AND request_id = $2
-"""
-
 Shape = TypeVar("Shape")
 
 _encode = msgspec.json.Encoder().encode
 _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
-_decode_timeline = msgspec.json.Decoder(tuple[Entry, ...]).decode
 
 
 async def find(tx: Transaction, request_id: RequestId) -> RequestRecord | None:
@@ -155,8 +149,8 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
         [each.finished_at for each in settlements],
         [_encode(each.timeline).decode() for each in settlements],
     )
-    if long := [each.request_id for each in settlements if each.is_long]:
-        await tx.execute(SHORTEN, long, MOST_ENTRIES)
+    if growing := [each.request_id for each in settlements if each.may_come_again]:
+        await tx.execute(SHORTEN, growing, MOST_ENTRIES)
 
 
 async def cancel(tx: Transaction, before: RequestRecord, *, at: datetime) -> bool:
@@ -196,16 +190,6 @@ async def _move(
         before.state,
     )
     return row is not None
-
-
-async def timeline(tx: Transaction, request_id: RequestId) -> Timeline | None:
-    """All that is kept of a request's timeline, with the first entry, which is not kept but known."""
-    row = await tx.fetch_row(TIMELINE, tx.tenant_id, request_id)
-    if row is None:
-        return None
-    accepted = RequestState.PENDING_APPROVAL if row["approval_required"] else RequestState.QUEUED
-    first = Entry(EntryKind.STATE, state=StateEntry(accepted, row["created_at"]))
-    return Timeline(first, row["timeline_start"], _decode_timeline(row["timeline"]))
 
 
 def _json(value: object) -> str | None:

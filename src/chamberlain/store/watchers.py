@@ -20,6 +20,10 @@ class Watchers:
     def __init__(self) -> None:
         self._watching: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
+    def __len__(self) -> int:
+        """How many watch."""
+        return sum(map(len, self._watching.values()))
+
     @contextmanager
     def watching(self, request_id: RequestId) -> Iterator[asyncio.Event]:
         """An event that is set when the request may have changed; whoever waits clears it before looking."""

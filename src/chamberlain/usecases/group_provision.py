@@ -85,7 +85,7 @@ class ProvisionGroups:
         async with self.database.across_tenants() as tx:
             tasks = await requests.take_up(tx, [job.subject for job in claim.jobs])
             templates = [await self.revisions.group_template(tx, task) for task in tasks]
-        self.notifier.flag(*[task.request_id for task in tasks])
+        self.notifier.tell([task.request_id for task in tasks])
         return [_plan(task, compiled.template) for task, compiled in zip(tasks, templates, strict=True)]
 
     async def _check_people(self, plan: Plan, started_at: datetime) -> Run | None:
@@ -162,7 +162,7 @@ class ProvisionGroups:
             kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
             await requests.put_down(tx, [_settlement(run, now) for run in kept])
             await events.append(tx, [event for run in kept if (event := self._event(run, now)) is not None])
-        self.notifier.flag(*[run.plan.task.request_id for run in kept])
+        self.notifier.tell([run.plan.task.request_id for run in kept])
 
     def _event(self, run: Run, now: datetime) -> Event | None:
         task, progress = run.plan.task, run.progress

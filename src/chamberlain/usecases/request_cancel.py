@@ -50,7 +50,7 @@ class CancelRequest:
         deed = Deed(Action.CANCEL, caller, await self.callers.actor(caller), act, request_id)
         async with self.database.transaction(caller.tenant_id) as tx:
             answer = await idempotency.once(tx, caller, act.idempotency, lambda: self._cancel(tx, deed, render))
-        self.watchers.flag(request_id)
+        self.watchers.tell((request_id,))
         return answer
 
     async def _cancel(self, tx: Transaction, deed: Deed, render: Callable[[RequestView], bytes]) -> bytes:

@@ -52,7 +52,7 @@ class RetryRequest:
         async with self.database.transaction(caller.tenant_id) as tx:
             answer = await idempotency.once(tx, caller, act.idempotency, lambda: self._retry(tx, deed, render))
         self.workers.flag()
-        self.watchers.flag(request_id)
+        self.watchers.tell((request_id,))
         return answer
 
     async def _retry(self, tx: Transaction, deed: Deed, render: Callable[[RequestView], bytes]) -> bytes:

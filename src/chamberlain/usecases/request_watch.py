@@ -1,31 +1,18 @@
 """Watch a request: its timeline from a number on, as it grows, until the request has ended."""
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.errors import Malformed
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
-from chamberlain.rules.requests import ENDED, RequestRecord
-from chamberlain.rules.timeline import Entry
+from chamberlain.rules.requests import RequestRecord
+from chamberlain.rules.timeline import Happenings, happenings_of
 from chamberlain.store import requests
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
-from chamberlain.store.watchers import Watchers
-
-# A notification may be lost with its connection; then a change is seen so much later.
-LOOK_AGAIN_AFTER = timedelta(seconds=5)
-
-
-@dataclass(frozen=True, slots=True)
-class Numbered:
-    """An entry of a timeline with its number, and the request as it is now."""
-
-    number: int
-    entry: Entry
-    record: RequestRecord
+from chamberlain.store.timelines import Timelines
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,40 +22,29 @@ class WatchRequest:
     database: Database
     callers: Callers
     prefixes: ScopePrefixes
-    watchers: Watchers
+    timelines: Timelines
 
-    async def begin(self, caller: Caller, request_id: RequestId) -> RequestRecord:
-        """The request as it is now. Raises NotFound, Forbidden and Unavailable, so that a stream need not."""
+    async def __call__(self, caller: Caller, request_id: RequestId, after: int) -> Happenings | None:
+        """What lies behind number `after`, and what follows; None when nothing is there and nothing will come.
+
+        Raises NotFound, Forbidden, Unavailable, and Malformed when there is no such number yet. What is given raises
+        nothing.
+        """
         allowance = require(caller, Operation.READ_REQUESTS, self.prefixes)
         async with self.database.transaction(caller.tenant_id) as tx:
-            record = await requests.find(tx, request_id)
-        return await self.callers.require_visible(caller, allowance, record)
+            found = await requests.find(tx, request_id)
+        record = await self.callers.require_visible(caller, allowance, found)
+        timeline = await self.timelines.find(record.tenant_id, request_id)
+        if timeline is None or (timeline.has_ended and timeline.newest == after):
+            return None
+        if timeline.newest < after:
+            raise Malformed("invalidParameter", f"The timeline has not come to event {after}; watch it from its start.")
+        # Many may watch for long: what was sent may be large, and is not told again.
+        return self._follow(replace(record, body=b"", steps=()), after)
 
-    async def entries(self, record: RequestRecord, after: int) -> AsyncIterator[Numbered | None]:
-        """The entries behind this number. None now and then says that nothing has happened; the end is the
-        request's."""
-        with self.watchers.watching(record.request_id) as changed:
-            while True:
-                changed.clear()
-                current, entries = await self._look(record, after)
-                for number, entry in entries:
-                    after = number
-                    yield Numbered(number, entry, current)
-                if current.state in ENDED:
-                    return
-                if not entries:
-                    yield None
-                try:
-                    await asyncio.wait_for(changed.wait(), LOOK_AGAIN_AFTER.total_seconds())
-                except TimeoutError:
-                    continue
-
-    async def _look(self, record: RequestRecord, after: int) -> tuple[RequestRecord, Sequence[tuple[int, Entry]]]:
-        async with self.database.transaction(record.tenant_id) as tx:
-            # The timeline first: an entry that is written in between is then seen at the next look, not skipped.
-            timeline = await requests.timeline(tx, record.request_id)
-            current = await requests.find(tx, record.request_id)
-        if timeline is None or current is None:
-            # It was removed when its time was up.
-            return record, ()
-        return current, timeline.after(after)
+    async def _follow(self, record: RequestRecord, after: int) -> Happenings:
+        async with aclosing(self.timelines.follow(record.tenant_id, record.request_id, after)) as grown:
+            async for timeline in grown:
+                news = () if timeline is None else happenings_of(record, timeline.after(after))
+                after = news[-1].number if news else after
+                yield news

@@ -5,10 +5,11 @@ from uuid import UUID
 from msgspec import Struct, json
 
 from chamberlain.api.calls import Answer, Call, Headers
-from chamberlain.api.endpoint import About, Success
+from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.preferences import wait_of
 from chamberlain.api.services import Services
 from chamberlain.api.submission import submission_of
-from chamberlain.rules.requests import Accepted
+from chamberlain.rules.requests import Accepted, RequestResult
 from chamberlain.shapes.groups import GroupBody, to_group_order
 
 
@@ -20,22 +21,59 @@ class AcceptedGroup(Struct, rename="camel", frozen=True):
     approval_required: bool
 
 
+class Group(Struct, rename="camel", frozen=True):
+    """A group or team that is there."""
+
+    id: UUID
+    display_name: str
+    mail: str | None
+
+
+class CreatedGroup(Struct, rename="camel", frozen=True):
+    """What was asked for, and what has come of it already."""
+
+    request_id: UUID
+    tenant_id: UUID
+    approval_required: bool
+    group: Group
+
+
 async def create(services: Services, call: Call[GroupBody]) -> Answer:
-    """Queue a group or team."""
+    """Queue a group or team, and wait for it when the caller wants that."""
     accepted = await services.request_group(call.caller, to_group_order(call.body), submission_of(call))
-    return _answer(accepted, services)
+    patience = wait_of(call.listed_headers)
+    # A replay is answered as it was at first, and nobody waits here for an approval.
+    if patience is not None and not accepted.replayed and not accepted.approval_required:
+        result = await services.streams.attend(services.await_result(accepted), call.receive, patience)
+        if result is not None:
+            return _created(accepted, result, services)
+    return _accepted(accepted, services)
 
 
-def _answer(accepted: Accepted, services: Services) -> Answer:
+def _accepted(accepted: Accepted, services: Services) -> Answer:
     body = AcceptedGroup(accepted.request_id, accepted.tenant_id, accepted.approval_required)
-    operation = f"{services.addresses.base_url}/requests/v1/{accepted.request_id}/"
     headers: Headers = (
-        (b"operation-location", operation.encode("ascii")),
+        (b"operation-location", _operation(accepted, services)),
         (b"retry-after", b"%d" % services.retry_after_seconds),
     )
     if accepted.replayed:
         headers += ((b"idempotency-replayed", b"true"),)
     return Answer(202, _encode(body), headers)
+
+
+def _created(accepted: Accepted, result: RequestResult, services: Services) -> Answer:
+    group = Group(result.id, result.display_name, result.mail)
+    body = CreatedGroup(accepted.request_id, accepted.tenant_id, accepted.approval_required, group)
+    headers: Headers = (
+        (b"location", f"{services.addresses.graph_url}/v1.0/groups/{result.id}".encode("ascii")),
+        (b"operation-location", _operation(accepted, services)),
+        (b"preference-applied", b"wait"),
+    )
+    return Answer(201, _encode(body), headers)
+
+
+def _operation(accepted: Accepted, services: Services) -> bytes:
+    return f"{services.addresses.base_url}/requests/v1/{accepted.request_id}/".encode("ascii")
 
 
 _encode = json.Encoder().encode
@@ -49,7 +87,32 @@ ABOUT_CREATE = About(
     'In the body `null` means "not sent".',
     example={"displayName": "Secret", "templateId": "7e000000-0000-4000-8000-000000000013"},
 )
+PREFER = Parameter(
+    "Prefer",
+    {"type": "string", "examples": ["wait=10"]},
+    "`wait=N` (RFC 7240): answer when the group is there, if that is within N seconds, at most 30.",
+)
 CREATED = Success(
+    201,
+    "It is there. Asked for by `Prefer: wait=N`.",
+    CreatedGroup,
+    headers={
+        "Location": "Address of the group in the directory.",
+        "Operation-Location": "Address of the request.",
+        "Preference-Applied": "Always `wait`.",
+    },
+    example={
+        "requestId": "0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10",
+        "tenantId": "e57a7e00-0000-4000-8000-000000000001",
+        "approvalRequired": False,
+        "group": {
+            "id": "a2c7d7c4-7f0a-4e7e-9d55-7a8a1d1f0f01",
+            "displayName": "Secret",
+            "mail": "secret@estate.example",
+        },
+    },
+)
+QUEUED = Success(
     202,
     "Queued durably.",
     AcceptedGroup,

@@ -1,0 +1,96 @@
+"""The timeline of a request is watched here, as server-sent events."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from msgspec import Struct, json
+
+from chamberlain.api.calls import Answer, Call, Stream
+from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.request_shapes import RequestStep, RequestSummary, step_of, summary_of
+from chamberlain.api.services import Services
+from chamberlain.rules.actions import viewed
+from chamberlain.rules.errors import Malformed
+from chamberlain.rules.ids import RequestId
+from chamberlain.rules.requests import RequestRecord, StepRecord
+from chamberlain.rules.timeline import EntryKind, Happening, Happenings
+
+# A line that says nothing, so that whoever stands between sees that the connection lives.
+_STILL_THERE = b":\n\n"
+# No timeline comes near it; more digits are no number of ours.
+_MOST_DIGITS = 9
+
+
+async def watch(services: Services, call: Call[None]) -> Answer | Stream:
+    """What happens to one request, as it happens."""
+    after = _last_event(call.headers.get(b"last-event-id", b""))
+    happenings = await services.watch_request(call.caller, RequestId(call.ids["requestId"]), after)
+    if happenings is None:
+        # A browser that is told so does not come again.
+        return Answer(204, b"", ((b"cache-control", b"no-store"),))
+    return Stream(
+        chunks=_events(happenings),
+        content_type=b"text/event-stream",
+        headers=((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")),
+        ends_at=call.caller.expires_at,
+        close=services.streams.open(call.caller),
+    )
+
+
+def _last_event(sent: bytes) -> int:
+    """The number of the last event that the caller has seen; 0 is none."""
+    if not sent:
+        return 0
+    if not sent.isdigit() or len(sent) > _MOST_DIGITS:
+        raise Malformed("invalidParameter", "Last-Event-ID must be the id of an event of this timeline.")
+    return int(sent)
+
+
+async def _events(happenings: Happenings) -> AsyncGenerator[bytes, None]:
+    async with aclosing(happenings):
+        async for several in happenings:
+            yield b"".join(map(_event, several)) if several else _STILL_THERE
+
+
+def _event(happening: Happening) -> bytes:
+    match happening.what:
+        case RequestRecord() as record:
+            return _written(happening.number, EntryKind.STATE, summary_of(viewed(record)))
+        case StepRecord() as step:
+            return _written(happening.number, EntryKind.STEP, step_of(step))
+
+
+def _written(number: int, kind: EntryKind, data: Struct) -> bytes:
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode("ascii"), json.encode(data))
+
+
+ABOUT_WATCH = About(
+    id="watchRequest",
+    tag="Requests",
+    summary="Watch what happens to a request",
+    description="Server-sent events: what has happened, and then what happens, as it happens. `id` counts from 1 for "
+    "each request; `event` is `state`, with the request as it was then, or `step`, with one step. A comment comes when "
+    "nothing has happened for 15 seconds. The stream ends after the state in which a request ends, and when the token "
+    "expires or the service stops; whoever then comes again with `Last-Event-ID`, to any process, has missed nothing.",
+)
+HEADERS = (
+    Parameter(
+        "Last-Event-ID",
+        {"type": "integer", "minimum": 0, "maximum": 10**_MOST_DIGITS - 1},
+        "The `id` of the last event that was seen: the stream begins behind it.",
+    ),
+)
+WATCHED = (
+    Success(
+        200,
+        "What happens.",
+        headers={"Cache-Control": "Always `no-store`.", "X-Accel-Buffering": "Always `no`."},
+        events={EntryKind.STATE: RequestSummary, EntryKind.STEP: RequestStep},
+    ),
+    Success(
+        204,
+        "The request has ended, and there is nothing behind `Last-Event-ID`. An `EventSource` comes no more.",
+        headers={"Cache-Control": "Always `no-store`."},
+    ),
+)
+WATCH_CODES = ("notAdministrator", "notFound", "quotaExceeded", "databaseUnavailable", "overloaded")
