@@ -11,8 +11,8 @@ from chamberlain.embedded.directory.errors import Throttled, Unreachable
 
 NEVER = timedelta(0)
 
-# What a throttled call is told to wait, as whole seconds, since Retry-After knows no others.
-SLOW_DOWN = timedelta(seconds=2)
+# What a throttled call is told to wait: the shortest that Retry-After can say.
+SLOW_DOWN = timedelta(seconds=1)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -61,13 +61,15 @@ class FaultyGroups:
         return [one if at is not None and at <= until else None for one, at in zip(shown, made, strict=True)]
 
     async def create(self, whole: GroupEntry, first: GroupEntry) -> None:
-        """Make `first`, which is a part of the whole, unless something speaks against the whole. Doing it again is
-        harmless, as the group has its id beforehand. Raises Refused and NotNow."""
-        self._injection.take_call()
+        """Make `first`, which is a part of the whole, unless something speaks against the whole. What is there already,
+        by the id that it was to get, needs no writing call. Raises Refused and NotNow."""
+        self._injection.answer()
         [made_at] = await self._made_at([whole.mark])
-        if made_at is None:
-            await self.check(whole)
-            await self._write(first)
+        if made_at is not None:
+            return
+        self._injection.take_call()
+        await self.check(whole)
+        await self._write(first)
 
     async def change(self, part: GroupEntry) -> None:
         """Bring this part of a group about. Raises Refused and NotNow."""
