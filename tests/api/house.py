@@ -62,6 +62,7 @@ class House:
     observed: list[tuple[str, str, int]] = field(default_factory=list)
     refusal: Exception | None = None
     replayed: bool = False
+    approval_required: bool = False
     body_timeout_seconds: float = 10.0
     answered: asyncio.Event = field(default_factory=asyncio.Event)
     # What requests come to, once they have ended.
@@ -85,7 +86,7 @@ class House:
         if self.refusal is not None:
             raise self.refusal
         self.orders.append((caller, order, submission))
-        return Accepted(REQUEST, caller.tenant_id, approval_required=False, replayed=self.replayed)
+        return Accepted(REQUEST, caller.tenant_id, self.approval_required, self.replayed)
 
     async def await_result(self, accepted: Accepted) -> RequestResult | None:
         self.awaiting.append(accepted)
