@@ -67,7 +67,7 @@ class Notifier:
         payloads = [",".join(names[start : start + MOST_NAMES]) for start in range(0, len(names), MOST_NAMES)] or [""]
         try:
             if connection is None or connection.is_closed():
-                connection = await connect(self._address)
+                connection = await self._connect()
             with unavailable():
                 await connection.execute(
                     "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", self._channel, payloads
@@ -77,4 +77,12 @@ class Notifier:
             if connection is not None:
                 connection.terminate()
             return None
+        return connection
+
+    async def _connect(self) -> Connection:
+        connection = await connect(self._address)
+        with unavailable():
+            # A wake-up is a transaction too, but nothing that has to be on the disk; waiting for that, many times a
+            # second, would keep those from the disk who do wait for it.
+            await connection.execute("SET synchronous_commit = off")
         return connection
