@@ -30,6 +30,8 @@ def house() -> House:
 async def served(house: House) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a real server, which stops as the service does."""
     socket = bind("127.0.0.1", 0)
+    # It listens before the server starts, so that nobody has to wait for that.
+    socket.listen()
     serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, create_app(house.services()))]))
     headers = {"authorization": "Bearer ada", "host": "127.0.0.1:8365"}
     base = f"http://127.0.0.1:{socket.getsockname()[1]}"
@@ -89,10 +91,8 @@ async def test_it_tells_what_happens_at_once_and_stays(client: httpx2.AsyncClien
 async def test_it_goes_on_behind_the_last_event(client: httpx2.AsyncClient, house: House) -> None:
     house.ended.set()
 
-    whole, rest = (
-        await client.get(PATH, headers={"last-event-id": ""}),
-        await client.get(PATH, headers={"last-event-id": "1"}),
-    )
+    whole = await client.get(PATH, headers={"last-event-id": ""})
+    rest = await client.get(PATH, headers={"last-event-id": "1"})
 
     assert whole.text.startswith("id: 1\n")
     assert rest.text.startswith("id: 2\n")
