@@ -16,6 +16,7 @@ from starlette.routing import Mount
 
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import Unauthorized
+from chamberlain.embedded.directory.faults import Injection
 from chamberlain.embedded.directory.graph.server import Access, GraphServer
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
@@ -60,7 +61,7 @@ async def served(databases: Databases) -> AsyncIterator[Served]:
 
 
 @asynccontextmanager
-async def serving(pool: Pool) -> AsyncIterator[Served]:
+async def serving(pool: Pool, injection: Injection | None = None) -> AsyncIterator[Served]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         graph_url = f"http://127.0.0.1:{listener.getsockname()[1]}/graph"
         graph = GraphServer(
@@ -69,6 +70,7 @@ async def serving(pool: Pool) -> AsyncIterator[Served]:
             authenticate=authenticate,
             now=lambda: datetime(2026, 11, 20, 9, 30, tzinfo=UTC),
             new_request_id=lambda: REQUEST_ID,
+            injection=injection,
         )
         application = Starlette(routes=[Mount("/graph", app=graph)])
         server = uvicorn.Server(uvicorn.Config(application, log_config=None, lifespan="off"))

@@ -1,0 +1,149 @@
+"""What the adapter of the embedded directory makes of single faults: how far it goes, and what it says."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
+from chamberlain.directory.port import Outcome, Work
+from chamberlain.embedded.directory.faults import Faults, Injection, Outages
+from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyRegister
+from chamberlain.embedded.directory.load import load
+from chamberlain.rules.errors import Rejected, TryAgain
+from chamberlain.rules.people import PeopleQuestion
+from chamberlain.rules.plans import Step
+from tests.databases import Databases
+from tests.directory.patience import Clock
+from tests.directory.population import ADA, BEN, CLEO, INTERNAL, SECTION, TENANT
+from tests.directory.wanted import reference, work
+
+SECOND = timedelta(seconds=1)
+HOUR = timedelta(hours=1)
+HOURLY = Outages(lasting=HOUR, every=2 * HOUR)
+
+
+@pytest.fixture
+async def filled(databases: Databases) -> Databases:
+    await load(databases.worker.pool, SECTION)
+    return databases
+
+
+def directory_with(faults: Faults, databases: Databases, clock: Clock) -> FaultyDirectory:
+    return FaultyDirectory(FaultyGroups(databases.worker.pool, Injection(faults, clock), key_member=KEY_MEMBER))
+
+
+def to_the_next_outage(clock: Clock) -> None:
+    clock.wait(2 * HOUR - (clock() - datetime(1970, 1, 1, tzinfo=UTC)) % (2 * HOUR))
+
+
+def wait_of(outcome: Outcome) -> TryAgain:
+    assert isinstance(outcome.fault, TryAgain)
+    return outcome.fault
+
+
+async def test_it_works_step_by_step(filled: Databases) -> None:
+    one = work(owners=(ADA, CLEO), members=(ADA, BEN, CLEO), label_id=INTERNAL, channels=("General",))
+    directory = directory_with(Faults(), filled, Clock())
+    seen = []
+
+    for number in range(1, len(one.steps) + 1):
+        await directory.ensure([Work(one.wanted, one.steps[:number])])
+        [group] = await directory.observe([reference(one)])
+        assert group is not None
+        seen.append((set(group.owners), set(group.members), group.label_id, group.channels))
+
+    assert one.steps[:3] == (Step.CREATE_GROUP, Step.ADD_OWNERS, Step.ADD_MEMBERS)
+    assert seen == [
+        ({ADA}, {ADA}, None, None),
+        ({ADA, CLEO}, {ADA, CLEO}, None, None),
+        ({ADA, CLEO}, {ADA, BEN, CLEO}, None, None),
+        ({ADA, CLEO}, {ADA, BEN, CLEO}, INTERNAL, None),
+        ({ADA, CLEO}, {ADA, BEN, CLEO}, INTERNAL, ()),
+        ({ADA, CLEO}, {ADA, BEN, CLEO}, INTERNAL, ("General",)),
+    ]
+
+
+async def test_it_goes_as_far_as_the_group_is_known(filled: Databases) -> None:
+    clock = Clock()
+    directory = directory_with(Faults(visibility_delay=HOUR, not_found_after_create=2 * HOUR), filled, clock)
+    one = work()
+
+    [hidden] = await directory.ensure([one])
+    [again] = await directory.ensure([one])
+    clock.wait(HOUR)
+    [unknown] = await directory.ensure([one])
+    clock.wait(HOUR)
+    [known] = await directory.ensure([one])
+
+    assert hidden.done == again.done == (Step.CREATE_GROUP,)
+    assert wait_of(hidden).reason == "The directory does not show the new group yet."
+    assert (hidden.group, again.group) == (None, None)
+    assert unknown.group is not None
+    # What the group shows already is done; nobody has to be told twice.
+    assert unknown.done == (Step.CREATE_GROUP, Step.ADD_OWNERS)
+    assert wait_of(unknown).reason == "The directory shows the new group, but does not find it under its id yet."
+    assert (known.fault, known.done) == (None, one.steps)
+
+
+async def test_it_stops_the_throttled_item_alone(filled: Databases) -> None:
+    directory = directory_with(Faults(throttle=3), filled, Clock())
+    works = [Work(one.wanted, (Step.CREATE_GROUP,)) for one in (work(), work(), work(), work())]
+
+    outcomes = await directory.ensure(works)
+
+    assert [outcome.fault is None for outcome in outcomes] == [True, True, False, True]
+    assert (wait_of(outcomes[2]).after, wait_of(outcomes[2]).reason) == (
+        SECOND,
+        "The directory has asked to slow down.",
+    )
+    assert outcomes[2].done == ()
+    assert await directory.observe([reference(works[2])]) == [None]
+
+
+async def test_it_answers_nothing_during_an_outage(filled: Databases) -> None:
+    clock = Clock()
+    one = work()
+    directory = directory_with(Faults(outages=HOURLY), filled, clock)
+    people = EmbeddedPeople(FaultyRegister(filled.application.pool, Injection(Faults(outages=HOURLY), clock)))
+    question = PeopleQuestion(TENANT, users=frozenset({ADA}))
+    to_the_next_outage(clock)
+
+    [outcome] = await directory.ensure([one])
+    with pytest.raises(TryAgain):
+        await directory.observe([reference(one)])
+    with pytest.raises(TryAgain, match="not available at present"):
+        await people.look_up(question)
+    clock.wait(HOUR)
+    answer = await people.look_up(question)
+
+    assert outcome.done == ()
+    assert timedelta(0) < wait_of(outcome).after <= HOUR
+    assert set(answer.people) == {ADA}
+    [after] = await directory.ensure([one])
+    assert after.fault is None
+
+
+async def test_it_rejects_in_a_later_step_what_has_gone_meanwhile(filled: Databases) -> None:
+    clock = Clock()
+    directory = directory_with(Faults(visibility_delay=HOUR), filled, clock)
+    one = work(members=(ADA, CLEO))
+    await directory.ensure([one])
+    async with filled.worker.pool.acquire() as connection:
+        await connection.execute("DELETE FROM directory.users WHERE id = $1", CLEO)
+    clock.wait(HOUR)
+
+    [outcome] = await directory.ensure([one])
+
+    assert isinstance(outcome.fault, Rejected)
+    assert outcome.fault.code == "userUnknown"
+    assert outcome.done == (Step.CREATE_GROUP, Step.ADD_OWNERS)
+    assert outcome.group is not None
+
+
+async def test_it_says_to_look_when_everybody_can_see(filled: Databases) -> None:
+    clock = Clock()
+
+    soon = directory_with(Faults(throttle=3), filled, clock).capabilities
+    late = directory_with(Faults(visibility_delay=15 * SECOND, not_found_after_create=HOUR), filled, clock).capabilities
+
+    assert (soon.visible_after, late.visible_after) == (SECOND, HOUR)

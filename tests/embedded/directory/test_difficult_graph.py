@@ -1,0 +1,101 @@
+"""What a client of the directory meets over HTTP while there are faults on purpose."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chamberlain.embedded.directory.faults import Faults, Injection, Outages
+from chamberlain.embedded.directory.load import load
+from tests.databases import Databases
+from tests.embedded.directory.conftest import Served, serving
+from tests.embedded.directory.houses import CREW, SECTION, STAFF
+
+SECOND = timedelta(seconds=1)
+HOUR = timedelta(hours=1)
+BY_MARK = "/v1.0/groups?$filter=house_group/requestId eq 'ABC-1'"
+BY_NAME = "/v1.0/groups?$filter=displayName eq 'Crew'"
+
+# Serves the houses with these faults, so long after all of their groups were made.
+Serve = Callable[[Faults, timedelta], AbstractAsyncContextManager[Served]]
+
+
+@pytest.fixture
+async def serve(databases: Databases) -> Serve:
+    await load(databases.worker.pool, SECTION)
+    async with databases.worker.pool.acquire() as connection:
+        made_at: datetime = await connection.fetchval("SELECT max(created_at) FROM directory.groups")
+
+    @asynccontextmanager
+    async def with_faults(faults: Faults, age: timedelta) -> AsyncIterator[Served]:
+        async with serving(databases.application.pool, Injection(faults, lambda: made_at + age)) as served:
+            yield served
+
+    return with_faults
+
+
+async def statuses(served: Served) -> dict[str, int]:
+    """What each path of a group answers; a list counts what is in it."""
+    listed = {path: (await served.get(path)).json()["value"] for path in (BY_MARK, BY_NAME, "/v1.0/groups")}
+    paths = [f"/v1.0/groups/{STAFF}", f"/v1.0/groups/{STAFF}/owners", f"/v1.0/groups/{STAFF}/members"]
+    paths += [f"/v1.0/groups/{CREW}/team", f"/v1.0/teams/{CREW}", f"/v1.0/groups/{CREW}/team/channels"]
+    answered = {path: (await served.get(path)).status_code for path in paths}
+    return {path: len(found) for path, found in listed.items()} | answered
+
+
+async def test_it_works_when_the_delay_is_over(serve: Serve) -> None:
+    async with serve(Faults(), HOUR) as served:
+        usual = await statuses(served)
+
+    async with serve(Faults(visibility_delay=15 * SECOND, not_found_after_create=20 * SECOND), 20 * SECOND) as served:
+        assert await statuses(served) == usual
+    assert set(usual.values()) == {1, 4, 200}
+
+
+async def test_it_shows_nothing_that_is_not_visible_yet(serve: Serve) -> None:
+    async with serve(Faults(visibility_delay=15 * SECOND), 14.999 * SECOND) as served:
+        assert set((await statuses(served)).values()) == {0, 404}
+
+
+async def test_it_lists_a_group_that_is_not_found_by_its_id_yet(serve: Serve) -> None:
+    async with serve(Faults(not_found_after_create=20 * SECOND), SECOND) as served:
+        found = await statuses(served)
+        answer = await served.get(f"/v1.0/groups/{STAFF}")
+
+    assert {status for path, status in found.items() if "/groups/" in path or "/teams/" in path} == {404}
+    assert {count for path, count in found.items() if "$filter" in path} == {1}
+    assert answer.json()["error"]["code"] == "Request_ResourceNotFound"
+
+
+async def test_it_says_slow_down_to_one_call_in_three(serve: Serve) -> None:
+    async with serve(Faults(throttle=3), HOUR) as served:
+        answers = [await served.get(BY_MARK) for _ in range(6)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 429, 200, 200, 429]
+    assert answers[2].headers["retry-after"] == "1"
+    assert answers[2].json()["error"]["code"] == "TooManyRequests"
+    assert answers[2].json()["error"]["message"] == "Too many requests. Send the request again after 1 s."
+
+
+async def test_it_is_away_during_an_outage_and_says_for_how_long(databases: Databases) -> None:
+    moment = datetime(2026, 11, 20, 9, 30, tzinfo=UTC) + 1.5 * SECOND
+    faults = Faults(outages=Outages(lasting=5 * SECOND, every=30 * SECOND))
+
+    async with serving(databases.application.pool, Injection(faults, lambda: moment)) as served:
+        away = await served.get("/v1.0/groups")
+        moment += 3.5 * SECOND
+        back = await served.get("/v1.0/groups")
+
+    assert (away.status_code, back.status_code) == (503, 200)
+    assert away.headers["retry-after"] == "4"
+    assert away.json()["error"]["code"] == "serviceNotAvailable"
+
+
+async def test_it_rejects_who_has_no_token_before_anything_else(databases: Databases) -> None:
+    async with serving(databases.application.pool, Injection(Faults(throttle=2), lambda: datetime.now(UTC))) as served:
+        answers = [await served.get("/v1.0/groups", whose="nobody") for _ in range(3)]
+        first = await served.get("/v1.0/groups")
+
+    assert [answer.status_code for answer in answers] == [401] * 3
+    assert first.status_code == 200

@@ -1,0 +1,75 @@
+"""A whole service whose directory is difficult on purpose, as integrators start it for tests of their own clients."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.services import BEN, GROUP_TEMPLATE, Service, look_up, running_service, wait_until
+
+NOT_SHOWN = "The directory does not show the new group yet."
+SLOW_DOWN = "The directory has asked to slow down."
+FAULTS = {"CHAMBERLAIN_FAULT_VISIBILITY_DELAY": "2.5", "CHAMBERLAIN_FAULT_THROTTLE": "3"}
+REASONS = """
+SELECT jsonb_path_query_array(timeline, '$[*].state.waiting.reason')::text FROM chamberlain.request
+WHERE request_id = $1::text::uuid
+"""
+
+
+@pytest.fixture(scope="module")
+def difficult() -> Iterator[Service]:
+    with running_service(environment=FAULTS) as service:
+        yield service
+
+
+def request_group(service: Service, name: str) -> str:
+    answer = service.post_group({"displayName": name, "templateId": GROUP_TEMPLATE, "members": [BEN]})
+    assert answer.status_code == 202, answer.text
+    # The delay in whole seconds.
+    assert answer.headers["retry-after"] == "3"
+    request_id = answer.json()["requestId"]
+    assert isinstance(request_id, str)
+    return request_id
+
+
+def once_each(service: Service, accepted: list[str]) -> bool:
+    """Whether the directory shows each once; it may ask to slow down."""
+    answer = service.graph("/groups?$top=999&$select=id,chamberlain_group")
+    if answer.status_code == 429:
+        assert answer.headers["retry-after"] == "1"
+        return False
+    marks = [group.get("chamberlain_group", {}).get("requestId") for group in answer.json()["value"]]
+    return all(marks.count(each) == 1 for each in accepted)
+
+
+def test_it_works(difficult: Service) -> None:
+    accepted = [request_group(difficult, f"Difficult {number}") for number in range(6)]
+
+    for each in accepted:
+        difficult.wait_for_end(each, within=40)
+
+    told = [str(look_up(difficult.embedded_addresses.worker, REASONS, each)) for each in accepted]
+    assert all(NOT_SHOWN in reasons for reasons in told)
+    assert any(SLOW_DOWN in reasons for reasons in told)
+    wait_until(lambda: once_each(difficult, accepted), 10)
+
+
+def test_a_request_shows_why_it_waits(difficult: Service) -> None:
+    request_id = request_group(difficult, "Slow")
+
+    wait_until(lambda: difficult.request(request_id)["state"] == "waiting", 10)
+
+    waiting = difficult.request(request_id)["waiting"]
+    assert isinstance(waiting, dict)
+    assert waiting["reason"] in {NOT_SHOWN, SLOW_DOWN}
+    assert waiting["step"] in {"createGroup", "addMembers"}
+    assert difficult.wait_for_end(request_id, within=40)["waiting"] is None
+
+
+def test_it_asks_one_call_in_three_to_slow_down(difficult: Service) -> None:
+    statuses = [difficult.graph("/groups?$top=1").status_code for _ in range(6)]
+
+    assert sorted(statuses) == [200] * 4 + [429] * 2
+
+
+def test_it_tells_whoever_starts_it(difficult: Service) -> None:
+    assert "The directory makes difficulties on purpose" in difficult.said()
