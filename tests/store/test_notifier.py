@@ -9,7 +9,8 @@ import pytest
 
 from chamberlain.rules.errors import Unavailable
 from chamberlain.store.database import connect, listen
-from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
+from chamberlain.store.notifier import JOBS_CHANNEL, MOST_NAMES, Notifier
+from chamberlain.store.watchers import REQUESTS_CHANNEL
 from tests.databases import Databases
 from tests.estates import until
 from tests.postgres import connected
@@ -109,3 +110,50 @@ async def test_it_handles_a_database_that_lets_nobody_in_for_a_while(databases: 
 
             assert nothing == []
             assert not notifying.done()
+
+
+async def test_names_are_told_together_and_each_once(databases: Databases) -> None:
+    ear, address = Ear(), databases.addresses.application
+    notifier = Notifier(address, REQUESTS_CHANNEL)
+    names = {f"{number:036}" for number in range(2 * MOST_NAMES + 1)}
+    async with running(listen(address, REQUESTS_CHANNEL, ear.hear)), running(notifier.run()):
+        await ear.has_heard(1)
+
+        notifier.tell(names)
+        notifier.tell(names)
+
+        await ear.has_heard(4)
+
+    told = [payload.split(",") for payload in ear.heard[1:]]
+    assert sorted(map(len, told)) == [1, MOST_NAMES, MOST_NAMES]
+    assert set().union(*told) == names
+
+
+async def test_nobody_is_woken_for_nothing(databases: Databases) -> None:
+    ear, address = Ear(), databases.addresses.application
+    notifier = Notifier(address, REQUESTS_CHANNEL)
+    async with running(listen(address, REQUESTS_CHANNEL, ear.hear)), running(notifier.run()):
+        await ear.has_heard(1)
+
+        notifier.tell([])
+        await asyncio.sleep(0)
+        notifier.tell(["one"])
+
+        await ear.has_heard(2)
+
+    assert ear.heard == ["", "one"]
+
+
+async def test_what_was_told_last_is_sent_before_the_end(databases: Databases) -> None:
+    ear, address = Ear(), databases.addresses.application
+    notifier = Notifier(address, REQUESTS_CHANNEL)
+    async with running(listen(address, REQUESTS_CHANNEL, ear.hear)):
+        await ear.has_heard(1)
+        async with running(notifier.run()):
+            notifier.tell(["first"])
+            await ear.has_heard(2)
+            notifier.tell(["last"])
+
+        await ear.has_heard(3)
+
+    assert ear.heard[-1] == "last"
