@@ -1,7 +1,7 @@
 """A small house with real doors: the whole API over services that keep everything in memory."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -10,14 +10,21 @@ from uuid import UUID
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.services import Addresses, Check, Services
 from chamberlain.api.streams import Streams
-from chamberlain.rules.actions import RequestView, viewed
+from chamberlain.rules.actions import Act, KeptAnswer, RequestView, viewed
+from chamberlain.rules.approvals import ApprovalMode
 from chamberlain.rules.callers import Actor, ActorType, Caller
-from chamberlain.rules.errors import NotFound, Refusal, Unauthenticated
-from chamberlain.rules.groups import GroupOrder
-from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId
+from chamberlain.rules.errors import Fault, NotFound, Refusal, Unauthenticated
+from chamberlain.rules.groups import GroupOrder, MemberShipType
+from chamberlain.rules.ids import ClientId, JobId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.rules.jobs import HeldJob
+from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.permissions import ScopePrefixes
+from chamberlain.rules.plans import Step
+from chamberlain.rules.rehearsals import GroupRehearsal, LevelRehearsal
 from chamberlain.rules.requests import (
     Accepted,
+    RequestFilter,
     RequestKind,
     RequestRecord,
     RequestResult,
@@ -25,12 +32,16 @@ from chamberlain.rules.requests import (
     Submission,
     TemplateReference,
 )
+from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.timeline import Happening, Happenings
+from chamberlain.store.cursors import Cursors
+from chamberlain.store.keyring import Keyring
 
 BASE = "http://127.0.0.1:8365"
 PREFIX = "https://api.estate.example"
 ESTATE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 ADA = UUID("ada00000-0000-4000-8000-000000000001")
+DARA = UserId(UUID("da7a0000-0000-4000-8000-000000000004"))
 TEMPLATE = "7e000000-0000-4000-8000-000000000011"
 REQUEST = RequestId(UUID("0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10"))
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -46,10 +57,25 @@ USER = Caller(
 CALLERS = {
     "Bearer ada": USER,
     "Bearer powerless": replace(USER, permissions=frozenset()),
+    "Bearer administrator": replace(USER, permissions=frozenset({f"{PREFIX}/admin/Config.ReadWrite.All"})),
     "Bearer automation": replace(
         USER, type=ActorType.APPLICATION, permissions=frozenset({f"{PREFIX}/admin/Collab.Manage.ReadWrite.All"})
     ),
 }
+
+REHEARSAL = GroupRehearsal(
+    template=TemplateHead(ESTATE, TemplateId(UUID(TEMPLATE)), 1, TemplateKind.TEAM, "Project team", active=True),
+    display_name="Hooked",
+    mail_nickname="hooked",
+    address="hooked@estate.example",
+    member_ship_type=MemberShipType.PUBLIC,
+    owners=(NamedPerson(UserId(ADA), "Ada Achterberg"),),
+    member_count=3,
+    approvals=(LevelRehearsal(1, ApprovalMode.ALL, (NamedPerson(DARA, "Dara Lindqvist"),)),),
+    steps=(Step.CREATE_GROUP, Step.CREATE_TEAM),
+    conflicts=(Fault("/displayName", "addressTaken", "Choose another."),),
+    warnings=("Zeros stand for a number.",),
+)
 
 
 @dataclass
@@ -57,7 +83,12 @@ class House:
     """What stands behind the API here. `refusal` is raised by every use case once it is set."""
 
     orders: list[tuple[Caller, GroupOrder, Submission]] = field(default_factory=list)
+    rehearsed: list[tuple[Caller, GroupOrder]] = field(default_factory=list)
     records: dict[RequestId, RequestRecord] = field(default_factory=dict)
+    lists: list[tuple[Caller, RequestFilter, PageWanted]] = field(default_factory=list)
+    acts: list[tuple[Caller, Act]] = field(default_factory=list)
+    jobs: list[HeldJob] = field(default_factory=list)
+    cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
     observed: list[tuple[str, str, int]] = field(default_factory=list)
     refusal: Exception | None = None
@@ -87,6 +118,12 @@ class House:
             raise self.refusal
         self.orders.append((caller, order, submission))
         return Accepted(REQUEST, caller.tenant_id, self.approval_required, self.replayed)
+
+    async def rehearse_group(self, caller: Caller, order: GroupOrder) -> GroupRehearsal:
+        if self.refusal is not None:
+            raise self.refusal
+        self.rehearsed.append((caller, order))
+        return replace(REHEARSAL, display_name=order.display_name)
 
     async def await_result(self, accepted: Accepted) -> RequestResult | None:
         self.awaiting.append(accepted)
@@ -118,6 +155,38 @@ class House:
             raise NotFound("There is no such request.")
         return viewed(record)
 
+    async def list_requests(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestView]:
+        if self.refusal is not None:
+            raise self.refusal
+        self.lists.append((caller, wanted, page))
+        found = [viewed(each) for each in self.records.values()][: page.limit]
+        more = len(self.records) > page.limit
+        return Page(found, Position(found[-1].record.created_at, found[-1].record.request_id) if more else None)
+
+    async def act(
+        self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        view = await self.read_request(caller, request_id)
+        self.acts.append((caller, act))
+        return KeptAnswer(render(view), self.replayed)
+
+    async def list_jobs(self, caller: Caller, page: PageWanted) -> Page[HeldJob]:
+        if self.refusal is not None:
+            raise self.refusal
+        assert caller.tenant_id == ESTATE
+        more = len(self.jobs) > page.limit
+        found = self.jobs[: page.limit]
+        return Page(found, Position(found[-1].queued_at, found[-1].public_id) if more else None)
+
+    async def release_job(
+        self, caller: Caller, job_id: JobId, act: Act, render: Callable[[HeldJob], bytes]
+    ) -> KeptAnswer:
+        if self.refusal is not None:
+            raise self.refusal
+        self.acts.append((caller, act))
+        (job,) = [each for each in self.jobs if each.id == job_id]
+        return KeptAnswer(render(replace(job, held_reason=None, attempts=0)), self.replayed)
+
     async def check_readiness(self) -> Sequence[Check]:
         return self.checks
 
@@ -131,8 +200,16 @@ class House:
         return Services(
             verify=self.verify,
             request_group=self.request_group,
+            rehearse_group=self.rehearse_group,
             await_result=self.await_result,
             read_request=self.read_request,
+            list_requests=self.list_requests,
+            cancel_request=self.act,
+            retry_request=self.act,
+            list_jobs=self.list_jobs,
+            release_job=self.release_job,
+            seal_cursor=self.cursors.seal,
+            open_cursor=self.cursors.open,
             watch_request=self.watch_request,
             streams=Streams(lambda: self.moment, self.stopping),
             check_readiness=self.check_readiness,

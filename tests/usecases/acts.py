@@ -3,13 +3,12 @@
 from dataclasses import replace
 from uuid import uuid4
 
-from chamberlain.rules.actions import Act, RequestView
+from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.callers import ActorType, Caller
 from chamberlain.rules.ids import RequestId, TenantId, UserId
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.requests import IdempotencyKey, RequestState
 from chamberlain.store.callers import Callers
-from chamberlain.store.idempotency import KeptAnswer
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.job_list import ListJobs

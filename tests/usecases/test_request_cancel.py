@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
+from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotFound, Rejected, TryAgain
 from chamberlain.rules.groups import GroupReference
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.timeline import EntryKind
 from chamberlain.store import requests
-from chamberlain.store.idempotency import KeptAnswer
 from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of
 from tests.usecases.acts import ACT, act, administrator, application, cancel
 

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
+from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.errors import Conflict, NotFound, Rejected
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestState, StepRecord, StepState
-from chamberlain.store.idempotency import KeptAnswer
 from tests.estates import ADA, BEN, CLEO, Estate, caller_of
 from tests.usecases.acts import ACT, act, administrator, cancel, put, retry
 

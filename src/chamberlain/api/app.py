@@ -8,24 +8,38 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from chamberlain.api.endpoint import Endpoint
-from chamberlain.api.endpoints import documents, groups, health, requests, timeline
+from chamberlain.api.endpoints import documents, groups, health, jobs, requests, timeline
 from chamberlain.api.front import TRACE_ID, Front
 from chamberlain.api.openapi import describe
+from chamberlain.api.paging import PARAMETERS
 from chamberlain.api.problems import problem_of_bug
+from chamberlain.api.rehearsal_shapes import DRY_RUN
 from chamberlain.api.resources import AnyEndpoint
 from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
+from chamberlain.shapes.actions import ACTION
 from chamberlain.shapes.groups import GROUP
 
 # fmt: off
 ENDPOINTS: tuple[AnyEndpoint, ...] = (
     Endpoint("POST", "/collab/v1/groups/", groups.create, Operation.CREATE_GROUP, groups.ABOUT_CREATE,
-             (groups.CREATED, groups.QUEUED), shape=GROUP, headers=(groups.PREFER,), codes=groups.CREATE_CODES),
+             (groups.REHEARSED, groups.CREATED, groups.QUEUED), shape=GROUP, parameters=(DRY_RUN,),
+             headers=(groups.PREFER,), codes=groups.CREATE_CODES),
+    Endpoint("GET", "/requests/v1/", requests.list_, Operation.READ_REQUESTS, requests.ABOUT_LIST, requests.LISTED,
+             parameters=requests.FILTERS, codes=requests.LIST_CODES),
     Endpoint("GET", "/requests/v1/{requestId}/", requests.read, Operation.READ_REQUESTS, requests.ABOUT_READ,
              requests.READ, codes=requests.READ_CODES),
     Endpoint("GET", "/requests/v1/{requestId}/events/", timeline.watch, Operation.READ_REQUESTS, timeline.ABOUT_WATCH,
              timeline.WATCHED, headers=timeline.HEADERS, codes=timeline.WATCH_CODES),
+    Endpoint("POST", "/requests/v1/{requestId}/cancel/", requests.cancel, Operation.CANCEL_OR_RETRY_REQUEST,
+             requests.ABOUT_CANCEL, requests.ACTED, shape=ACTION, codes=requests.ACT_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/retry/", requests.retry, Operation.CANCEL_OR_RETRY_REQUEST,
+             requests.ABOUT_RETRY, requests.ACTED, shape=ACTION, codes=requests.ACT_CODES, body_is_optional=True),
+    Endpoint("GET", "/admin/v1/jobs/", jobs.list_, Operation.ADMINISTER_SERVICE, jobs.ABOUT_LIST, jobs.LISTED,
+             parameters=PARAMETERS, codes=jobs.LIST_CODES),
+    Endpoint("POST", "/admin/v1/jobs/{jobId}/release/", jobs.release, Operation.ADMINISTER_SERVICE,
+             jobs.ABOUT_RELEASE, jobs.RELEASED, shape=ACTION, codes=jobs.RELEASE_CODES, body_is_optional=True),
     Endpoint("GET", "/health/live", health.live, None, health.ABOUT_LIVE, health.LIVE),
     Endpoint("GET", "/health/ready", health.ready, None, health.ABOUT_READY, health.READY),
 )

@@ -52,8 +52,8 @@ class About:
 class Endpoint(Generic[Body]):
     """A method and a path, who may call it, what it takes, what it answers.
 
-    `operation` None means that no token is needed. `shape` None means no body. Parameters of the path are ids, all of
-    them. `headers` are those that it alone reads. `codes` are those that only the use case can find; those that the
+    `operation` None means that no token is needed. `shape` None means no body; where the body is optional, one that is
+    left out counts as `{}`. Parameters of the path are ids, all of them. `headers` are those that it alone reads. `codes` are those that only the use case can find; those that the
     way itself gives are known from the rest of the row.
     """
 
@@ -67,3 +67,4 @@ class Endpoint(Generic[Body]):
     parameters: tuple[Parameter, ...] = ()
     headers: tuple[Parameter, ...] = ()
     codes: tuple[str, ...] = ()
+    body_is_optional: bool = False

@@ -114,6 +114,8 @@ class Front:
             caller = await authenticate(arrival.headers.get(b"authorization"), endpoint.operation, self._services)
         if endpoint.shape is not None:
             raw = await receive_body(arrival.receive, arrival.headers, self._services.body_timeout_seconds)
+            if endpoint.body_is_optional:
+                raw = raw or b"{}"
         faults: FormFaults = []
         ids = read_ids(arrival.texts, faults)
         query = read_query(arrival.scope["query_string"], endpoint.parameters, faults)

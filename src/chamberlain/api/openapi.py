@@ -118,7 +118,7 @@ def _operation(endpoint: AnyEndpoint, services: Services) -> Json:
         content: Json = {"schema": _schema(endpoint.shape.type)}
         if about.example is not None:
             content["example"] = about.example
-        operation["requestBody"] = {"required": True, "content": {"application/json": content}}
+        operation["requestBody"] = {"required": not endpoint.body_is_optional, "content": {"application/json": content}}
     return operation
 
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 from urllib.parse import parse_qsl
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from chamberlain.rules.ids import WRITTEN_ID
 
 FormFaults = list[Malformed | BodyInvalid]
 
+_DIGITS = re.compile("[0-9]+")
 _IDEMPOTENCY_KEY = re.compile(rb"[!-~]{1,255}")
 
 
@@ -38,7 +40,11 @@ def read_query(query_string: bytes, parameters: Sequence[Parameter], faults: For
         faults.append(Malformed("unknownParameter", f"There is no query parameter {_shown(unknown)} here."))
     if repeated := [name for name in known if names[name] > 1]:
         faults.append(Malformed("invalidParameter", f"Give the query parameter {_shown(repeated)} once only."))
-    return dict(pairs)
+    query = dict(pairs)
+    for parameter in parameters:
+        if parameter.name in query and (expected := _unmet(query[parameter.name], parameter.schema)):
+            faults.append(Malformed("invalidParameter", f"The query parameter {parameter.name} is {expected}."))
+    return query
 
 
 def check_idempotency_key(key: bytes | None, faults: FormFaults) -> None:
@@ -66,6 +72,21 @@ def _listed(fault: Malformed | BodyInvalid) -> Iterator[Fault]:
         yield from fault.faults
     else:
         yield Fault("", fault.code, fault.detail)
+
+
+# The values of a JSON Schema are of every type; which one stands where is the business of that standard.
+def _unmet(text: str, schema: Mapping[str, Any]) -> str | None:
+    """What a parameter must be, when the text is not that. Schemas of parameters are as plain as this."""
+    if schema["type"] == "boolean":
+        return None if text in {"true", "false"} else "true or false"
+    if schema["type"] == "integer":
+        least, most = schema["minimum"], schema["maximum"]
+        # No text of more digits than the bound has is within it, and int() is slow with very many.
+        is_within = _DIGITS.fullmatch(text) and len(text) <= len(str(most)) and least <= int(text) <= most
+        return None if is_within else f"a whole number from {least} to {most}"
+    if "enum" in schema:
+        return None if text in schema["enum"] else f"one of {', '.join(schema['enum'])}"
+    return None
 
 
 def _shown(names: Sequence[str]) -> str:

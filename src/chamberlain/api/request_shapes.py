@@ -118,8 +118,7 @@ class Request(Struct, rename="camel", frozen=True):
     warnings: tuple[str, ...]
     result: Result | None
     steps: tuple[RequestStep, ...]
-    # Nothing can be approved or acted upon over this API yet; the members are there, so that clients can be written
-    # for them.
+    # Nothing can be approved over this API yet; the member is there, so that clients can be written for it.
     approvals: tuple[dict[str, str], ...]
     actions: tuple[Action, ...]
     created_at: Time
@@ -145,9 +144,9 @@ def summary_of(view: RequestView) -> RequestSummary:
         warnings=record.warnings,
         result=_result(record),
         actions=view.actions,
-        created_at=_time(record.created_at),
+        created_at=time_of(record.created_at),
         created_by=Actor(record.created_by.type, record.created_by.id, record.created_by.display_name),
-        updated_at=_time(record.updated_at),
+        updated_at=time_of(record.updated_at),
         finished_at=_time_or_none(record.finished_at),
     )
 
@@ -191,7 +190,7 @@ def _waiting(record: RequestRecord) -> Waiting | None:
         return None
     waiting = record.waiting
     return Waiting(
-        waiting.step, waiting.reason, waiting.attempt, _time(waiting.next_attempt_at), _time(waiting.ends_at)
+        waiting.step, waiting.reason, waiting.attempt, time_of(waiting.next_attempt_at), time_of(waiting.ends_at)
     )
 
 
@@ -201,9 +200,10 @@ def _result(record: RequestRecord) -> Result | None:
     return Result(record.result.type, record.result.id, record.result.display_name, record.result.mail)
 
 
-def _time(value: datetime) -> str:
+def time_of(value: datetime) -> str:
+    """What is sent of a moment."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _time_or_none(value: datetime | None) -> str | None:
-    return None if value is None else _time(value)
+    return None if value is None else time_of(value)

@@ -4,12 +4,15 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
 from chamberlain.api.streams import Streams
-from chamberlain.rules.actions import RequestView
+from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.groups import GroupOrder
-from chamberlain.rules.ids import RequestId, TraceId
+from chamberlain.rules.ids import JobId, RequestId, TraceId
+from chamberlain.rules.jobs import HeldJob
+from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.rules.requests import Accepted, RequestResult, Submission
+from chamberlain.rules.rehearsals import GroupRehearsal
+from chamberlain.rules.requests import Accepted, RequestFilter, RequestResult, Submission
 from chamberlain.rules.timeline import Happenings
 
 
@@ -25,7 +28,16 @@ class Check:
 # Whom an Authorization header speaks for; raises Unauthenticated or Unavailable.
 Verify = Callable[[str | None], Awaitable[Caller]]
 RequestGroup = Callable[[Caller, GroupOrder, Submission], Awaitable[Accepted]]
+RehearseGroup = Callable[[Caller, GroupOrder], Awaitable[GroupRehearsal]]
 AwaitResult = Callable[[Accepted], Coroutine[None, None, RequestResult | None]]
+ListRequests = Callable[[Caller, RequestFilter, PageWanted], Awaitable[Page[RequestView]]]
+# Cancel or retry; the answer is what the last argument makes of the request, now or when the same key came first.
+ActUponRequest = Callable[[Caller, RequestId, Act, Callable[[RequestView], bytes]], Awaitable[KeptAnswer]]
+ListJobs = Callable[[Caller, PageWanted], Awaitable[Page[HeldJob]]]
+ReleaseJob = Callable[[Caller, JobId, Act, Callable[[HeldJob], bytes]], Awaitable[KeptAnswer]]
+# A cursor of a position, and back; the text says for whom and for which list. Opening raises Malformed.
+SealCursor = Callable[[Position, str], str]
+OpenCursor = Callable[[str, str], Position]
 ReadRequest = Callable[[Caller, RequestId], Awaitable[RequestView]]
 # What lies behind an event and what follows; None when there is nothing, and nothing will be.
 WatchRequest = Callable[[Caller, RequestId, int], Awaitable[Happenings | None]]
@@ -54,8 +66,16 @@ class Services:
 
     verify: Verify
     request_group: RequestGroup
+    rehearse_group: RehearseGroup
     await_result: AwaitResult
     read_request: ReadRequest
+    list_requests: ListRequests
+    cancel_request: ActUponRequest
+    retry_request: ActUponRequest
+    list_jobs: ListJobs
+    release_job: ReleaseJob
+    seal_cursor: SealCursor
+    open_cursor: OpenCursor
     watch_request: WatchRequest
     streams: Streams
     check_readiness: CheckReadiness

@@ -1,24 +1,44 @@
-"""How a creating call came in: its body, its idempotency key with the digest of what was asked, and its trace."""
+"""How a POST came in: its body, its idempotency key with the digest of what was asked, and its trace."""
 
 from collections.abc import Mapping
 from hashlib import sha256
+from typing import TypeVar
 from urllib.parse import urlencode
 
 from msgspec import json
 
-from chamberlain.api.calls import Call
+from chamberlain.api.calls import Answer, Call, Headers
+from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.requests import IdempotencyKey, Submission
+from chamberlain.shapes.actions import ActionBody
 from chamberlain.shapes.bodies import parse_object
+
+Body = TypeVar("Body")
 
 
 def submission_of(call: Call[object]) -> Submission:
-    """What the use case keeps of a call."""
+    """What the use case keeps of a creating call."""
+    return Submission(call.raw, _idempotency_of(call), call.trace_id)
+
+
+def act_of(call: Call[ActionBody]) -> Act:
+    """What the use case keeps of a call that acts upon something."""
+    return Act(call.body.comment, _idempotency_of(call), call.trace_id)
+
+
+def acted(answer: KeptAnswer) -> Answer:
+    """The answer to a call that acted upon something, now or when its key came first."""
+    headers: Headers = ((b"cache-control", b"no-store"),)
+    if answer.replayed:
+        headers += ((b"idempotency-replayed", b"true"),)
+    return Answer(200, answer.body, headers)
+
+
+def _idempotency_of(call: Call[Body]) -> IdempotencyKey | None:
     key = call.headers.get(b"idempotency-key")
-    idempotency = None
-    if key is not None:
-        digest = digest_of(call.method, call.path, call.query, call.raw)
-        idempotency = IdempotencyKey(key.decode("ascii"), digest)
-    return Submission(call.raw, idempotency, call.trace_id)
+    if key is None:
+        return None
+    return IdempotencyKey(key.decode("ascii"), digest_of(call.method, call.path, call.query, call.raw))
 
 
 def digest_of(method: str, path: str, query: Mapping[str, str], raw: bytes) -> bytes:

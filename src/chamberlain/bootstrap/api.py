@@ -36,11 +36,17 @@ from chamberlain.settings import Settings
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
+from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import load_keyring
 from chamberlain.store.notifier import Notifier
 from chamberlain.usecases.group_request import RequestGroup
+from chamberlain.usecases.job_list import ListJobs
+from chamberlain.usecases.job_release import ReleaseJob
 from chamberlain.usecases.request_await import AwaitResult
+from chamberlain.usecases.request_cancel import CancelRequest
+from chamberlain.usecases.request_list import ListRequests
 from chamberlain.usecases.request_read import ReadRequest
+from chamberlain.usecases.request_retry import RetryRequest
 from chamberlain.usecases.request_watch import WatchRequest
 
 
@@ -84,9 +90,8 @@ async def built_endpoints(
         prefixes=ScopePrefixes(settings.scope_prefix, settings.insiders_scope_prefix, GRAPH_AUDIENCE),
     )
     acceptor = Acceptor(databases.application, observe=submissions_written)
-    platform = make_identity_platform(
-        settings, databases, load_keyring(settings.keys_file), keep_secret(folder.local_secret)
-    )
+    keyring = load_keyring(settings.keys_file)
+    platform = make_identity_platform(settings, databases, keyring, keep_secret(folder.local_secret))
     mounts = {
         urlsplit(settings.graph_url).path: graph_application(
             settings, databases, trust.verifier(frozenset({GRAPH_AUDIENCE}))
@@ -104,6 +109,7 @@ async def built_endpoints(
             notifier=notifier,
             watching=watching,
             streams=Streams(now, stop),
+            cursors=Cursors(keyring),
         )
         yield Endpoints(create_app(services, mounts), certificate.context)
     finally:
@@ -120,23 +126,34 @@ def _services(
     notifier: Notifier,
     watching: Watching,
     streams: Streams,
+    cursors: Cursors,
 ) -> Services:
     people = make_people(settings, databases.application.pool)
     callers = Callers(databases.application, people, now)
+    database, prefixes = databases.application, trust.prefixes
     addresses = Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url)
+    request_group = RequestGroup(
+        database=databases.application,
+        people=people,
+        catalog=Catalog(databases.application),
+        acceptor=acceptor,
+        notifier=notifier,
+        new_id=new_id,
+        now=now,
+    )
     return Services(
         verify=trust.verifier(api_audiences(trust.prefixes)).verify,
-        request_group=RequestGroup(
-            database=databases.application,
-            people=people,
-            catalog=Catalog(databases.application),
-            acceptor=acceptor,
-            notifier=notifier,
-            new_id=new_id,
-            now=now,
-        ),
+        request_group=request_group,
+        rehearse_group=request_group.rehearse,
         await_result=AwaitResult(watching.timelines),
-        read_request=ReadRequest(databases.application, callers, trust.prefixes),
+        read_request=ReadRequest(database, callers, prefixes),
+        list_requests=ListRequests(database, callers, prefixes),
+        cancel_request=CancelRequest(database, callers, prefixes, watching.notifier, new_id, now),
+        retry_request=RetryRequest(database, callers, prefixes, notifier, watching.notifier, now),
+        list_jobs=ListJobs(database, callers, prefixes),
+        release_job=ReleaseJob(database, callers, prefixes, notifier),
+        seal_cursor=cursors.seal,
+        open_cursor=cursors.open,
         watch_request=WatchRequest(databases.application, callers, trust.prefixes, watching.timelines),
         streams=streams,
         check_readiness=Readiness(databases.application),

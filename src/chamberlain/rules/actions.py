@@ -65,6 +65,14 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """The body of an answer as it was sent, and whether that was in answer to an earlier call with the same key."""
+
+    body: bytes
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RequestView:
     """A request as one caller sees it: with what this caller may do now."""
 

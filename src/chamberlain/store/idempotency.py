@@ -1,11 +1,11 @@
 """Idempotency keys of calls whose answer is kept as it was sent. Those of creations are in the batcher's function."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 import asyncpg
 
+from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, KeyReused
 from chamberlain.rules.requests import IdempotencyKey
@@ -32,14 +32,6 @@ DELETE FROM chamberlain.idempotency_key WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM chamberlain.idempotency_key WHERE created_at < $1 ORDER BY created_at LIMIT $2
 )) RETURNING key
 """
-
-
-@dataclass(frozen=True, slots=True)
-class KeptAnswer:
-    """The body of an answer, and whether it was given before."""
-
-    body: bytes
-    replayed: bool = False
 
 
 async def once(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from chamberlain.rules.actions import Act
+from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import NotFound
@@ -13,7 +13,6 @@ from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.store import changes, idempotency, jobs
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
-from chamberlain.store.idempotency import KeptAnswer
 from chamberlain.store.notifier import Notifier
 
 

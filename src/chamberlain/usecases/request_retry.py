@@ -8,6 +8,7 @@ from chamberlain.rules.actions import (
     Act,
     Action,
     Deed,
+    KeptAnswer,
     RequestView,
     change_of,
     not_now,
@@ -23,7 +24,6 @@ from chamberlain.rules.steps import restart
 from chamberlain.store import changes, idempotency, jobs, requests
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
-from chamberlain.store.idempotency import KeptAnswer
 from chamberlain.store.notifier import Notifier
 
 

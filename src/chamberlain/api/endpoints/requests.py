@@ -1,14 +1,39 @@
-"""Requests are read here: what was asked for, and how far it has come."""
+"""Requests are read and acted upon here: what was asked for, how far it has come, and what may be done with it."""
 
 from collections.abc import Mapping
 
-from msgspec import json
+from msgspec import Struct, json
 
 from chamberlain.api.calls import Answer, Call
-from chamberlain.api.endpoint import About, Success
-from chamberlain.api.request_shapes import Request, request_of
+from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
+from chamberlain.api.request_shapes import Request, RequestSummary, request_of, summary_of
 from chamberlain.api.services import Services
+from chamberlain.api.submission import act_of, acted
+from chamberlain.rules.actions import RequestView
 from chamberlain.rules.ids import RequestId
+from chamberlain.rules.requests import RequestFilter, RequestKind, RequestState
+from chamberlain.shapes.actions import ActionBody
+
+
+class RequestPage(Struct, rename="camel", frozen=True):
+    """Some requests, newest first; `nextCursor` is null on the last page."""
+
+    items: tuple[RequestSummary, ...]
+    next_cursor: str | None
+
+
+async def list_(services: Services, call: Call[None]) -> Answer:
+    """Those that the caller may see and the filters name."""
+    query = call.query
+    wanted = RequestFilter(
+        state=RequestState(query["state"]) if "state" in query else None,
+        kind=RequestKind(query["kind"]) if "kind" in query else None,
+        mine=query.get("mine") == "true",
+    )
+    page = await services.list_requests(call.caller, wanted, page_wanted(services, call))
+    body = RequestPage(tuple(map(summary_of, page.items)), next_cursor(services, call, page.next))
+    return Answer(200, json.encode(body), ((b"cache-control", b"no-store"),))
 
 
 async def read(services: Services, call: Call[None]) -> Answer:
@@ -17,6 +42,50 @@ async def read(services: Services, call: Call[None]) -> Answer:
     return Answer(200, json.encode(request_of(view)), ((b"cache-control", b"no-store"),))
 
 
+async def cancel(services: Services, call: Call[ActionBody]) -> Answer:
+    """End a request that is not through."""
+    request_id = RequestId(call.ids["requestId"])
+    return acted(await services.cancel_request(call.caller, request_id, act_of(call), _render))
+
+
+async def retry(services: Services, call: Call[ActionBody]) -> Answer:
+    """Queue a failed request once more."""
+    request_id = RequestId(call.ids["requestId"])
+    return acted(await services.retry_request(call.caller, request_id, act_of(call), _render))
+
+
+def _render(view: RequestView) -> bytes:
+    return json.encode(request_of(view))
+
+
+ABOUT_LIST = About(
+    id="listRequests",
+    tag="Requests",
+    summary="List requests, newest first",
+    description="One's own; an administrator of the tenant sees all of it. Without what was sent, steps and approvals.",
+)
+FILTERS = (
+    Parameter("state", {"type": "string", "enum": list(RequestState)}, "Only requests in this state."),
+    Parameter("kind", {"type": "string", "enum": list(RequestKind)}, "Only requests of this kind."),
+    Parameter("mine", {"type": "boolean"}, "`true`: only one's own, for an administrator too."),
+    *PARAMETERS,
+)
+ABOUT_CANCEL = About(
+    id="cancelRequest",
+    tag="Requests",
+    summary="Cancel a request",
+    description="It ends, and gives its mail address back. What a worker is just at, and what has succeeded, cannot be "
+    "cancelled; what is in the directory already stays there. The body may be left out.",
+    example={"comment": "Asked for by mistake."},
+)
+ABOUT_RETRY = About(
+    id="retryRequest",
+    tag="Requests",
+    summary="Retry a failed request",
+    description="It is queued once more and goes on at the step that failed, with the time that each step has from the "
+    "beginning. The body may be left out.",
+    example={"comment": "The label is back."},
+)
 ABOUT_READ = About(
     id="readRequest",
     tag="Requests",
@@ -53,3 +122,32 @@ _EXAMPLE: Mapping[str, object] = {
 }
 READ = (Success(200, "The request.", Request, headers={"Cache-Control": "Always `no-store`."}, example=_EXAMPLE),)
 READ_CODES = ("notAdministrator", "notFound", "rateExceeded", "databaseUnavailable", "overloaded")
+LISTED = (
+    Success(
+        200,
+        "A page of requests.",
+        RequestPage,
+        headers={"Cache-Control": "Always `no-store`."},
+        example={
+            "items": [{name: value for name, value in _EXAMPLE.items() if name not in {"body", "steps", "approvals"}}],
+            "nextCursor": None,
+        },
+    ),
+)
+LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+ACTED = (
+    Success(
+        200,
+        "The request, as it is now.",
+        Request,
+        headers={
+            "Cache-Control": "Always `no-store`.",
+            "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+        },
+        example={**_EXAMPLE, "state": "cancelled", "waiting": None, "finishedAt": "2026-11-20T09:30:20.000Z"},
+    ),
+)
+ACT_CODES = (
+    "notAdministrator", "notFound", "stateDoesNotAllow", "idempotencyKeyReused", "idempotencyKeyInProgress",
+    "databaseUnavailable", "overloaded",
+)  # fmt: skip

@@ -1,0 +1,41 @@
+"""Lists in pages: how many items, behind which one, and the cursor for the next page.
+
+A cursor is sealed to tenant, caller, path and filters. Nobody can make one, and one of another list is refused.
+"""
+
+from urllib.parse import urlencode
+
+from chamberlain.api.calls import Call
+from chamberlain.api.endpoint import Parameter
+from chamberlain.api.services import Services
+from chamberlain.rules.pages import PageWanted, Position
+
+LIMIT = Parameter(
+    "limit",
+    {"type": "integer", "minimum": 1, "maximum": 200, "default": 50},
+    "How many items a page has at most.",
+)
+CURSOR = Parameter(
+    "cursor",
+    {"type": "string"},
+    "`nextCursor` of the page before. It belongs to this caller, list and filters; only `limit` may change.",
+)
+PARAMETERS = (LIMIT, CURSOR)
+
+
+def page_wanted(services: Services, call: Call[None]) -> PageWanted:
+    """The page that a call asks for, or Malformed for a cursor of another list."""
+    limit = int(call.query.get(LIMIT.name, "50"))
+    cursor = call.query.get(CURSOR.name)
+    return PageWanted(limit, None if cursor is None else services.open_cursor(cursor, _place(call)))
+
+
+def next_cursor(services: Services, call: Call[None], after: Position | None) -> str | None:
+    """The cursor for the page behind this position; None on the last page."""
+    return None if after is None else services.seal_cursor(after, _place(call))
+
+
+def _place(call: Call[None]) -> str:
+    """What a cursor is sealed to. The path is the canonical one, so that it does not matter how it was written."""
+    filters = sorted((name, value) for name, value in call.query.items() if name not in {LIMIT.name, CURSOR.name})
+    return f"{call.caller.tenant_id} {call.caller.type} {call.caller.id} {call.path}?{urlencode(filters)}"
