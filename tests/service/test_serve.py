@@ -61,6 +61,8 @@ def test_it_does_not_wait_for_callers_who_only_hold_connections() -> None:
 
 def test_it_answers_what_is_under_way_when_it_is_told_to_stop() -> None:
     with running_service() as service:
+        # Whose token it is, is known by then: asking the issuer takes a listener of the service's own.
+        assert service.post_group({"displayName": "Before", "templateId": GROUP_TEMPLATE}).status_code == 202
         body = b'{"displayName": "Slow", "templateId": "%s"}' % GROUP_TEMPLATE.encode()
         head = (
             f"POST /collab/v1/groups/ HTTP/1.1\r\nHost: 127.0.0.1:{service.port}\r\n"
