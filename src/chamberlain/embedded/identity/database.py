@@ -19,6 +19,7 @@ Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
 _PASSING = (
     OSError,
     TimeoutError,
+    asyncpg.InternalClientError,  # The server's farewell came between two statements.
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
