@@ -6,18 +6,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
-from chamberlain.embedded.directory.faults import Faults, Injection, Outages
+from chamberlain.embedded.directory.faults import AWAY, NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyRegister
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.requests import Accepted, RequestState, StepState
-from chamberlain.rules.timeline import Entry
-from chamberlain.store import requests
 from tests.directory.patience import Clock
 from tests.estates import (
     ADA,
     BEN,
     CLEO,
-    ESTATE,
     OTHER_GROUP,
     OTHER_HOUSE,
     PROJECT_TEAM,
@@ -31,12 +28,11 @@ from tests.usecases.acts import retry
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
-NOT_SHOWN = "The directory does not show the new group yet."
-NOT_FOUND = "The directory shows the new group, but does not find it under its id yet."
-SLOW_DOWN = "The directory has asked to slow down."
-AWAY = "The directory is not available at present."
 NO_GUESTS = "7e000000-0000-4000-8000-000000000021"
 YEARLY_REVIEW = "90110000-0000-4000-8000-000000000002"
+REASONS = """
+SELECT jsonb_path_query(timeline, '$[*].state.waiting.reason') #>> '{}' FROM chamberlain.request WHERE request_id = $1
+"""
 
 
 @dataclass
@@ -74,16 +70,9 @@ class Difficult:
             await self.go_on(SECOND)
         raise AssertionError(f"There are jobs left after {most} s.")
 
-    async def timeline(self, request_id: RequestId) -> Sequence[Entry]:
-        async with self.estate.databases.application.transaction(ESTATE) as tx:
-            found = await requests.timeline(tx, request_id)
-        assert found is not None
-        return found.entries
-
     async def reasons(self, request_id: RequestId) -> Sequence[str]:
         """Why it waited, each time, as its timeline tells."""
-        waits = [entry.state.waiting for entry in await self.timeline(request_id) if entry.state is not None]
-        return [waiting.reason for waiting in waits if waiting is not None]
+        return [str(reason) for (reason,) in await self.estate.rows(REASONS, request_id)]
 
     async def waits(self, accepted: Accepted) -> tuple[str, str, int]:
         """Where a request waits, why, and for the how many-th time."""
@@ -113,8 +102,8 @@ async def test_it_works_for_two_hundred_requests_while_groups_are_shown_late_and
     assert await estate.rows("SELECT count(*) FROM directory.groups WHERE extensions <> '{}'") == [(200,)]
     told = [await difficult.reasons(each.request_id) for each in accepted]
     assert all(NOT_SHOWN in reasons for reasons in told)
-    assert sum(SLOW_DOWN in reasons for reasons in told) > 60
-    assert {reason for reasons in told for reason in reasons} == {NOT_SHOWN, SLOW_DOWN}
+    assert sum(TOO_MANY in reasons for reasons in told) > 60
+    assert {reason for reasons in told for reason in reasons} == {NOT_SHOWN, TOO_MANY}
     groups = [await estate.group(each.request_id) for each in accepted]
     assert all(group is not None and group.members == {ADA, BEN} for group in groups)
 
@@ -202,7 +191,7 @@ async def test_one_that_is_throttled_holds_up_nobody_else(estate: Estate) -> Non
     records = [await estate.record(each.request_id, each.tenant_id) for each in accepted]
     [late] = [each for each, record in zip(accepted, records, strict=True) if record.state is RequestState.WAITING]
     assert sorted(record.state for record in records) == ["succeeded", "succeeded", "waiting"]
-    assert await difficult.waits(late) == ("createGroup", SLOW_DOWN, 1)
+    assert await difficult.waits(late) == ("createGroup", TOO_MANY, 1)
     record = await estate.record(late.request_id, late.tenant_id)
     assert record.waiting is not None
     assert record.waiting.next_attempt_at == estate.moment + SECOND

@@ -7,8 +7,8 @@ from chamberlain.directory.embedded.entries import entry_of, mark_of, observed_o
 from chamberlain.directory.embedded.groups import SHORTEST_LOOK
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.port import Capabilities, Directory, Outcome, Work
-from chamberlain.embedded.directory.entries import GroupEntry, Mark
-from chamberlain.embedded.directory.errors import NotYet, Refused
+from chamberlain.embedded.directory.entries import GroupEntry
+from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.faulty import FaultyGroups
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
@@ -34,38 +34,32 @@ class FaultyDirectory(Directory):
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
         """Take the steps of each, one after the other, as far as they go; no others."""
-        outcomes: dict[Mark, Outcome] = {}
-        marks = [entry_of(work.wanted).mark for work in works]
-        for mark, work in zip(marks, works, strict=True):
-            if mark not in outcomes:
-                outcomes[mark] = await self._bring_about(work)
-        return [outcomes[mark] for mark in marks]
+        unique = {mark_of(_reference(work)): work for work in works}
+        groups = await self.observe([_reference(work) for work in unique.values()])
+        outcomes = {
+            mark: await self._bring_about(work, group)
+            for (mark, work), group in zip(unique.items(), groups, strict=True)
+        }
+        return [outcomes[mark_of(_reference(work))] for work in works]
 
-    async def _bring_about(self, work: Work) -> Outcome:
+    async def _bring_about(self, work: Work, group: ObservedGroup | None) -> Outcome:
+        """What comes of one that looks like `group` at the beginning."""
         entry = entry_of(work.wanted)
-        group: ObservedGroup | None = None
+        left = remaining(work.wanted, group, work.steps)
         done: list[Step] = []
         try:
             with passing():
-                group = await self._look(entry.mark)
-                left = remaining(work.wanted, group, work.steps)
                 for step in work.steps:
                     if step in left:
                         await self._take(step, entry)
                     done.append(step)
-                group = await self._look(entry.mark)
-                if group is None:
-                    raise NotYet("The directory does not show the new group yet.", SHORTEST_LOOK)
+                group = observed_of(await self._groups.find(entry.mark))
         except TryAgain as fault:
             # The last step is through when everybody can see the group.
             return Outcome(group, tuple(done[: len(work.steps) - 1]), fault)
         except Refused as refused:
             return Outcome(group, tuple(done), Rejected(refused.code, refused.detail))
         return Outcome(group, work.steps, None)
-
-    async def _look(self, mark: Mark) -> ObservedGroup | None:
-        [shown] = await self._groups.observe([mark])
-        return None if shown is None else observed_of(shown)
 
     async def _take(self, step: Step, entry: GroupEntry) -> None:
         match step:
@@ -93,6 +87,10 @@ class FaultyDirectory(Directory):
         except Refused as refused:
             if refused.code == "userUnknown":
                 raise
+
+
+def _reference(work: Work) -> GroupReference:
+    return GroupReference(work.wanted.tenant_id, work.wanted.extension, work.wanted.request_id)
 
 
 def _created(entry: GroupEntry) -> GroupEntry:

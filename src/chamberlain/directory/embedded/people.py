@@ -71,9 +71,7 @@ def _answer(question: PeopleQuestion, people: Mapping[UserId, Person], found: Fo
             group for group in question.groups if member is not None and (member, group) in found.memberships
         ),
         manager=None if question.manager_of is None else _manager(question.manager_of, found),
-        members={
-            group: tuple(map(_named, found.relations.members.get(group, ()))) for group in question.members_of
-        },
+        members={group: tuple(map(_named, found.relations.members.get(group, ()))) for group in question.members_of},
     )
 
 

@@ -14,6 +14,12 @@ NEVER = timedelta(0)
 # What a throttled call is told to wait: the shortest that Retry-After can say.
 SLOW_DOWN = timedelta(seconds=1)
 
+# Why somebody has to wait, as it is told.
+NOT_SHOWN = "The directory does not show the new group yet."
+NOT_FOUND = "The directory shows the new group, but does not find it under its id yet."
+TOO_MANY = "The directory has asked to slow down."
+AWAY = "The directory is not available at present."
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -61,14 +67,14 @@ class Injection:
         outages = self.faults.outages
         left = NEVER if outages is None else outages.left(self._now())
         if left > NEVER:
-            raise Unreachable("The directory is not available at present.", left)
+            raise Unreachable(AWAY, left)
 
     def take_call(self) -> None:
         """As `answer`, and counts the call: raises Throttled for one in so many."""
         self.answer()
         self._calls += 1
         if self.faults.throttle is not None and self._calls % self.faults.throttle == 0:
-            raise Throttled("The directory has asked to slow down.", SLOW_DOWN)
+            raise Throttled(TOO_MANY, SLOW_DOWN)
 
     def visible_until(self) -> datetime:
         """Groups are visible that were made at this time or before."""

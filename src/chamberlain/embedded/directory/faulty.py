@@ -7,7 +7,7 @@ from uuid import UUID
 from chamberlain.embedded.directory.database import Pool, answering
 from chamberlain.embedded.directory.entries import GroupEntry, Mark
 from chamberlain.embedded.directory.errors import NotYet
-from chamberlain.embedded.directory.faults import Faults, Injection
+from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, Faults, Injection
 from chamberlain.embedded.directory.groups import Groups, GroupShown
 from chamberlain.embedded.directory.people import Found, Question, Register
 
@@ -60,6 +60,13 @@ class FaultyGroups:
         made = await self._made_at(marks)
         return [one if at is not None and at <= until else None for one, at in zip(shown, made, strict=True)]
 
+    async def find(self, mark: Mark) -> GroupShown:
+        """A group that was made. Raises NotNow when it is not visible yet."""
+        [shown] = await self.observe([mark])
+        if shown is None:
+            raise NotYet(NOT_SHOWN, _LOOK_AGAIN)
+        return shown
+
     async def create(self, whole: GroupEntry, first: GroupEntry) -> None:
         """Make `first`, which is a part of the whole, unless something speaks against the whole. What is there already,
         by the id that it was to get, needs no writing call. Raises Refused and NotNow."""
@@ -76,9 +83,9 @@ class FaultyGroups:
         self._injection.take_call()
         [made_at] = await self._made_at([part.mark])
         if made_at is None or made_at > self._injection.visible_until():
-            raise NotYet("The directory does not show the new group yet.", _LOOK_AGAIN)
+            raise NotYet(NOT_SHOWN, _LOOK_AGAIN)
         if made_at > self._injection.known_until():
-            raise NotYet("The directory shows the new group, but does not find it under its id yet.", _LOOK_AGAIN)
+            raise NotYet(NOT_FOUND, _LOOK_AGAIN)
         await self._write(part)
 
     async def check(self, entry: GroupEntry) -> None:
