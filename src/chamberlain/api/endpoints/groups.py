@@ -41,7 +41,7 @@ class CreatedGroup(Struct, rename="camel", frozen=True):
 async def create(services: Services, call: Call[GroupBody]) -> Answer:
     """Queue a group or team, and wait for it when the caller wants that."""
     accepted = await services.request_group(call.caller, to_group_order(call.body), submission_of(call))
-    patience = wait_of(call.listed_headers)
+    patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
     # A replay is answered as it was at first, and nobody waits here for an approval.
     if patience is not None and not accepted.replayed and not accepted.approval_required:
         result = await services.streams.attend(services.await_result(accepted), call.receive, patience)
