@@ -11,7 +11,8 @@ from chamberlain.rules.groups import GroupReference
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.timeline import EntryKind
-from chamberlain.store import requests
+from chamberlain.store.timelines import Timelines
+from chamberlain.store.watchers import Watchers
 from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of
 from tests.usecases.acts import ACT, act, administrator, application, cancel
 
@@ -66,8 +67,7 @@ async def test_its_timeline_ends_with_it(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
     await cancel(estate, accepted.request_id, caller_of(ADA))
 
-    async with estate.databases.application.transaction(ESTATE) as tx:
-        timeline = await requests.timeline(tx, accepted.request_id)
+    timeline = await Timelines(estate.databases.application, Watchers()).find(ESTATE, accepted.request_id)
 
     assert timeline is not None
     states = [entry.state and entry.state.state for _, entry in timeline.after(0) if entry.kind is EntryKind.STATE]

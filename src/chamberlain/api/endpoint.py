@@ -53,8 +53,9 @@ class Endpoint(Generic[Body]):
     """A method and a path, who may call it, what it takes, what it answers.
 
     `operation` None means that no token is needed. `shape` None means no body; where the body is optional, one that is
-    left out counts as `{}`. Parameters of the path are ids, all of them. `headers` are those that it alone reads. `codes` are those that only the use case can find; those that the
-    way itself gives are known from the rest of the row.
+    left out counts as `{}`. Parameters of the path are ids, all of them. `headers` are those that it alone reads.
+    `codes` are those that only the use case can find; those that the way itself gives are known from the rest of the
+    row.
     """
 
     method: str

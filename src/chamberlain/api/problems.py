@@ -130,7 +130,7 @@ KINDS: Mapping[type[Refusal], Kind] = MappingProxyType(
             429,
             {
                 "rateExceeded": "Too many requests in too short a time.",
-                "quotaExceeded": "More than is granted to this tenant.",
+                "quotaExceeded": "More than is granted.",
             },
         ),
         Unavailable: Kind(
