@@ -8,9 +8,10 @@ from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.events import Event, EventType, RequestSummary, approval_required, group_created, request_failed
 from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.ids import EventId, GroupId
+from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestError, RequestKind, RequestState
-from tests.rules.group_values import ADA, BEN, REQUEST, TEMPLATE, TENANT, person
+from tests.rules.group_values import ADA, BEN, REQUEST, TEMPLATE, TENANT
 
 EVENT = EventId(UUID("e7e00000-0000-4000-8000-000000000001"))
 NOW = datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC)
@@ -77,7 +78,7 @@ def test_it_tells_teams_from_groups(kind: RequestKind, event_type: EventType) ->
 def test_it_tells_who_may_approve() -> None:
     pending = replace(SUMMARY, state=RequestState.PENDING_APPROVAL)
 
-    event = approval_required(EVENT, pending, level=1, approvers=[person(BEN)], now=NOW)
+    event = approval_required(EVENT, pending, level=1, approvers=[NamedPerson(BEN, "Somebody")], now=NOW)
 
     assert event.type is EventType.REQUEST_APPROVAL_REQUIRED
     assert event.data == {

@@ -1,8 +1,14 @@
-"""Approval: who must agree before a request is carried out."""
+"""Approval: who must agree before a request is carried out, and how far they have come."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
+
+from chamberlain.rules.callers import Actor
+from chamberlain.rules.ids import GroupId, UserId
+from chamberlain.rules.people import NamedPerson, PeopleAnswer
 
 
 class ApprovalMode(StrEnum):
@@ -18,6 +24,27 @@ class ApproverType(StrEnum):
     USER = "user"
     GROUP = "group"
     MANAGER = "manager"
+
+
+class ApprovalState(StrEnum):
+    """Where one level of a request's approval stands."""
+
+    NOT_REACHED = "notReached"
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    BLOCKED = "blocked"
+
+
+class DecisionOutcome(StrEnum):
+    """What an approver has decided."""
+
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+# What a request that nobody can approve is blocked by.
+NO_APPROVER = "noApprover"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +69,69 @@ class ApprovalRule:
 
     levels: tuple[ApprovalLevel, ...]
     deadline_days: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What somebody has decided, and what they said to it."""
+
+    by: Actor
+    outcome: DecisionOutcome
+    comment: str | None
+    decided_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRecord:
+    """One level as it stands. Its approvers are found when it opens, and its deadline counts from then."""
+
+    level: int
+    mode: ApprovalMode
+    state: ApprovalState
+    deadline: datetime | None = None
+    approvers: tuple[NamedPerson, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+
+def approvers_of(level: ApprovalLevel, answer: PeopleAnswer, *, requester: UserId) -> tuple[NamedPerson, ...]:
+    """Who may decide at a level, each once, in the order of the rule; the requester never."""
+    found = {person.id: person for approver in level.approvers for person in _people(approver, answer)}
+    return tuple([person for person in found.values() if person.id != requester])
+
+
+def begin_approvals(
+    rule: ApprovalRule, answer: PeopleAnswer | None, *, requester: UserId, now: datetime
+) -> tuple[ApprovalRecord, ...]:
+    """All levels at submission: the first is open, or blocked when nobody is found who may decide.
+
+    An `answer` of None, because the directory gave none, finds nobody either.
+    """
+    first, *later = rule.levels
+    approvers = () if answer is None else approvers_of(first, answer, requester=requester)
+    opened = ApprovalRecord(
+        level=1,
+        mode=first.mode,
+        state=ApprovalState.PENDING if approvers else ApprovalState.BLOCKED,
+        deadline=None if rule.deadline_days is None else now + timedelta(days=rule.deadline_days),
+        approvers=approvers,
+    )
+    return opened, *[
+        ApprovalRecord(number, level.mode, ApprovalState.NOT_REACHED) for number, level in enumerate(later, start=2)
+    ]
+
+
+def blocked_by(approvals: Sequence[ApprovalRecord]) -> str | None:
+    """Why nobody can move the request on, if so."""
+    return NO_APPROVER if any(each.state is ApprovalState.BLOCKED for each in approvals) else None
+
+
+def _people(approver: Approver, answer: PeopleAnswer) -> Iterator[NamedPerson]:
+    match approver:
+        case Approver(type=ApproverType.USER, id=UUID() as user):
+            if (person := answer.people.get(UserId(user))) is not None:
+                yield NamedPerson(person.id, person.display_name)
+        case Approver(type=ApproverType.GROUP, id=UUID() as group):
+            yield from answer.members.get(GroupId(group), ())
+        case Approver():
+            if answer.manager is not None:
+                yield answer.manager

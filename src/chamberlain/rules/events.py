@@ -1,4 +1,4 @@
-"""Events: what others are told about what has happened, as documents of the shapes that SHAPES.md, "Event", gives.
+"""Events: what others are told about what has happened, as documents of one shape for each type.
 
 Their `data` is what goes over the wire and into the log of events, hence its names. It never holds a list of members.
 """
@@ -7,15 +7,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.ids import EventId, RequestId, TemplateId, TenantId
-from chamberlain.rules.people import Person
+from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.requests import RequestError, RequestKind, RequestRecord, RequestState
 
 # A JSON object. Its values are of many types, and nobody but the encoder looks at them.
 Document = Mapping[str, object]
+
+# An event stays below 20 KB. Whoever wants to know all approvers reads the request.
+MOST_APPROVERS = 50
 
 
 class EventType(StrEnum):
@@ -93,10 +97,11 @@ def group_created(
 
 
 def approval_required(
-    event_id: EventId, request: RequestSummary, *, level: int, approvers: Iterable[Person], now: datetime
+    event_id: EventId, request: RequestSummary, *, level: int, approvers: Iterable[NamedPerson], now: datetime
 ) -> Event:
     """A level of approval is open, and these may decide; nobody when the request is blocked."""
-    people = [{"id": str(person.id), "displayName": person.display_name} for person in approvers]
+    told = islice(approvers, MOST_APPROVERS)
+    people = [{"id": str(person.id), "displayName": person.display_name} for person in told]
     more: Document = {"level": level, "approvers": people}
     return request_event(event_id, EventType.REQUEST_APPROVAL_REQUIRED, request, now=now, more=more)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from chamberlain.rules.approvals import ApprovalRecord, begin_approvals
 from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.events import Event, RequestSummary, approval_required
@@ -62,26 +63,34 @@ def draft_of(
     """The request as it is to be written. `answer` is None when the directory gave none: then people are checked
     later."""
     template = situation.template
-    must_be_approved = template.approval is not None
     people_checked = answer is not None
+    actor = _actor(situation, answer)
+    approvals = _approvals(situation, answer, moment)
+    event = _event(situation, names, actor, approvals[0], moment=moment) if approvals else None
     return Draft(
         request_id=situation.request_id,
         tenant_revision=situation.tenant.revision,
         kind=RequestKind(template.head.kind),
-        state=RequestState.PENDING_APPROVAL if must_be_approved else RequestState.QUEUED,
+        state=RequestState.PENDING_APPROVAL if approvals else RequestState.QUEUED,
         display_name=names.display_name,
         addresses=names.addresses,
         template_id=template.head.id,
         template_revision=template.head.revision,
         template_name=template.head.name,
         body=submission.body,
-        approval_required=must_be_approved,
+        approval_required=bool(approvals),
         people_checked=people_checked,
         steps=begin_steps(plan_group(wanted_in(situation, names), people_checked=people_checked)),
         idempotency=submission.idempotency,
-        job=None if must_be_approved else JobKind.GROUP_PROVISION,
-        change=_change(situation, submission, names, _actor(situation, answer), moment),
+        job=None if approvals else JobKind.GROUP_PROVISION,
+        change=_change(situation, submission, names, actor, event),
+        approvals=approvals,
     )
+
+
+def _approvals(situation: Situation, answer: PeopleAnswer | None, moment: Moment) -> tuple[ApprovalRecord, ...]:
+    rule = situation.template.approval
+    return () if rule is None else begin_approvals(rule, answer, requester=situation.user, now=moment.now)
 
 
 def _actor(situation: Situation, answer: PeopleAnswer | None) -> Actor:
@@ -89,7 +98,9 @@ def _actor(situation: Situation, answer: PeopleAnswer | None) -> Actor:
     return Actor(situation.caller.type, situation.caller.id, "" if person is None else person.display_name)
 
 
-def _change(situation: Situation, submission: Submission, names: GroupNames, actor: Actor, moment: Moment) -> Change:
+def _change(
+    situation: Situation, submission: Submission, names: GroupNames, actor: Actor, event: Event | None
+) -> Change:
     head = situation.template.head
     return Change(
         tenant_id=situation.tenant.id,
@@ -101,11 +112,11 @@ def _change(situation: Situation, submission: Submission, names: GroupNames, act
         after={"displayName": names.display_name, "templateId": str(head.id)},
         request_id=situation.request_id,
         trace_id=submission.trace_id,
-        event=None if situation.template.approval is None else _event(situation, names, actor, moment),
+        event=event,
     )
 
 
-def _event(situation: Situation, names: GroupNames, actor: Actor, moment: Moment) -> Event:
+def _event(situation: Situation, names: GroupNames, actor: Actor, opened: ApprovalRecord, *, moment: Moment) -> Event:
     summary = RequestSummary(
         request_id=situation.request_id,
         tenant_id=situation.tenant.id,
@@ -115,4 +126,4 @@ def _event(situation: Situation, names: GroupNames, actor: Actor, moment: Moment
         error=None,
         created_by=actor,
     )
-    return approval_required(moment.event_id, summary, level=1, approvers=(), now=moment.now)
+    return approval_required(moment.event_id, summary, level=opened.level, approvers=opened.approvers, now=moment.now)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.changes import Change
 from chamberlain.rules.groups import GroupAddress
 from chamberlain.rules.ids import RequestId, TemplateId
@@ -33,6 +34,7 @@ class Draft:
     idempotency: IdempotencyKey | None
     job: JobKind | None
     change: Change
+    approvals: tuple[ApprovalRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,16 +39,17 @@ class Catalog:
         """What is remembered, or else what is true now."""
         remembered = self._entries.get((tenant_id, template_id))
         if remembered is None:
-            return await self._read(tenant_id, template_id)
+            return await self.current(tenant_id, template_id)
         self._entries.move_to_end((tenant_id, template_id))
         return remembered
 
     async def refresh(self, entry: Entry, template_id: TemplateId) -> Entry | None:
         """What is true now if that differs from the entry, else None."""
-        current = await self._read(entry.tenant.id, template_id)
+        current = await self.current(entry.tenant.id, template_id)
         return None if current == entry else current
 
-    async def _read(self, tenant_id: TenantId, template_id: TemplateId) -> Entry:
+    async def current(self, tenant_id: TenantId, template_id: TemplateId) -> Entry:
+        """What is true now, for those who decide without a write."""
         async with self._database.transaction(tenant_id) as tx:
             entry = await _entry(tx, tenant_id, template_id)
         # What does not exist is not remembered: anybody could fill the memory with made-up ids.

@@ -1,4 +1,7 @@
-"""Ask for a group or team: everything is checked, then the request is queued durably, and only then answered."""
+"""Ask for a group or team: everything is checked, then the request is queued durably, and only then answered.
+
+A rehearsal takes the same way as far as nothing is written.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,10 +19,11 @@ from chamberlain.rules.group_faults import (
     unknown_users,
 )
 from chamberlain.rules.group_names import NO_NUMBERS, GroupNames, Numbers, address_taken, free_addresses, names_of
-from chamberlain.rules.group_questions import caller_question, people_question
+from chamberlain.rules.group_questions import approvers_question, caller_question, people_question
 from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.rules.rehearsals import NO_REQUEST, GroupRehearsal, rehearse_group
 from chamberlain.rules.requests import Accepted, Submission
 from chamberlain.rules.submissions import (
     AddressTaken,
@@ -67,6 +71,21 @@ class RequestGroup:
             if (earlier := await self._earlier(caller, submission)) is not None:
                 return earlier
             raise
+
+    async def rehearse(self, caller: Caller, order: GroupOrder) -> GroupRehearsal:
+        """What would come of it: checked and planned in the same way, without a write and without using up a number.
+        Raises NotPossible, Forbidden or Unavailable. An address that is taken is told as a conflict."""
+        entry = await self.catalog.current(caller.tenant_id, order.template_id)
+        situation = await self._situation(caller, order, entry, NO_REQUEST)
+        names, answer = await self._checked(situation, await self._caller(situation), NO_NUMBERS)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            mails = [address.mail for address in names.addresses]
+            reserved = frozenset([mail for mail in mails if await requests.find_by_address(tx, mail) is not None])
+        approvers = None
+        if (rule := situation.template.approval) is not None:
+            question = approvers_question(rule.levels, tenant_id=caller.tenant_id, requester=situation.user)
+            approvers = await self._look_up(question)
+        return rehearse_group(situation, names, answer=answer, approvers=approvers, reserved=reserved)
 
     async def _earlier(self, caller: Caller, submission: Submission) -> Accepted | None:
         if submission.idempotency is None:
@@ -117,10 +136,7 @@ class RequestGroup:
                 return limit_full(limit)
 
     async def _draft(self, caller: Caller, order: GroupOrder, submission: Submission, entry: Entry) -> Draft:
-        fault = template_fault(entry.head, KINDS)
-        if fault is not None or entry.group is None:
-            raise NotPossible([*filter(None, (fault,)), *await self._faults_of_people(caller, order)])
-        situation = Situation(caller, _user(caller), order, RequestId(self.new_id()), entry.tenant, entry.group)
+        situation = await self._situation(caller, order, entry, RequestId(self.new_id()))
         names, answer = await self._names(situation)
         free = names.addresses if answer is None else free_addresses(names, answer)
         if not free:
@@ -133,18 +149,29 @@ class RequestGroup:
             moment=Moment(EventId(self.new_id()), self.now()),
         )
 
+    async def _situation(self, caller: Caller, order: GroupOrder, entry: Entry, request_id: RequestId) -> Situation:
+        fault = template_fault(entry.head, KINDS)
+        if fault is not None or entry.group is None:
+            raise NotPossible([*filter(None, (fault,)), *await self._faults_of_people(caller, order)])
+        return Situation(caller, _user(caller), order, request_id, entry.tenant, entry.group)
+
     async def _names(self, situation: Situation) -> tuple[GroupNames, PeopleAnswer | None]:
         """The names that the group gets, after everything was checked, and what the directory answered, if it did."""
-        caller = None
-        if situation.compiled.needs_properties:
-            caller = await self._look_up(caller_question(situation.compiled, situation.user))
-            if caller is None:
-                raise Unavailable("overloaded", "The directory does not tell what this name needs. Send it again.")
+        caller = await self._caller(situation)
         names, answer = await self._checked(situation, caller, NO_NUMBERS)
         if situation.compiled.needs_numbers:
             # Only a request that is right in everything else uses up a number.
             return await self._checked(situation, caller, await self._numbers(situation))
         return names, answer
+
+    async def _caller(self, situation: Situation) -> PeopleAnswer | None:
+        """Who asks, as far as the names need that."""
+        if not situation.compiled.needs_properties:
+            return None
+        caller = await self._look_up(caller_question(situation.compiled, situation.user))
+        if caller is None:
+            raise Unavailable("overloaded", "The directory does not tell what this name needs. Send it again.")
+        return caller
 
     async def _checked(
         self, situation: Situation, caller: PeopleAnswer | None, numbers: Numbers

@@ -7,6 +7,7 @@ from msgspec import Struct, json
 from chamberlain.api.calls import Answer, Call, Headers
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.preferences import wait_of
+from chamberlain.api.rehearsal_shapes import DRY_RUN, EXAMPLE, RehearsedGroup, rehearsed_group
 from chamberlain.api.services import Services
 from chamberlain.api.submission import submission_of
 from chamberlain.rules.requests import Accepted, RequestResult
@@ -39,7 +40,10 @@ class CreatedGroup(Struct, rename="camel", frozen=True):
 
 
 async def create(services: Services, call: Call[GroupBody]) -> Answer:
-    """Queue a group or team, and wait for it when the caller wants that."""
+    """Queue a group or team, or say what would come of that."""
+    if call.query.get(DRY_RUN.name) == "true":
+        rehearsal = await services.rehearse_group(call.caller, to_group_order(call.body))
+        return Answer(200, _encode(rehearsed_group(rehearsal)))
     accepted = await services.request_group(call.caller, to_group_order(call.body), submission_of(call))
     patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
     # A replay is answered as it was at first, and nobody waits here for an approval.
@@ -133,6 +137,12 @@ QUEUED = Success(
             "description": "The state of what was asked for.",
         }
     },
+)
+REHEARSED = Success(
+    200,
+    "The answer to a dry run: what would come of the request. Nothing was written and no number was used.",
+    RehearsedGroup,
+    example=EXAMPLE,
 )
 CREATE_CODES = (
     "teamLicenseRequired", "templateNotAllowed", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress",

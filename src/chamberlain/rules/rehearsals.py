@@ -1,0 +1,126 @@
+"""Rehearsals: what would come of an order that was found right, if it were sent without `?dryRun=true`."""
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from uuid import UUID
+
+from chamberlain.rules.approvals import ApprovalMode, approvers_of
+from chamberlain.rules.errors import Fault
+from chamberlain.rules.group_drafts import Situation, wanted_in
+from chamberlain.rules.group_names import GroupNames, address_taken
+from chamberlain.rules.groups import MemberShipType, WantedGroup
+from chamberlain.rules.ids import RequestId, UserId
+from chamberlain.rules.people import NamedPerson, PeopleAnswer
+from chamberlain.rules.plans import Step, plan_group
+from chamberlain.rules.templates import CompiledGroupTemplate, TemplateHead
+
+# Nothing gets an id that is only rehearsed.
+NO_REQUEST = RequestId(UUID(int=0))
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRehearsal:
+    """One level of approval, with those who could decide if it were open now."""
+
+    level: int
+    mode: ApprovalMode
+    approvers: tuple[NamedPerson, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRehearsal:
+    """A group or team as it would be requested. `member_count` is None where a rule decides who belongs to it."""
+
+    template: TemplateHead
+    display_name: str
+    mail_nickname: str
+    address: str
+    member_ship_type: MemberShipType
+    owners: tuple[NamedPerson, ...]
+    member_count: int | None
+    approvals: tuple[LevelRehearsal, ...]
+    steps: tuple[Step, ...]
+    conflicts: tuple[Fault, ...]
+    warnings: tuple[str, ...]
+
+
+def rehearse_group(
+    situation: Situation,
+    names: GroupNames,
+    *,
+    answer: PeopleAnswer | None,
+    approvers: PeopleAnswer | None,
+    reserved: AbstractSet[str],
+) -> GroupRehearsal:
+    """What would come of it. The answers are those to the questions for people and for the approvers of all levels,
+    None where the directory gave none; `reserved` are the addresses that other requests hold."""
+    taken = reserved if answer is None else reserved | answer.taken_addresses
+    if has_number(situation.compiled):
+        # The address is not known before the number is drawn, so nobody can have it.
+        taken = frozenset()
+    free = tuple([address for address in names.addresses if address.mail not in taken])
+    wanted = wanted_in(situation, GroupNames(names.display_name, free or names.addresses))
+    levels = _levels(situation, approvers)
+    return GroupRehearsal(
+        template=situation.template.head,
+        display_name=names.display_name,
+        mail_nickname=wanted.mail_nickname,
+        address=wanted.mail,
+        member_ship_type=wanted.member_ship_type,
+        owners=tuple([_named(user, answer) for user in wanted.owners]),
+        member_count=None if wanted.member_ship_type is MemberShipType.DYNAMIC else len(wanted.members),
+        approvals=levels,
+        steps=plan_group(wanted, people_checked=answer is not None),
+        conflicts=() if free else (_conflict(names),),
+        warnings=tuple(_warnings(situation, names, wanted, levels, is_checked=answer is not None)),
+    )
+
+
+def has_number(compiled: CompiledGroupTemplate) -> bool:
+    """Whether the address has a number, its own or that of the display name that it is made of."""
+    return (compiled.mail_nickname or compiled.display_name).needs_counter
+
+
+def _levels(situation: Situation, approvers: PeopleAnswer | None) -> tuple[LevelRehearsal, ...]:
+    rule = situation.template.approval
+    if rule is None:
+        return ()
+    known = PeopleAnswer() if approvers is None else approvers
+    return tuple(
+        [
+            LevelRehearsal(number, level.mode, approvers_of(level, known, requester=situation.user))
+            for number, level in enumerate(rule.levels, start=1)
+        ]
+    )
+
+
+def _named(user: UserId, answer: PeopleAnswer | None) -> NamedPerson:
+    person = None if answer is None else answer.people.get(user)
+    return NamedPerson(user, "" if person is None else person.display_name)
+
+
+def _conflict(names: GroupNames) -> Fault:
+    conflict = address_taken(names)
+    return Fault("/displayName", conflict.code, conflict.detail)
+
+
+def _warnings(
+    situation: Situation,
+    names: GroupNames,
+    wanted: WantedGroup,
+    levels: tuple[LevelRehearsal, ...],
+    *,
+    is_checked: bool,
+) -> Iterator[str]:
+    if situation.compiled.needs_numbers:
+        yield "The number in the name is drawn when the request is sent. Zeros stand for it here."
+    if wanted.mail != names.addresses[0].mail:
+        first = names.addresses[0].mail
+        yield f"{first} is taken, so the first eight digits of the requestId follow. Zeros stand for them here."
+    if not is_checked:
+        yield "The directory does not answer at present. Nobody was checked; the request would do that first."
+    for level in levels:
+        if not level.approvers:
+            nobody = f"Nobody is found who could approve at level {level.level}."
+            yield f"{nobody} The request would wait there until an approver is named."
