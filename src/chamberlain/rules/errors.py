@@ -16,7 +16,7 @@
         |-- TryAgain            not now: carries when
         `-- Rejected            never: carries why
 
-Each has a stable code (SHAPES.md, "Problem document") and a sentence that says what to do. Which HTTP status belongs
+Each has a stable code (docs/reference/errors.md) and a sentence that says what to do. Which HTTP status belongs
 to which class is known to api/problems.py alone. Whatever is not of this family is a bug and is loud.
 """
 

@@ -39,7 +39,7 @@ FROM chamberlain.accept_requests(
 )
 """
 
-# How long a submission waits for another's uncommitted name or key before it is told so (API.md, Idempotency-Key).
+# How long a submission waits for another's uncommitted name or key before it is told so.
 PATIENCE = timedelta(seconds=10)
 
 _encode = msgspec.json.Encoder().encode

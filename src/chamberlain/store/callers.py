@@ -1,7 +1,7 @@
 """What must be known of callers beyond their tokens: whether they administer the tenant, and what they are called.
 
 Administrators are users that the tenant's settings name, and members of groups that they name, asked of the
-directory. What was found is remembered for a minute at most (API.md, "Who may do what").
+directory. What was found is remembered for a minute at most.
 """
 
 from collections import OrderedDict
