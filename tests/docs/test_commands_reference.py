@@ -1,9 +1,10 @@
 """The page of commands and the command line say the same."""
 
 import re
+from collections.abc import Iterator
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperGroup
 
 import dev
 from chamberlain.cli.commands import app
@@ -13,17 +14,24 @@ PAGE = REFERENCE / "commands.md"
 
 
 def options_of_commands() -> dict[str, set[str]]:
-    """Every command with the spellings of its options."""
+    """Every command with the spellings of its options and arguments; one of a group stands behind the group's name."""
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
-    return {
-        name: {text for option in command.params for text in (*option.opts, *option.secondary_opts)}
-        for name, command in group.commands.items()
-    }
+    return dict(commands_of(group))
+
+
+def commands_of(group: TyperGroup, *names: str) -> Iterator[tuple[str, set[str]]]:
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from commands_of(command, *names, name)
+        else:
+            options = {text for option in command.params for text in (*option.opts, *option.secondary_opts)}
+            arguments = {str(each.metavar): each.opts for each in command.params if isinstance(each, TyperArgument)}
+            yield " ".join((*names, name)), {*arguments, *options}.difference(*arguments.values())
 
 
 def test_it_works_for_every_command_and_no_other() -> None:
-    documented = re.findall(r"^## chamberlain (\w+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    documented = re.findall(r"^## chamberlain ([\w ]+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 
     assert documented == list(options_of_commands())
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from chamberlain import embedded, store
 from chamberlain.bootstrap.data_folder import DataFolder
 from chamberlain.embedded import postgres
+from chamberlain.rules.errors import Unavailable
 from chamberlain.settings import Settings
 from chamberlain.store.database import Database, open_database
 from chamberlain.store.migrate import MigrationSet, migrate, missing_files
@@ -72,6 +73,30 @@ async def opened_databases(settings: Settings, folder: DataFolder) -> AsyncItera
         stack.push_async_callback(worker.close)
         await _require_up_to_date(application)
         yield Databases(addresses, application, worker, is_embedded=settings.database_url is None)
+
+
+@asynccontextmanager
+async def opened_beside(settings: Settings) -> AsyncIterator[Database]:
+    """The database as the worker's role, for a command beside the running service. Raises DatabaseNotReady."""
+    outside = settings.database_worker_url
+    address = (
+        postgres.addresses_of(DataFolder(settings.data_dir).postgres).worker
+        if outside is None
+        else outside.get_secret_value()
+    )
+    database = await open_database(address, most=1, name="chamberlain command")
+    try:
+        try:
+            async with database.statement() as connection:
+                await connection.execute("SELECT")
+        except Unavailable as error:
+            raise DatabaseNotReady(
+                "The database does not answer. The embedded one runs as long as the service does: start it, or name "
+                "its --data-dir."
+            ) from error
+        yield database
+    finally:
+        await database.close()
 
 
 async def _start_embedded(stack: AsyncExitStack, settings: Settings, folder: DataFolder) -> DatabaseAddresses:

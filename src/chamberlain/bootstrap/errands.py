@@ -1,11 +1,21 @@
-"""What an operator asks for once: migrations of an outside database, and the example estate in it."""
+"""What an operator asks for once: migrations of an outside database, the example estate in it, a look at held jobs."""
+
+from collections.abc import Sequence
 
 from chamberlain.bootstrap.data_folder import open_data_folder
-from chamberlain.bootstrap.databases import DatabaseNotReady, migration_sets, opened_databases
+from chamberlain.bootstrap.databases import DatabaseNotReady, migration_sets, opened_beside, opened_databases
 from chamberlain.bootstrap.example import load_example_estate
 from chamberlain.bootstrap.faults import expected_faults
+from chamberlain.bootstrap.origins import new_trace_id
+from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.ids import JobId
+from chamberlain.rules.jobs import HeldJob
 from chamberlain.settings import Settings
 from chamberlain.store.migrate import migrate, script
+from chamberlain.usecases.job_list import ListJobsByHand
+from chamberlain.usecases.job_release import ReleaseJobByHand
+
+COMMAND_LINE = Actor(ActorType.SYSTEM, None, "Command line")
 
 
 async def bring_up_to_date(settings: Settings) -> list[str]:
@@ -22,6 +32,20 @@ async def load_example(settings: Settings) -> bool:
         folder = open_data_folder(settings.data_dir)
         async with opened_databases(settings, folder) as databases:
             return await load_example_estate(databases, folder)
+
+
+async def held_jobs(settings: Settings) -> Sequence[HeldJob]:
+    """The jobs of all tenants that wait for a person, oldest first."""
+    with expected_faults():
+        async with opened_beside(settings) as database:
+            return await ListJobsByHand(database)()
+
+
+async def release_job(settings: Settings, job_id: JobId) -> HeldJob:
+    """Let a held job of any tenant run again. Raises NotFound."""
+    with expected_faults():
+        async with opened_beside(settings) as database:
+            return await ReleaseJobByHand(database)(job_id, actor=COMMAND_LINE, trace_id=new_trace_id())
 
 
 def migration_script() -> str:

@@ -77,6 +77,29 @@ def token(
     print_token(_settings(port=port, data_dir=data_dir), user=user, client=client, scopes=scope)
 
 
+jobs = typer.Typer(name="jobs", help="Show and release jobs that are held.", no_args_is_help=True)
+app.add_typer(jobs)
+
+
+@jobs.command("list")
+def list_jobs(data_dir: DataDir = None) -> None:
+    """Print the jobs of all tenants that wait for a person, oldest first."""
+    from chamberlain.cli.jobs import list_jobs
+
+    list_jobs(_settings(data_dir=data_dir))
+
+
+@jobs.command("release")
+def release_job(
+    job: Annotated[str, typer.Argument(metavar="ID", help="The id of the job, as `jobs list` shows it.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Let a held job run again, when its cause is mended."""
+    from chamberlain.cli.jobs import release
+
+    release(_settings(data_dir=data_dir), job)
+
+
 def _settings(**options: object) -> Settings:
     """The settings, with what the command line says before what the environment says; a bad one ends the command."""
     try:

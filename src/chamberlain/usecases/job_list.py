@@ -1,5 +1,6 @@
-"""List the jobs of a tenant that wait for a person, newest first."""
+"""List the jobs that wait for a person: those of a tenant, newest first, or all that there are."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chamberlain.rules.callers import Caller
@@ -24,3 +25,15 @@ class ListJobs:
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
         async with self.database.transaction(caller.tenant_id) as tx:
             return await jobs.held_page(tx, page)
+
+
+@dataclass(frozen=True, slots=True)
+class ListJobsByHand:
+    """For whoever has the database, as the worker's role: those of all tenants, oldest first."""
+
+    database: Database
+
+    async def __call__(self) -> Sequence[HeldJob]:
+        """Raises Unavailable."""
+        async with self.database.across_tenants() as tx:
+            return await jobs.held_of_all(tx)

@@ -24,7 +24,7 @@ from chamberlain.embedded.postgres.errors import (
 )
 from chamberlain.embedded.postgres.programs import find_programs
 from chamberlain.embedded.postgres.roles import database_statements
-from chamberlain.embedded.postgres.server import Server, start
+from chamberlain.embedded.postgres.server import Server, addresses_of, start
 
 __all__ = [
     "Addresses",
@@ -43,6 +43,7 @@ __all__ = [
     "StillRunning",
     "UnsupportedVersion",
     "UserWithoutName",
+    "addresses_of",
     "database_statements",
     "find_programs",
     "start",

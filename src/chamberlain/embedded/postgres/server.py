@@ -54,6 +54,11 @@ async def start(
         raise
 
 
+def addresses_of(folder: Path, *, database: str = "chamberlain") -> Addresses:
+    """Answer the addresses of the server that somebody else has started in this folder."""
+    return addresses_in(Folder(folder.absolute()).data, database)
+
+
 class Server:
     """A PostgreSQL that runs until it is stopped. It may be used and stopped from any event loop."""
 

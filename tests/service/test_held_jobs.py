@@ -1,0 +1,85 @@
+"""Held jobs of a running service: seen and released at the command line, and over HTTP."""
+
+import asyncio
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.postgres import connected
+from tests.service.estate import ESTATE
+from tests.services import ADA_MAIL, API, APPROVED_TEMPLATE, Service, run_command, wait_until
+
+CONFIG = f"{API}/admin/Config.ReadWrite.All"
+HOLD = """
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, held_reason)
+VALUES ($1, 'groupProvision', gen_random_uuid(), $2, $3) RETURNING subject::text
+"""
+
+
+def hold(service: Service, reason: str) -> str:
+    """A held job; gives the request that it is about, which has been removed meanwhile."""
+
+    async def insert() -> str:
+        async with connected(service.embedded_addresses.worker) as connection:
+            return str(await connection.fetchval(HOLD, ESTATE, "0" * 32, reason))
+
+    return asyncio.run(insert())
+
+
+def listed(service: Service) -> list[str]:
+    """The lines of the command, beside the running service."""
+    done = run_command("jobs", "list", "--data-dir", str(service.data_dir), environment=service.environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def release(service: Service, job_id: str) -> tuple[int, str, str]:
+    done = run_command("jobs", "release", job_id, "--data-dir", str(service.data_dir), environment=service.environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_it_works(service: Service) -> None:
+    request_id = hold(service, "A bug: KeyError.")
+
+    (line,) = [line for line in listed(service) if request_id in line]
+    job_id = line.split()[0]
+    code, said, _ = release(service, job_id)
+
+    assert line.endswith(": A bug: KeyError.")
+    assert code == 0
+    assert said.startswith(job_id)
+    assert said.endswith(": released\n")
+    wait_until(lambda: listed(service) == ["No job is held."], 10)
+    again = release(service, job_id)
+    assert again == (1, "", "There is no such job that is held.\n")
+
+
+def test_an_administrator_does_the_same_over_http(service: Service) -> None:
+    request_id = hold(service, "A bug over HTTP.")
+
+    items = service.get("/admin/v1/jobs/", ADA_MAIL, CONFIG).json()["items"]
+    (job,) = [item for item in items if item["requestId"] == request_id]
+    answer = httpx2.post(f"{service.url}/admin/v1/jobs/{job['id']}/release/", headers=service.headers(ADA_MAIL, CONFIG))
+
+    assert job["heldReason"] == "A bug over HTTP."
+    assert (answer.status_code, answer.json()["id"], answer.json()["heldReason"]) == (200, job["id"], None)
+
+
+@pytest.mark.parametrize("job_id", ["1", "x", APPROVED_TEMPLATE, "00000000-0000-8000-8000-00000000FFFF"])
+def test_it_rejects_what_is_no_held_job(service: Service, job_id: str) -> None:
+    code, said, told = release(service, job_id)
+
+    assert (code, said) == (1, "")
+    assert "no" in told
+    assert told.endswith(".\n")
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("release", "00000000-0000-8000-8000-000000000001")])
+def test_it_rejects_to_look_where_nothing_runs(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = run_command("jobs", *arguments, "--data-dir", str(tmp_path))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("The database does not answer.")
+    assert len(done.stderr.splitlines()) == 1
