@@ -81,8 +81,12 @@ class Notifier:
 
     async def _connect(self) -> Connection:
         connection = await connect(self._address)
-        with unavailable():
-            # A wake-up is a transaction too, but nothing that has to be on the disk; waiting for that, many times a
-            # second, would keep those from the disk who do wait for it.
-            await connection.execute("SET synchronous_commit = off")
+        try:
+            with unavailable():
+                # A wake-up is a transaction too, but nothing that has to be on the disk; waiting for that, many times a
+                # second, would keep those from the disk who do wait for it.
+                await connection.execute("SET synchronous_commit = off")
+        except Unavailable:
+            connection.terminate()
+            raise
         return connection
