@@ -7,6 +7,7 @@ from uuid import UUID
 TenantId = NewType("TenantId", UUID)
 UserId = NewType("UserId", UUID)
 GroupId = NewType("GroupId", UUID)
+MailboxId = NewType("MailboxId", UUID)
 TemplateId = NewType("TemplateId", UUID)
 PolicyId = NewType("PolicyId", UUID)
 RequestId = NewType("RequestId", UUID)

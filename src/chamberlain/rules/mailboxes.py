@@ -24,6 +24,13 @@ class PermissionLevel(StrEnum):
     FULL_ACCESS = "FullAccess"
 
 
+class TemplateSource(StrEnum):
+    """Why a template was used: it was asked for, or it is the default of the type that the body shows."""
+
+    REQUEST = "request"
+    DEFAULT = "default"
+
+
 @dataclass(frozen=True, slots=True)
 class RoomEquipment:
     """What stands in a room (roomMailboxMetadata); None where nothing was said."""
@@ -33,13 +40,10 @@ class RoomEquipment:
     has_video_conferencing: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MailboxOrder:
-    """The body of a mailbox creation; None where nothing was sent. The defaults of a template have the same form."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailboxProperties:
+    """What a mailbox may be given, by its order or by the defaults of its template; None where nothing was said."""
 
-    name: str
-    display_name: str
-    template_id: TemplateId | None = None
     permissions: Mapping[UserId, PermissionLevel] | None = None
     metadata: Mapping[str, str | bool] | None = None
     capacity: int | None = None
@@ -68,6 +72,15 @@ class MailboxOrder:
     room_mailbox_metadata: RoomEquipment | None = None
     notes: str | None = None
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxOrder(MailboxProperties):
+    """The body of a mailbox creation; None where nothing was sent."""
+
+    name: str
+    display_name: str
+    template_id: TemplateId | None = None
     alias: str | None = None
 
 
@@ -105,8 +118,9 @@ class WantedMailbox:
     """A mailbox as it shall be in the directory.
 
     `place` is there for rooms alone, `books_automatically` for rooms and equipment. `quota_megabytes` is the storage
-    of a shared mailbox, `capacity` the number of units of equipment. `permissions` leave out those of level None.
-    None means that the directory's own default is wanted.
+    of a shared mailbox, `capacity` the number of units of equipment. `permissions` leave out those of level None, who
+    stand in `revoked` and shall have no entry; of others who have one nothing is said. None means that the directory's
+    own default is wanted.
     """
 
     tenant_id: TenantId
@@ -128,6 +142,7 @@ class WantedMailbox:
     owners: tuple[UserId, ...]
     extension: str
     marks: Mapping[str, str]
+    revoked: frozenset[UserId] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
