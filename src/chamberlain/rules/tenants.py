@@ -2,9 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 
 from chamberlain.rules.errors import LimitReached
 from chamberlain.rules.ids import GroupId, TenantId, UserId
+
+
+class Applicability(StrEnum):
+    """What is done with a property that a mailbox of its type does not have."""
+
+    REFUSE = "refuse"
+    WARN = "warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +37,7 @@ class Tenant:
     extension_prefix: str
     suspended: bool
     limits: Limits = Limits()
+    applicability: Applicability = Applicability.REFUSE
 
     @property
     def default_domain(self) -> str:

@@ -1,14 +1,14 @@
 """A tenant as the operator's files describe it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 from msgspec import Meta
 
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.issuers import Issuer
-from chamberlain.rules.tenants import Limits, Tenant
+from chamberlain.rules.tenants import Applicability, Limits, Tenant
 from chamberlain.shapes.fields import LowerDomain, ManyIds, Name, shaped
 from chamberlain.shapes.shape import Shape
 
@@ -59,7 +59,7 @@ class TenantShape(Shape, frozen=True, kw_only=True):
     repair: RepairShape = RepairShape()
     issuers: Annotated[tuple[IssuerShape, ...], Meta(max_length=32)] = ()
     extension_prefix: _ExtensionPrefix = "chamberlain"
-    applicability: Literal["refuse", "warn"] = "refuse"
+    applicability: Applicability = Applicability.REFUSE
     limits: LimitsShape = LimitsShape()
 
 
@@ -79,6 +79,7 @@ def to_tenant(shape: TenantShape, *, revision: int, suspended: bool) -> Tenant:
             running_jobs=shape.limits.running_jobs,
             requests_per_minute=shape.limits.requests_per_minute,
         ),
+        applicability=shape.applicability,
     )
 
 
