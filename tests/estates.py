@@ -10,7 +10,7 @@ import msgspec
 import yaml
 
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
-from chamberlain.directory.port import Capabilities, Directory, Outcome, People, Work
+from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, People, Work
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.people import Register
@@ -20,6 +20,7 @@ from chamberlain.rules.errors import OutsideFault, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.jobs import Claim, JobKind
+from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.requests import Accepted, IdempotencyKey, RequestRecord, Submission
 from chamberlain.shapes.configuration import Configuration, read_configuration
@@ -105,6 +106,7 @@ class TroubledDirectory(Directory):
     trouble: TryAgain | None = None
     faults: dict[str, OutsideFault] = field(default_factory=dict)
     ensured: list[Work] = field(default_factory=list)
+    ensured_mailboxes: list[MailboxWork] = field(default_factory=list)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -120,6 +122,19 @@ class TroubledDirectory(Directory):
         well = [work for work in works if work.wanted.display_name not in self.faults]
         outcomes = dict(zip([id(work) for work in well], await self.directory.ensure(well), strict=True))
         return [outcomes.get(id(work)) or Outcome(None, (), self.faults[work.wanted.display_name]) for work in works]
+
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        return await self.directory.observe_mailboxes(references)
+
+    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
+        if self.trouble is not None:
+            raise self.trouble
+        self.ensured_mailboxes.extend(works)
+        well = [work for work in works if work.wanted.display_name not in self.faults]
+        outcomes = dict(zip([id(work) for work in well], await self.directory.ensure_mailboxes(well), strict=True))
+        return [
+            outcomes.get(id(work)) or MailboxOutcome(None, (), self.faults[work.wanted.display_name]) for work in works
+        ]
 
 
 @dataclass

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from chamberlain.rules.errors import OutsideFault
 from chamberlain.rules.groups import GroupReference, ObservedGroup, WantedGroup
+from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.plans import Step
 
@@ -40,6 +41,23 @@ class Outcome:
     fault: OutsideFault | None
 
 
+@dataclass(frozen=True, slots=True)
+class MailboxWork:
+    """One mailbox to bring about, by these steps in this order. Steps that are done already are harmless."""
+
+    wanted: WantedMailbox
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxOutcome:
+    """What came of one piece of work on a mailbox, told as for a group."""
+
+    mailbox: ObservedMailbox | None
+    done: tuple[Step, ...]
+    fault: OutsideFault | None
+
+
 class People(Protocol):
     """Who and what is known in a tenant's directory. It is asked before anything is written."""
 
@@ -64,4 +82,14 @@ class Directory(Protocol):
         """Bring each about; doing it twice ends in the same state as once. The steps are asked for in their order; an
         adapter that cannot stop between them may do all that is wanted at once. Raises TryAgain when nothing answers
         at all."""
+        ...
+
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        """As `observe`, of mailboxes."""
+        ...
+
+    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
+        """As `ensure`, for mailboxes. What is wanted and shows otherwise is set; of what nothing is said (None, no
+        entries) everything stays as it is. Whoever is named in the permissions has exactly that level afterwards,
+        whoever is revoked has none."""
         ...

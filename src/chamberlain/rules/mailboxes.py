@@ -156,7 +156,8 @@ class MailboxReference:
 
 @dataclass(frozen=True, slots=True)
 class ObservedMailbox:
-    """A mailbox as the directory shows it, in the words of WantedMailbox."""
+    """A mailbox as the directory shows it, in the words of WantedMailbox. `auto_mapped` are those whose full access is
+    mapped automatically."""
 
     id: UUID
     type: MailboxType
@@ -172,6 +173,6 @@ class ObservedMailbox:
     capacity: int | None
     is_hidden: bool
     permissions: Mapping[UserId, PermissionLevel]
-    auto_mapping: bool
+    auto_mapped: frozenset[UserId]
     owners: tuple[UserId, ...]
     marks: Mapping[str, str]
