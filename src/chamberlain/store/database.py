@@ -159,10 +159,10 @@ def _no_database() -> Unavailable:
     return Unavailable("databaseUnavailable", "The database cannot be reached. Send the request again.")
 
 
-async def connect(address: str) -> Connection:
+async def connect(address: str, settings: dict[str, str] | None = None) -> Connection:
     """A connection of one's own, for what a pooler does not carry. Raises Unavailable."""
     with _connecting():
-        connection: Connection = await asyncpg.connect(address, timeout=5)
+        connection: Connection = await asyncpg.connect(address, timeout=5, server_settings=settings)
     return connection
 
 

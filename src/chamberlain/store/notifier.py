@@ -20,6 +20,9 @@ INTERVAL = timedelta(milliseconds=5)
 LAST_WORD = timedelta(seconds=1)
 # PostgreSQL carries less than 8,000 bytes; a name is an id of 36 characters and a comma.
 MOST_NAMES = 200
+# A wake-up is a transaction too, but nothing that has to be on the disk; waiting for that, many times a second, would
+# keep those from the disk who do wait for it.
+NOT_WAITING = {"synchronous_commit": "off"}
 
 
 class Notifier:
@@ -67,7 +70,7 @@ class Notifier:
         payloads = [",".join(names[start : start + MOST_NAMES]) for start in range(0, len(names), MOST_NAMES)] or [""]
         try:
             if connection is None or connection.is_closed():
-                connection = await self._connect()
+                connection = await connect(self._address, NOT_WAITING)
             with unavailable():
                 await connection.execute(
                     "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", self._channel, payloads
@@ -77,16 +80,4 @@ class Notifier:
             if connection is not None:
                 connection.terminate()
             return None
-        return connection
-
-    async def _connect(self) -> Connection:
-        connection = await connect(self._address)
-        try:
-            with unavailable():
-                # A wake-up is a transaction too, but nothing that has to be on the disk; waiting for that, many times a
-                # second, would keep those from the disk who do wait for it.
-                await connection.execute("SET synchronous_commit = off")
-        except Unavailable:
-            connection.terminate()
-            raise
         return connection
