@@ -1,4 +1,7 @@
-"""Plans: the steps that lead from what the directory shows to what is wanted."""
+"""Plans: the steps that lead from what the directory shows to what is wanted.
+
+Which of them a mailbox has stands in mailbox_plans.py.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -20,6 +23,17 @@ class Step(StrEnum):
     CREATE_TEAM = "createTeam"
     CREATE_CHANNELS = "createChannels"
     ASSIGN_GUEST_RULES = "assignGuestRules"
+    CREATE_MAILBOX = "createMailbox"
+    SET_ADDRESS_FIELDS = "setAddressFields"
+    SET_PLACE = "setPlace"
+    SET_BOOKING = "setBooking"
+    SET_AUTOMATIC_REPLY = "setAutomaticReply"
+    SET_QUOTA = "setQuota"
+    SET_CAPACITY = "setCapacity"
+    SET_VISIBILITY = "setVisibility"
+    SET_ALIASES = "setAliases"
+    SET_PERMISSIONS = "setPermissions"
+    SET_OWNERS = "setOwners"
 
 
 def plan_group(wanted: WantedGroup, *, people_checked: bool) -> tuple[Step, ...]:
@@ -72,6 +86,20 @@ def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:
             return set(wanted.channels or ()).issubset(observed.channels or ())
         case Step.ASSIGN_GUEST_RULES:
             return all(observed.marks.get(mark) == wanted.marks[mark] for mark in GUEST_MARKS if mark in wanted.marks)
+        case (
+            Step.CREATE_MAILBOX
+            | Step.SET_ADDRESS_FIELDS
+            | Step.SET_PLACE
+            | Step.SET_BOOKING
+            | Step.SET_AUTOMATIC_REPLY
+            | Step.SET_QUOTA
+            | Step.SET_CAPACITY
+            | Step.SET_VISIBILITY
+            | Step.SET_ALIASES
+            | Step.SET_PERMISSIONS
+            | Step.SET_OWNERS
+        ):
+            raise ValueError(f"{step} is no step of a group.")
 
 
 def title(step: Step) -> str:
@@ -88,4 +116,15 @@ TITLES: Mapping[Step, str] = {
     Step.CREATE_TEAM: "Make the group a team",
     Step.CREATE_CHANNELS: "Create the channels",
     Step.ASSIGN_GUEST_RULES: "Assign the rules for guests",
+    Step.CREATE_MAILBOX: "Create the mailbox",
+    Step.SET_ADDRESS_FIELDS: "Set the address fields",
+    Step.SET_PLACE: "Describe the place",
+    Step.SET_BOOKING: "Accept bookings automatically",
+    Step.SET_AUTOMATIC_REPLY: "Set the automatic reply",
+    Step.SET_QUOTA: "Set the storage quota",
+    Step.SET_CAPACITY: "Set the capacity",
+    Step.SET_VISIBILITY: "Show it in the address list, or hide it",
+    Step.SET_ALIASES: "Add the alias",
+    Step.SET_PERMISSIONS: "Set the permissions",
+    Step.SET_OWNERS: "Set the owners",
 }

@@ -24,6 +24,7 @@ ENDS: Mapping[Step, timedelta] = {
     # Nothing is written yet, so that waiting costs nobody anything: an outage of the directory is outlasted. Ours.
     Step.CHECK_PEOPLE: timedelta(hours=24),
     Step.CREATE_GROUP: timedelta(hours=24),
+    Step.CREATE_MAILBOX: timedelta(hours=24),
     # What was written is shown everywhere after 20 minutes (azuread provider, issue 1556).
     Step.ADD_OWNERS: timedelta(minutes=20),
     Step.ADD_MEMBERS: timedelta(minutes=20),
@@ -32,6 +33,18 @@ ENDS: Mapping[Step, timedelta] = {
     # A new group is unknown to the team service for up to 15 minutes, "reports: hours".
     Step.CREATE_TEAM: timedelta(hours=2),
     Step.CREATE_CHANNELS: timedelta(hours=2),
+    # A new mailbox can be worked on after minutes; tools in the field wait 15 (CIPP, pull request 170).
+    Step.SET_ADDRESS_FIELDS: timedelta(minutes=20),
+    Step.SET_BOOKING: timedelta(minutes=20),
+    Step.SET_AUTOMATIC_REPLY: timedelta(minutes=20),
+    Step.SET_QUOTA: timedelta(minutes=20),
+    Step.SET_CAPACITY: timedelta(minutes=20),
+    Step.SET_VISIBILITY: timedelta(minutes=20),
+    Step.SET_ALIASES: timedelta(minutes=20),
+    Step.SET_OWNERS: timedelta(minutes=20),
+    # Rights take up to 2 hours to be effective, and what is said of a place up to 24 to be seen.
+    Step.SET_PERMISSIONS: timedelta(hours=2),
+    Step.SET_PLACE: timedelta(hours=24),
 }
 
 

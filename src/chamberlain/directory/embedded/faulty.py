@@ -80,6 +80,20 @@ class FaultyDirectory(Directory):
                 await self._groups.change(replace(_bare(entry), channels=entry.channels))
             case Step.ASSIGN_GUEST_RULES:
                 await self._groups.change(replace(_bare(entry), values=entry.values))
+            case (
+                Step.CREATE_MAILBOX
+                | Step.SET_ADDRESS_FIELDS
+                | Step.SET_PLACE
+                | Step.SET_BOOKING
+                | Step.SET_AUTOMATIC_REPLY
+                | Step.SET_QUOTA
+                | Step.SET_CAPACITY
+                | Step.SET_VISIBILITY
+                | Step.SET_ALIASES
+                | Step.SET_PERMISSIONS
+                | Step.SET_OWNERS
+            ):
+                raise ValueError(f"{step} is no step of a group.")
 
     async def _check_people(self, entry: GroupEntry) -> None:
         try:
