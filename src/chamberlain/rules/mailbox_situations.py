@@ -1,0 +1,63 @@
+"""The situation of an order for a mailbox: everything that it is checked against and made from."""
+
+from dataclasses import dataclass
+
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.ids import RequestId, UserId
+from chamberlain.rules.mailbox_names import domain_of
+from chamberlain.rules.mailbox_templates import CompiledMailboxTemplate, MailboxTemplate, completed
+from chamberlain.rules.mailboxes import MailboxOrder, MailboxType, TemplateSource
+from chamberlain.rules.tenants import Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxSituation:
+    """Who asks for what, and the template and tenant as they are known.
+
+    `sent` is what the caller sent, which faults point into; `order` is the same with the template's defaults, which is
+    what the mailbox becomes.
+    """
+
+    caller: Caller
+    sent: MailboxOrder
+    order: MailboxOrder
+    request_id: RequestId
+    tenant: Tenant
+    compiled: CompiledMailboxTemplate
+    source: TemplateSource
+
+    @property
+    def template(self) -> MailboxTemplate:
+        """The template itself."""
+        return self.compiled.template
+
+    @property
+    def type(self) -> MailboxType:
+        """What the template makes."""
+        return self.compiled.template.type
+
+    @property
+    def domain(self) -> str:
+        """Where the address is made."""
+        return domain_of(self.order, self.compiled.template, self.tenant)
+
+    @property
+    def requester(self) -> UserId:
+        """Who asks, as approvals know them; the id of an application is no user's, so that it stands in nobody's
+        way."""
+        return UserId(self.caller.id)
+
+
+def situation_of(
+    caller: Caller, sent: MailboxOrder, *, request_id: RequestId, tenant: Tenant, compiled: CompiledMailboxTemplate
+) -> MailboxSituation:
+    """The situation of an order whose template was found."""
+    return MailboxSituation(
+        caller=caller,
+        sent=sent,
+        order=completed(sent, compiled.template),
+        request_id=request_id,
+        tenant=tenant,
+        compiled=compiled,
+        source=TemplateSource.DEFAULT if sent.template_id is None else TemplateSource.REQUEST,
+    )
