@@ -11,7 +11,8 @@ from itertools import islice
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.groups import ObservedGroup
-from chamberlain.rules.ids import EventId, RequestId, TemplateId, TenantId
+from chamberlain.rules.ids import EventId, MailboxId, RequestId, TemplateId, TenantId
+from chamberlain.rules.mailboxes import ObservedMailbox
 from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.requests import RequestError, RequestKind, RequestRecord, RequestState
 
@@ -88,6 +89,38 @@ def group_created(
                 "displayName": group.display_name,
                 "mail": group.mail,
                 "mailNickname": group.mail_nickname,
+            },
+            "templateId": str(template_id),
+            "metadata": dict(metadata or {}),
+            "createdBy": actor_document(request.created_by),
+        },
+    )
+
+
+def mailbox_created(
+    event_id: EventId,
+    request: RequestSummary,
+    mailbox: ObservedMailbox,
+    *,
+    mailbox_id: MailboxId,
+    template_id: TemplateId,
+    metadata: Mapping[str, str | bool] | None,
+    now: datetime,
+) -> Event:
+    """The mailbox of a request exists. It is told by the id that it is read by, not by the directory's."""
+    return Event(
+        id=event_id,
+        type=EventType.MAILBOX_CREATED,
+        timestamp=now,
+        tenant_id=request.tenant_id,
+        request_id=request.request_id,
+        data={
+            "mailbox": {
+                "id": str(mailbox_id),
+                "type": str(mailbox.type),
+                "name": mailbox.name,
+                "displayName": mailbox.display_name,
+                "primarySmtpAddress": mailbox.mail,
             },
             "templateId": str(template_id),
             "metadata": dict(metadata or {}),
