@@ -5,7 +5,10 @@ from uuid import UUID
 import httpx2
 import pytest
 
+from chamberlain.rules.approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
+from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.ids import TenantId
+from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import (
     RequestError,
@@ -15,7 +18,7 @@ from chamberlain.rules.requests import (
     StepState,
     Waiting,
 )
-from tests.api.house import ADA, ESTATE, MOMENT, REQUEST, TEMPLATE, House, record
+from tests.api.house import ADA, DARA, ESTATE, MOMENT, REQUEST, TEMPLATE, House, record
 
 PATH = f"/requests/v1/{REQUEST}/"
 
@@ -130,3 +133,36 @@ async def test_it_tells_all_faults_together(api: httpx2.AsyncClient) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "malformedId")
     assert "requestId" in answer.json()["detail"]
     assert "parameter y" in answer.json()["detail"]
+
+
+async def test_it_shows_who_has_to_approve(api: httpx2.AsyncClient, house: House) -> None:
+    deadline = MOMENT + timedelta(days=14)
+    dara = Actor(ActorType.USER, DARA, "Dara Lindqvist")
+    decision = Decision(dara, DecisionOutcome.APPROVED, "fine", MOMENT)
+    first = ApprovalRecord(
+        1, ApprovalMode.ANY, ApprovalState.APPROVED, deadline, (NamedPerson(DARA, "Dara Lindqvist"),), (decision,)
+    )
+    second = ApprovalRecord(2, ApprovalMode.ALL, ApprovalState.BLOCKED)
+    house.records[REQUEST] = replace(record(), approvals=(first, second), blocked="noApprover")
+
+    body = (await api.get(PATH)).json()
+
+    assert body["blocked"] == "noApprover"
+    assert body["approvals"] == [
+        {
+            "level": 1,
+            "mode": "any",
+            "state": "approved",
+            "deadline": "2026-12-04T09:30:00.000Z",
+            "approvers": [{"id": str(DARA), "displayName": "Dara Lindqvist"}],
+            "decisions": [
+                {
+                    "by": {"type": "user", "id": str(DARA), "displayName": "Dara Lindqvist"},
+                    "outcome": "approved",
+                    "comment": "fine",
+                    "decidedAt": "2026-11-20T09:30:00.000Z",
+                }
+            ],
+        },
+        {"level": 2, "mode": "all", "state": "blocked", "deadline": None, "approvers": [], "decisions": []},
+    ]

@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from chamberlain.rules.group_questions import caller_question, people_question
+from chamberlain.rules.approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.rules.group_questions import approvers_question, caller_question, people_question
 from chamberlain.rules.ids import GroupId, UserId
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.templates import Audience, CustomField, FieldType, compile_group_template
@@ -45,6 +46,26 @@ def test_it_asks_for_the_audience_only_when_that_decides(
     question = people_question(ORDER, replace(TEMPLATE, audience=audience), NAMES, caller=ADA)
 
     assert (question.member, question.groups) == (member, groups)
+
+
+def test_it_asks_for_the_approvers_of_the_first_level_alone() -> None:
+    first = (
+        Approver(ApproverType.USER, DARA),
+        Approver(ApproverType.GROUP, STAFF),
+        Approver(ApproverType.MANAGER, None),
+    )
+    levels = tuple(
+        ApprovalLevel(ApprovalMode.ANY, approvers) for approvers in (first, (Approver(ApproverType.USER, ELI),))
+    )
+    template = replace(TEMPLATE, approval=ApprovalRule(levels, None))
+
+    question = people_question(ORDER, template, NAMES, caller=ADA)
+    every_level = approvers_question(levels, tenant_id=TENANT, requester=ADA)
+
+    assert question.users == {ADA, DARA}
+    assert question.members_of == {STAFF}
+    assert question.manager_of == ADA
+    assert every_level == PeopleQuestion(TENANT, frozenset({DARA, ELI}), manager_of=ADA, members_of=frozenset({STAFF}))
 
 
 def test_it_asks_for_the_caller_alone() -> None:

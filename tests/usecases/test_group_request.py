@@ -11,6 +11,7 @@ import pytest
 from chamberlain.rules.callers import ActorType
 from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotPossible, Refusal, TryAgain, Unavailable
 from chamberlain.rules.ids import TemplateId, UserId
+from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.requests import Accepted
 from tests.databases import Databases
 from tests.estates import (
@@ -261,6 +262,42 @@ async def test_a_request_for_approval_waits_without_a_job(estate: Estate) -> Non
         ("request.approvalRequired", accepted.request_id)
     ]
     assert await estate.rows("SELECT mail_nickname FROM chamberlain.request") == [("conf-secret",)]
+
+
+async def test_the_approvers_of_the_first_level_are_told_and_kept(estate: Estate) -> None:
+    accepted = await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM))
+
+    record = await estate.record(accepted.request_id)
+    ((data,),) = await estate.rows("SELECT data FROM chamberlain.event")
+    told = msgspec.json.decode(str(data))
+    [level] = record.approvals
+    assert (level.level, level.mode, level.state) == (1, "any", "pending")
+    assert level.approvers == (NamedPerson(DARA, "Dara Lindqvist"),)
+    assert (told["level"], told["approvers"]) == (1, [{"id": str(DARA), "displayName": "Dara Lindqvist"}])
+    assert record.blocked is None
+
+
+async def test_a_request_that_nobody_can_approve_is_blocked(estate: Estate) -> None:
+    accepted = await estate.request("Secret", caller=caller_of(DARA), templateId=str(CONFIDENTIAL_TEAM))
+
+    record = await estate.record(accepted.request_id)
+    assert [(level.state, level.approvers) for level in record.approvals] == [("blocked", ())]
+    assert (record.state, record.blocked) == ("pendingApproval", "noApprover")
+
+
+async def test_requests_of_one_batch_have_approvals_of_their_own(estate: Estate) -> None:
+    callers = [caller_of(ADA), caller_of(DARA), caller_of(ADA)]
+    templates = [CONFIDENTIAL_TEAM, CONFIDENTIAL_TEAM, PROJECT_GROUP]
+    accepted = await asyncio.gather(
+        *[
+            estate.request(f"Batch {number}", caller=caller, templateId=str(template))
+            for number, (caller, template) in enumerate(zip(callers, templates, strict=True))
+        ]
+    )
+
+    records = [await estate.record(each.request_id) for each in accepted]
+    assert [[level.state for level in record.approvals] for record in records] == [["pending"], ["blocked"], []]
+    assert [record.blocked for record in records] == [None, "noApprover", None]
 
 
 async def test_an_address_that_is_reserved_gets_the_digits_of_the_request(estate: Estate) -> None:

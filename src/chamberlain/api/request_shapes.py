@@ -7,6 +7,8 @@ from uuid import UUID
 from msgspec import Meta, Raw, Struct, structs
 
 from chamberlain.rules.actions import Action, RequestView
+from chamberlain.rules.approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
+from chamberlain.rules.callers import Actor as RecordedActor
 from chamberlain.rules.callers import ActorType
 from chamberlain.rules.plans import Step, title
 from chamberlain.rules.requests import RequestKind, RequestRecord, RequestState, StepRecord, StepState
@@ -79,6 +81,33 @@ class RequestStep(Struct, rename="camel", frozen=True):
     error: str | None
 
 
+class NamedApprover(Struct, rename="camel", frozen=True):
+    """Somebody who may decide."""
+
+    id: UUID
+    display_name: str
+
+
+class ApprovalDecision(Struct, rename="camel", frozen=True):
+    """What somebody has decided."""
+
+    by: Actor
+    outcome: DecisionOutcome
+    comment: str | None
+    decided_at: Time
+
+
+class Approval(Struct, rename="camel", frozen=True):
+    """One level of approval. Who may decide is found when the level opens; `blocked` is one where nobody was found."""
+
+    level: int
+    mode: ApprovalMode
+    state: ApprovalState
+    deadline: Time | None
+    approvers: tuple[NamedApprover, ...]
+    decisions: tuple[ApprovalDecision, ...]
+
+
 class RequestSummary(Struct, rename="camel", frozen=True):
     """A request without what was sent, its steps and its approvals, for lists and timelines."""
 
@@ -118,8 +147,7 @@ class Request(Struct, rename="camel", frozen=True):
     warnings: tuple[str, ...]
     result: Result | None
     steps: tuple[RequestStep, ...]
-    # Nothing can be approved over this API yet; the member is there, so that clients can be written for it.
-    approvals: tuple[dict[str, str], ...]
+    approvals: tuple[Approval, ...]
     actions: tuple[Action, ...]
     created_at: Time
     created_by: Actor
@@ -145,7 +173,7 @@ def summary_of(view: RequestView) -> RequestSummary:
         result=_result(record),
         actions=view.actions,
         created_at=time_of(record.created_at),
-        created_by=Actor(record.created_by.type, record.created_by.id, record.created_by.display_name),
+        created_by=_actor(record.created_by),
         updated_at=time_of(record.updated_at),
         finished_at=_time_or_none(record.finished_at),
     )
@@ -158,7 +186,7 @@ def request_of(view: RequestView) -> Request:
         **structs.asdict(summary_of(view)),
         body=Raw(record.body),
         steps=tuple(map(step_of, record.steps)),
-        approvals=(),
+        approvals=tuple(map(_approval, record.approvals)),
     )
 
 
@@ -175,6 +203,25 @@ def step_of(record: StepRecord) -> RequestStep:
         next_attempt_at=_time_or_none(record.next_attempt_at),
         error=record.error,
     )
+
+
+def _approval(record: ApprovalRecord) -> Approval:
+    return Approval(
+        level=record.level,
+        mode=record.mode,
+        state=record.state,
+        deadline=_time_or_none(record.deadline),
+        approvers=tuple([NamedApprover(person.id, person.display_name) for person in record.approvers]),
+        decisions=tuple(map(_decision, record.decisions)),
+    )
+
+
+def _decision(decision: Decision) -> ApprovalDecision:
+    return ApprovalDecision(_actor(decision.by), decision.outcome, decision.comment, time_of(decision.decided_at))
+
+
+def _actor(actor: RecordedActor) -> Actor:
+    return Actor(actor.type, actor.id, actor.display_name)
 
 
 def _error(record: RequestRecord) -> RequestError | None:

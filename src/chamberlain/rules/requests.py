@@ -23,6 +23,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId
@@ -178,6 +179,7 @@ class RequestRecord:
     client_id: ClientId
     updated_at: datetime
     finished_at: datetime | None
+    approvals: tuple[ApprovalRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import asyncpg
 import msgspec
 
 from chamberlain.batching import Batcher
+from chamberlain.rules.approvals import blocked_by
 from chamberlain.rules.errors import BodyInvalid, Conflict, Fault, Unavailable
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.submissions import (
@@ -35,7 +36,8 @@ ACCEPT: Final = """
 SELECT ordinal, outcome, request_id, approval_required
 FROM chamberlain.accept_requests(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31
+    $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30,
+    $31, $32, $33
 )
 """
 
@@ -134,6 +136,8 @@ def _origin(draft: Draft) -> tuple[object, ...]:
         change.actor.display_name,
         draft.job,
         change.action,
+        _encode(draft.approvals).decode() if draft.approvals else None,
+        blocked_by(draft.approvals),
     )
 
 

@@ -13,11 +13,12 @@ from chamberlain.rules.requests import RequestFilter, RequestKind, RequestRecord
 from chamberlain.store.database import Transaction
 from chamberlain.store.requests import record_of
 
-# A list shows neither bodies nor steps, which may be large.
+# A list shows neither bodies nor steps nor approvals, which may be large.
 _COLUMNS: Final = """
 SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id, r.template_name,
 '{}' AS body, r.waiting, r.blocked, r.error, r.warnings, r.result, '[]' AS steps, r.created_at, r.actor_type,
-r.actor_id, r.actor_name, r.client_id, r.updated_at, r.finished_at
+r.actor_id, r.actor_name, r.client_id, r.updated_at, r.finished_at,
+NULL AS approvals
 FROM chamberlain.request r
 """
 

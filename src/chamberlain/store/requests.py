@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from chamberlain.rules.actions import TARGETS, Action
+from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.progress import GroupTask, Settlement
 from chamberlain.rules.requests import (
@@ -32,7 +33,7 @@ from chamberlain.store.database import Record, Transaction
 FIND = """
 SELECT request_id, tenant_id, approval_required, kind, state, display_name, template_id, template_name, body, waiting,
 blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
-finished_at FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
+finished_at, approvals FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
 """
 
 # For whoever is about to change it: until the end of the transaction nobody else does.
@@ -84,7 +85,7 @@ WHERE r.request_id = ANY ($1) AND jsonb_array_length(r.timeline) > $2
 MOVE = """
 UPDATE chamberlain.request SET
     state = $3, steps = coalesce($4::text::json, steps), error = CASE WHEN $5 THEN NULL ELSE error END, waiting = NULL,
-    updated_at = $6, finished_at = $7, timeline = timeline || $8::text::jsonb
+    blocked = NULL, updated_at = $6, finished_at = $7, timeline = timeline || $8::text::jsonb
 WHERE tenant_id = $1 AND request_id = $2 AND state = $9
 RETURNING request_id
 """
@@ -218,6 +219,7 @@ def record_of(row: Record) -> RequestRecord:
         client_id=ClientId(row["client_id"]),
         updated_at=row["updated_at"],
         finished_at=row["finished_at"],
+        approvals=_optional(row["approvals"], tuple[ApprovalRecord, ...]) or (),
     )
 
 

@@ -17,6 +17,7 @@ CREATE OR REPLACE FUNCTION chamberlain.accept_requests(
     template_ids uuid[], template_revisions integer[], template_names text[],
     approvals_required boolean[], people_checked boolean[], steps text[],
     client_ids text[], actor_types text[], actor_ids uuid[], actor_names text[], job_kinds text[], audit_actions text[],
+    approvals text[], blocked text[],
     origins integer[], request_ids uuid[], display_names text[],
     mail_nicknames text[], addresses text[], second_nicknames text[], second_addresses text[],
     bodies text[], trace_ids text[], keys text[], digests bytea[],
@@ -37,11 +38,11 @@ BEGIN
             SELECT o.* FROM unnest(
                 tenant_ids, tenant_revisions, kinds, states, template_ids, template_revisions, template_names,
                 approvals_required, people_checked, steps,
-                client_ids, actor_types, actor_ids, actor_names, job_kinds, audit_actions
+                client_ids, actor_types, actor_ids, actor_names, job_kinds, audit_actions, approvals, blocked
             ) WITH ORDINALITY AS o (
                 tenant_id, tenant_revision, kind, state, template_id, template_revision, template_name,
                 approval_required, people_checked, steps,
-                client_id, actor_type, actor_id, actor_name, job_kind, audit_action, origin
+                client_id, actor_type, actor_id, actor_name, job_kind, audit_action, approvals, blocked, origin
             )
             WHERE o.tenant_id = tenant
         ), item AS MATERIALIZED (
@@ -98,13 +99,13 @@ BEGIN
             INSERT INTO chamberlain.request (
                 request_id, tenant_id, kind, state, display_name, mail_nickname, address,
                 template_id, template_revision, template_name, body, approval_required, people_checked, steps,
-                client_id, actor_type, actor_id, actor_name, trace_id
+                client_id, actor_type, actor_id, actor_name, trace_id, approvals, blocked
             )
             SELECT request_id, tenant, kind, state, display_name,
                 CASE WHEN at_second THEN second_nickname ELSE mail_nickname END,
                 CASE WHEN at_second THEN second_address ELSE address END,
                 template_id, template_revision, template_name, body::json, approval_required, people_checked, steps::json,
-                client_id, actor_type, actor_id, actor_name, trace_id
+                client_id, actor_type, actor_id, actor_name, trace_id, placed.approvals::json, placed.blocked
             FROM placed
         ), queued AS (
             INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
