@@ -28,7 +28,7 @@ LIMIT = Limit(HERE / "submit_group.tables.sql", HERE / "submit_group.limit.sql")
 
 # Groups that can be found by their request, and requests whose group cannot be found yet.
 SHOWN = "SELECT count(*) FROM directory.extension_values WHERE member = 'requestId'"
-UNFINISHED = "SELECT count(*) FROM chamberlain.job"
+UNFINISHED = "SELECT count(*) FROM chamberlain.job WHERE kind = 'groupProvision'"
 LAST = """
 SELECT array_agg(request_id::text)
 FROM (SELECT request_id FROM chamberlain.request ORDER BY created_at DESC LIMIT 20) AS last

@@ -12,7 +12,7 @@ from tests.faults.load import Load
 from tests.postgres import connected
 from tests.services import Outside, outside_database, wait_until
 
-LEASED = "SELECT count(*) FROM chamberlain.job WHERE lease_id IS NOT NULL"
+LEASED = "SELECT count(*) FROM chamberlain.job WHERE lease_id IS NOT NULL AND kind = 'groupProvision'"
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,22 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.directory import make_directory, make_people
-from chamberlain.bootstrap.origins import new_id, now
+from chamberlain.bootstrap.origins import new_id, new_trace_id, now
 from chamberlain.bootstrap.processes import running
 from chamberlain.metrics import jobs_done
 from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.retention import Retention
 from chamberlain.settings import Settings
 from chamberlain.store.database import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.group_provision import ProvisionGroups
+from chamberlain.usecases.retention_sweep import SweepRetention
 from chamberlain.worker.loop import Loop, Pace
 
 
@@ -37,9 +40,20 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
         new_id=new_id,
         now=now,
     )
+    sweep = SweepRetention(
+        database=databases.worker,
+        watchers=notifier,
+        keep=Retention(
+            failed_requests=timedelta(days=settings.failed_request_days),
+            finished_requests=timedelta(days=settings.retention_requests),
+        ),
+        new_id=new_id,
+        now=now,
+    )
+    await sweep.begin(new_trace_id())
     loop = Loop(
         databases.worker,
-        {JobKind.GROUP_PROVISION: provision},
+        {JobKind.GROUP_PROVISION: provision, JobKind.RETENTION_SWEEP: sweep},
         wake=wake,
         new_id=new_id,
         observe=jobs_done,

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.callers import Actor
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.events import Event
-from chamberlain.rules.ids import RequestId, TraceId
+from chamberlain.rules.ids import ClientId, RequestId, TraceId
 from chamberlain.rules.requests import MOVES, IdempotencyKey, RequestRecord, RequestState
 
 
@@ -97,7 +97,7 @@ class Deed:
     """Somebody acts upon a request."""
 
     action: Action
-    caller: Caller
+    client_id: ClientId | None
     actor: Actor
     act: Act
     request_id: RequestId
@@ -109,7 +109,7 @@ def change_of(deed: Deed, before: RequestRecord, after: RequestRecord, event: Ev
         tenant_id=after.tenant_id,
         action=f"request.{deed.action}",
         actor=deed.actor,
-        client_id=deed.caller.client_id,
+        client_id=deed.client_id,
         subject=Subject("request", after.request_id, after.display_name),
         before={"state": before.state},
         after={"state": after.state, "comment": deed.act.comment},

@@ -8,7 +8,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from chamberlain.rules.ids import JobId, TenantId, TraceId
-from chamberlain.rules.jobs import Claim, HeldJob, Job, JobKind, Postponed, QueueDepth, job_id_of
+from chamberlain.rules.jobs import NOBODY, Claim, HeldJob, Job, JobKind, Postponed, QueueDepth, job_id_of
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.store.database import Record, Transaction
 
@@ -64,6 +64,11 @@ RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at
 """
 
 QUEUE = "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, $2, $3, $4)"
+
+QUEUE_THE_ONE = """
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) SELECT $1, $2, $1, $3
+WHERE NOT EXISTS (SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2)
+"""
 
 # Rows that are locked are just being finished: to wait for them could mean to wait in a circle.
 RENEW = """
@@ -125,6 +130,13 @@ FROM chamberlain.job
 async def queue(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId) -> None:
     """Have something done as soon as this transaction is committed, for its tenant."""
     await tx.execute(QUEUE, tx.tenant_id, kind, subject, trace_id)
+
+
+async def queue_the_one(tx: Transaction, kind: JobKind, trace_id: TraceId) -> None:
+    """Have something done that is nobody's and that there is one job for, unless there is that job already."""
+    # Processes that start together wait for each other here, so that each sees what the one before has made.
+    await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('job ' || $1, 0))", kind)
+    await tx.execute(QUEUE_THE_ONE, NOBODY, kind, trace_id)
 
 
 async def claim(

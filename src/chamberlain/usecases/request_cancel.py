@@ -47,7 +47,7 @@ class CancelRequest:
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await requests.find(tx, request_id)
         await self.callers.require_visible(caller, allowance, record)
-        deed = Deed(Action.CANCEL, caller, await self.callers.actor(caller), act, request_id)
+        deed = Deed(Action.CANCEL, caller.client_id, await self.callers.actor(caller), act, request_id)
         async with self.database.transaction(caller.tenant_id) as tx:
             answer = await idempotency.once(tx, caller, act.idempotency, lambda: self._cancel(tx, deed, render))
         self.watchers.tell((request_id,))

@@ -48,7 +48,7 @@ class RetryRequest:
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await requests.find(tx, request_id)
         await self.callers.require_visible(caller, allowance, record)
-        deed = Deed(Action.RETRY, caller, await self.callers.actor(caller), act, request_id)
+        deed = Deed(Action.RETRY, caller.client_id, await self.callers.actor(caller), act, request_id)
         async with self.database.transaction(caller.tenant_id) as tx:
             answer = await idempotency.once(tx, caller, act.idempotency, lambda: self._retry(tx, deed, render))
         self.workers.flag()

@@ -1,0 +1,40 @@
+"""Retention: for how long what is done with is kept, and how a sweep goes about it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+# A client that has no answer after a week has given up (docs/reference/api.md, "Headers").
+KEYS = timedelta(days=7)
+
+# Of each kind that one run takes: short enough that nobody waits for its locks.
+BATCH = 1_000
+# When a run has left nothing, and when it may have.
+PAUSE = timedelta(hours=1)
+SHORT_PAUSE = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a failed request waits for somebody, and how long a finished one can be looked at."""
+
+    failed_requests: timedelta
+    finished_requests: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Cutoffs:
+    """What is older than these has had its time."""
+
+    keys: datetime
+    failed_requests: datetime
+    finished_requests: datetime
+
+
+def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
+    """The cutoffs of a sweep at this moment."""
+    return Cutoffs(now - KEYS, now - retention.failed_requests, now - retention.finished_requests)
+
+
+def next_sweep(*, swept: int) -> timedelta:
+    """How long to wait when the fullest batch of a run had so many in it."""
+    return SHORT_PAUSE if swept >= BATCH else PAUSE

@@ -1,0 +1,46 @@
+"""What has had its time, of all tenants, as the worker's role; a batch at a time."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from chamberlain.rules.ids import RequestId, TenantId
+from chamberlain.store.database import Transaction
+
+FAILED = """
+SELECT tenant_id, request_id FROM chamberlain.request_by_state
+WHERE state = 'failed' AND since < $1 ORDER BY since LIMIT $2
+"""
+
+# A request is never finished before it was made: by the time of its making there is an index. What hangs on a request
+# and is about nothing else goes with it. Audit and events stay; who shares its row with it, the timeline, goes.
+REMOVE_FINISHED = """
+WITH old AS MATERIALIZED (
+    SELECT oldest.request_id FROM chamberlain.tenant t CROSS JOIN LATERAL (
+        SELECT r.request_id FROM chamberlain.request r
+        WHERE r.tenant_id = t.tenant_id AND r.created_at < $1 AND r.finished_at < $1
+        AND r.state IN ('succeeded', 'rejected', 'cancelled', 'expired')
+        ORDER BY r.created_at LIMIT $2
+    ) oldest
+    LIMIT $2
+), gone AS (
+    DELETE FROM chamberlain.request r USING old WHERE r.request_id = old.request_id
+    RETURNING r.tenant_id, r.request_id, r.address
+), given_back AS (
+    DELETE FROM chamberlain.reservation v USING gone
+    WHERE v.tenant_id = gone.tenant_id AND v.kind = 'address' AND v.value = lower(gone.address)
+    AND v.request_id = gone.request_id
+)
+SELECT count(*) AS removed FROM gone
+"""
+
+
+async def failed_before(tx: Transaction, before: datetime, most: int) -> Sequence[tuple[TenantId, RequestId]]:
+    """The requests that have been failed since before this time, longest first."""
+    rows = await tx.fetch(FAILED, before, most)
+    return [(TenantId(row["tenant_id"]), RequestId(row["request_id"])) for row in rows]
+
+
+async def remove_finished(tx: Transaction, before: datetime, most: int) -> int:
+    """Remove requests that ended before this time, and give their addresses back; says how many there were."""
+    (row,) = await tx.fetch(REMOVE_FINISHED, before, most)
+    return int(row["removed"])

@@ -1,0 +1,73 @@
+"""Sweep: cancel what failed long ago, and remove what nobody looks at any more.
+
+It is a job that queues itself again: there is one for the whole installation, and each run takes one batch.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from chamberlain.rules.actions import Act, Action, Deed, change_of
+from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.events import request_cancelled, summary_of
+from chamberlain.rules.ids import EventId, RequestId, TenantId, TraceId
+from chamberlain.rules.jobs import Claim, JobKind, Postponed
+from chamberlain.rules.requests import RequestState
+from chamberlain.rules.retention import BATCH, Retention, cutoffs, next_sweep
+from chamberlain.store import changes, idempotency, jobs, requests, retention
+from chamberlain.store.database import Database
+from chamberlain.store.notifier import Notifier
+
+SERVICE = Actor(ActorType.SYSTEM, None, "Chamberlain")
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRetention:
+    """Works as the worker's role, on all tenants. `watchers` hear of requests that have changed."""
+
+    database: Database
+    watchers: Notifier
+    keep: Retention
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+
+    async def begin(self, trace_id: TraceId) -> None:
+        """See to it that there is the one job. Raises Unavailable."""
+        async with self.database.across_tenants() as tx:
+            await jobs.queue_the_one(tx, JobKind.RETENTION_SWEEP, trace_id)
+
+    async def __call__(self, claim: Claim) -> None:
+        """Raises Unavailable."""
+        for job in claim.jobs:
+            swept = await self._sweep(job.trace_id)
+            async with self.database.across_tenants() as tx:
+                await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, next_sweep(swept=swept))])
+
+    async def _sweep(self, trace_id: TraceId) -> int:
+        """Gives the size of the fullest batch."""
+        before = cutoffs(self.keep, self.now())
+        # Keys first: one of a creation names its request.
+        async with self.database.across_tenants() as tx:
+            keys = await idempotency.sweep(tx, before=before.keys, most=BATCH)
+        async with self.database.across_tenants() as tx:
+            failed = await retention.failed_before(tx, before.failed_requests, BATCH)
+        for tenant_id, request_id in failed:
+            await self._cancel(tenant_id, request_id, trace_id)
+        async with self.database.across_tenants() as tx:
+            finished = await retention.remove_finished(tx, before.finished_requests, BATCH)
+        return max(keys, len(failed), finished)
+
+    async def _cancel(self, tenant_id: TenantId, request_id: RequestId, trace_id: TraceId) -> None:
+        """As anybody else cancels it, unless somebody has just retried it."""
+        now = self.now()
+        async with self.database.transaction(tenant_id) as tx:
+            before = await requests.hold(tx, request_id)
+            if before is None or before.state is not RequestState.FAILED:
+                return
+            await requests.cancel(tx, before, at=now)
+            after = await requests.find(tx, request_id) or before
+            event = request_cancelled(EventId(self.new_id()), summary_of(after), now=now)
+            deed = Deed(Action.CANCEL, None, SERVICE, Act(None, None, trace_id), request_id)
+            await changes.record(tx, change_of(deed, before, after, event))
+        self.watchers.tell([request_id])

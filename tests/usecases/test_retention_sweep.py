@@ -1,0 +1,195 @@
+"""The sweep: what failed long ago is cancelled, what ended long ago is removed, and the job of it never ends."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+from chamberlain.rules.errors import Rejected
+from chamberlain.rules.ids import RequestId
+from chamberlain.rules.jobs import NOBODY, Claim, JobKind
+from chamberlain.rules.requests import RequestState
+from chamberlain.rules.retention import BATCH, PAUSE, SHORT_PAUSE, Retention
+from chamberlain.store import jobs
+from chamberlain.usecases.retention_sweep import SweepRetention
+from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, LEASE, TRACE, Estate, caller_of
+from tests.usecases.acts import act, cancel, put, watchers
+
+KEEP = Retention(failed_requests=timedelta(days=30), finished_requests=timedelta(days=400))
+
+
+def sweeper(estate: Estate, *, after: timedelta = timedelta()) -> SweepRetention:
+    """The sweep as it is run so long from now. What it sweeps was made by the clock of the database."""
+    return SweepRetention(estate.databases.worker, watchers(estate), KEEP, uuid4, lambda: datetime.now(UTC) + after)
+
+
+async def claim(estate: Estate) -> Claim:
+    lease_id = uuid4()
+    async with estate.databases.worker.across_tenants() as tx:
+        taken = await jobs.claim(tx, lease_id, kinds=[JobKind.RETENTION_SWEEP], most=10, lease=LEASE, tenant_limit=10)
+    return Claim(lease_id, tuple(taken))
+
+
+async def sweep(estate: Estate, **days: float) -> None:
+    """Run what is due of it, once, so long from now."""
+    await estate.rows("UPDATE chamberlain.job SET run_at = now() WHERE kind = 'retentionSweep'")
+    run = sweeper(estate, after=timedelta(**days))
+    await run.begin(TRACE)
+    await run(await claim(estate))
+
+
+async def failed(estate: Estate, names: Sequence[str]) -> list[RequestId]:
+    """Requests that have failed just now."""
+    estate.directory.faults.update({name: Rejected("ruleInvalid", "No.") for name in names})
+    accepted = await asyncio.gather(*[estate.request(name) for name in names])
+    await estate.provision_groups(await estate.claim(most=len(names)))
+    return [each.request_id for each in accepted]
+
+
+async def finish(estate: Estate, request_id: RequestId, *, days_ago: float) -> None:
+    """Let a request be made and ended so long ago."""
+    then = datetime.now(UTC) - timedelta(days=days_ago)
+    await estate.rows(
+        "UPDATE chamberlain.request SET created_at = $2, finished_at = $2 WHERE request_id = $1", request_id, then
+    )
+
+
+async def test_it_works(estate: Estate) -> None:
+    (request_id,) = await failed(estate, ["Apollo"])
+
+    await sweep(estate, days=31)
+
+    record = await estate.record(request_id)
+    assert record.state is RequestState.CANCELLED
+    assert record.error is not None
+    audit = "SELECT payload -> 'actor' ->> 'type', payload -> 'before' ->> 'state', trace_id FROM chamberlain.audit"
+    assert await estate.rows(f"{audit} WHERE action = 'request.cancel'") == [("system", "failed", TRACE)]
+    events = await estate.rows("SELECT type FROM chamberlain.event WHERE request_id = $1 ORDER BY sequence", request_id)
+    assert events == [("request.failed",), ("request.cancelled",)]
+
+
+async def test_the_address_of_one_that_failed_long_ago_is_free_again(estate: Estate) -> None:
+    await failed(estate, ["Apollo"])
+    (taken,) = await estate.rows("SELECT value FROM chamberlain.reservation")
+
+    await sweep(estate, days=31)
+
+    assert await estate.rows("SELECT FROM chamberlain.reservation") == []
+    await estate.request("Apollo", caller=caller_of(BEN))
+    assert await estate.rows("SELECT value FROM chamberlain.reservation") == [taken]
+
+
+async def test_what_failed_lately_and_what_is_on_its_way_stays(estate: Estate) -> None:
+    (request_id,) = await failed(estate, ["Apollo"])
+    waiting = await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM))
+    queued = await estate.request("Hermes")
+
+    await sweep(estate, days=29.9)
+    early = (await estate.record(request_id)).state
+    await sweep(estate, days=399)
+
+    assert early is RequestState.FAILED
+    assert (await estate.record(waiting.request_id)).state is RequestState.PENDING_APPROVAL
+    assert (await estate.record(queued.request_id)).state is RequestState.QUEUED
+
+
+async def test_the_time_counts_from_the_last_failure(estate: Estate) -> None:
+    (request_id,) = await failed(estate, ["Apollo"])
+    await finish(estate, request_id, days_ago=100)
+
+    await sweep(estate, days=1)
+
+    assert (await estate.record(request_id)).state is RequestState.FAILED
+
+
+async def test_what_ended_long_ago_goes_with_all_that_hangs_on_it(estate: Estate) -> None:
+    for state in (RequestState.SUCCEEDED, RequestState.CANCELLED, RequestState.REJECTED, RequestState.EXPIRED):
+        accepted = await estate.request(f"{state}", key=f"{state}")
+        await finish(estate, accepted.request_id, days_ago=401)
+        await put(estate, accepted.request_id, state)
+    await estate.work()
+    audit = await estate.rows("SELECT count(*) FROM chamberlain.audit")
+
+    await sweep(estate, days=8)
+
+    for table in ("request", "reservation", "idempotency_key", "request_by_state"):
+        assert await estate.rows(f"SELECT FROM chamberlain.{table}") == [], table
+    assert await estate.rows("SELECT count(*) FROM chamberlain.audit") == audit
+
+
+async def test_what_ended_lately_or_has_not_ended_stays(estate: Estate) -> None:
+    lately, begun = await estate.request("Lately"), await estate.request("Begun")
+    await finish(estate, lately.request_id, days_ago=399)
+    await finish(estate, begun.request_id, days_ago=500)
+    await put(estate, lately.request_id, RequestState.SUCCEEDED)
+    await put(estate, begun.request_id, RequestState.WAITING)
+    await estate.rows("UPDATE chamberlain.request SET finished_at = NULL WHERE request_id = $1", begun.request_id)
+
+    await sweep(estate)
+
+    assert (await estate.counts())["request"] == 2
+    assert (await estate.counts())["reservation"] == 2
+
+
+async def test_keys_are_kept_for_seven_days(estate: Estate) -> None:
+    accepted = await estate.request("Apollo", key="creation")
+    await cancel(estate, accepted.request_id, caller_of(ADA), act(key="action"))
+
+    await sweep(estate, days=6.9)
+    kept = (await estate.counts())["idempotency_key"]
+    await sweep(estate, days=7.1)
+
+    assert kept == 2
+    assert (await estate.counts())["idempotency_key"] == 0
+
+
+async def test_it_goes_on_soon_when_there_is_more_and_rests_when_there_is_not(estate: Estate) -> None:
+    await estate.rows(
+        "INSERT INTO chamberlain.idempotency_key (tenant_id, client_id, caller_id, key, digest, created_at) "
+        "SELECT $1, '', $1, n::text, '', now() - interval '8 days' FROM generate_series(1, $2::integer) n",
+        NOBODY,
+        BATCH + 1,
+    )
+    wait = "SELECT run_at - now() < $1, run_at > now(), lease_id FROM chamberlain.job WHERE kind = 'retentionSweep'"
+
+    await sweep(estate)
+    left = (await estate.counts())["idempotency_key"]
+    soon = await estate.rows(wait, SHORT_PAUSE)
+    await sweep(estate)
+    later = await estate.rows(wait, PAUSE - timedelta(minutes=1))
+
+    assert left == 1
+    assert soon == [(True, True, None)]
+    assert later == [(False, True, None)]
+    assert (await estate.counts())["idempotency_key"] == 0
+
+
+async def test_a_batch_of_failed_requests_is_cancelled_at_once(estate: Estate) -> None:
+    await failed(estate, [f"Group {number}" for number in range(50)])
+
+    await sweep(estate, days=31)
+
+    assert await estate.rows("SELECT DISTINCT state FROM chamberlain.request") == [("cancelled",)]
+    cancelled = await estate.rows("SELECT count(*) FROM chamberlain.event WHERE type = 'request.cancelled'")
+    assert cancelled == [(50,)]
+
+
+async def test_there_is_one_job_however_many_workers_start(estate: Estate) -> None:
+    await asyncio.gather(*[sweeper(estate).begin(TRACE) for _ in range(10)])
+    await sweeper(estate).begin(TRACE)
+
+    assert await estate.rows("SELECT tenant_id, kind, held_reason FROM chamberlain.job") == [
+        (NOBODY, "retentionSweep", None)
+    ]
+    assert len((await claim(estate)).jobs) == 1
+    assert (await claim(estate)).jobs == ()
+
+
+async def test_running_it_twice_is_boring(estate: Estate) -> None:
+    await failed(estate, ["Apollo"])
+    await sweep(estate, days=31)
+    before = await estate.counts()
+
+    await sweep(estate, days=31)
+
+    assert await estate.counts() == before
