@@ -84,9 +84,26 @@ def _directly_within(form: inspect.Type) -> Sequence[inspect.Type]:
             return ()
 
 
+def beyond_decoder(form: inspect.Type) -> bool:
+    """Whether something is asked of a value that the strict decoder cannot check, and `breaks` can."""
+    return isinstance(form, inspect.Metadata) and bool(_BEYOND_DECODER & (form.extra or {}).keys())
+
+
+def breaks(value: object, extra: Mapping[str, object]) -> bool:
+    """Whether a value does not meet what is asked of it beyond what the decoder checks."""
+    bytes_allowed = extra.get("bytes")
+    if isinstance(bytes_allowed, int) and too_heavy(value, bytes_allowed):
+        return True
+    return "ids" in extra and isinstance(value, dict) and next(_spelt_twice(value), None) is not None
+
+
+# How many bytes a text may have, or an object as JSON; and that the keys of an object are ids of users.
+_BEYOND_DECODER = frozenset({"bytes", "ids"})
+
+
 def too_heavy(value: object, bytes_allowed: int) -> bool:
-    """Whether a value is larger than so many bytes of compact JSON."""
-    return len(json.encode(value)) > bytes_allowed
+    """Whether a value is larger than so many bytes of text, or of compact JSON."""
+    return len(value.encode() if isinstance(value, str) else json.encode(value)) > bytes_allowed
 
 
 def _faults(value: object, form: inspect.Type, pointer: str, extra: Mapping[str, object]) -> Iterator[Fault]:
@@ -200,6 +217,10 @@ def _text(value: str, form: inspect.StrType, pointer: str, extra: Mapping[str, o
     yield from _length(len(value), (form.min_length, form.max_length), pointer, "character")
     if form.pattern is not None and not re.search(form.pattern, value):
         yield Fault(pointer, str(extra["code"]), f"{_called(pointer)} {extra['sentence']}.")
+    bytes_allowed = extra.get("bytes")
+    if isinstance(bytes_allowed, int) and too_heavy(value, bytes_allowed):
+        detail = f"{_called(pointer)} may have at most {bytes_allowed // 1024} KiB of text in UTF-8."
+        yield Fault(pointer, "outOfBounds", detail)
 
 
 def _id(value: str, pointer: str) -> Iterator[Fault]:
@@ -244,11 +265,25 @@ def _entries(
     bytes_allowed = extra.get("bytes")
     if isinstance(bytes_allowed, int) and too_heavy(value, bytes_allowed):
         yield Fault(pointer, "outOfBounds", f"{_called(pointer)} may have at most {bytes_allowed // 1024} KiB of JSON.")
+    if "ids" in extra:
+        for key in _spelt_twice(value):
+            detail = f"{_called(pointer)} may name a user once only, in upper or in lower case. Keep one of them."
+            yield Fault(child(pointer, key), "sameUserTwice", detail)
     for key, entry in islice(value.items(), form.max_length):
         place = child(pointer, key)
         for fault in _faults(key, form.key_type, place, {}):
             yield Fault(place, fault.code, f"As a key, {fault.detail}")
         yield from _faults(entry, form.value_type, place, {})
+
+
+def _spelt_twice(value: Mapping[str, object]) -> Iterator[str]:
+    """Keys that are ids which stand there before, in the other letter case."""
+    seen: set[str] = set()
+    for key in value:
+        small = key.lower()
+        if small in seen:
+            yield key
+        seen.add(small)
 
 
 def _properties(value: dict[str, object], form: inspect.StructType, pointer: str) -> Iterator[Fault]:

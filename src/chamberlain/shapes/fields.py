@@ -19,6 +19,7 @@ _CONTROL = r"\u0000-\u001f\u007f-\u009f"
 _CONTROL_BUT_LINES = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f"
 _END = r"(?![\s\S])"
 _NOT_BLANK = r"(?=[\s\S]*\S)"
+_LINES_SENTENCE = "may not hold control characters other than line breaks and tabs"
 
 
 def shaped(pattern: str, sentence: str, maximum: int | None = None, *, minimum: int | None = None) -> Meta:
@@ -41,11 +42,26 @@ def line(maximum: int, minimum: int | None = None) -> Meta:
 
 def lines(maximum: int) -> Meta:
     """Text that may have line breaks and tabs."""
-    sentence = "may not hold control characters other than line breaks and tabs"
-    return shaped(f"[^{_CONTROL_BUT_LINES}]*", sentence, maximum)
+    return shaped(f"[^{_CONTROL_BUT_LINES}]*", _LINES_SENTENCE, maximum)
+
+
+def weighed_lines(kibibytes: int) -> Meta:
+    """The same, bounded by its size in UTF-8; no text of that size has more characters than bytes."""
+    extra = {"code": "invalidText", "sentence": _LINES_SENTENCE, "bytes": kibibytes * 1024}
+    return Meta(
+        max_length=kibibytes * 1024,
+        pattern=f"^[^{_CONTROL_BUT_LINES}]*{_END}",
+        extra=extra,
+        description=f"At most {kibibytes} KiB in UTF-8.",
+    )
 
 
 Name = Annotated[str, name(256)]
+# No address: one is made of it.
+MailboxName = Annotated[
+    str,
+    shaped(f"{_NOT_BLANK}[^@{_CONTROL}]*", "must be one line of text, not blank, without @ and control characters", 64),
+]
 Line = Annotated[str, line(256)]
 Description = Annotated[str, lines(1024)]
 

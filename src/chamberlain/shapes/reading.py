@@ -5,6 +5,7 @@ as any member with a default does; a member that may be left out and has no defa
 PATCH) refuses null.
 """
 
+from collections.abc import Mapping
 from typing import Generic, TypeVar, cast
 
 import msgspec
@@ -12,7 +13,7 @@ from msgspec import inspect
 
 from chamberlain.rules.errors import BodyInvalid
 from chamberlain.shapes.bodies import parse_object
-from chamberlain.shapes.faults import forms_within, list_faults, require_known, too_heavy
+from chamberlain.shapes.faults import beyond_decoder, breaks, forms_within, list_faults, require_known
 
 Value = TypeVar("Value")
 
@@ -29,8 +30,8 @@ class Reader(Generic[Value]):
         self._decode = msgspec.json.Decoder(type_).decode
         self._form = cast("inspect.StructType", inspect.type_info(type_))
         require_known(self._form)
-        self._weights = _weights(self._form)
-        self._decoder_suffices = _decoder_suffices(self._form, len(self._weights))
+        self._demands = _demands(self._form)
+        self._decoder_suffices = _decoder_suffices(self._form, len(self._demands))
 
     def read(self, raw: bytes) -> Value:
         """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
@@ -40,8 +41,8 @@ class Reader(Generic[Value]):
             body = self._decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return self.read_value(parse_object(raw))
-        for attribute, bytes_allowed in self._weights:
-            if (value := getattr(body, attribute)) and too_heavy(value, bytes_allowed):
+        for attribute, extra in self._demands:
+            if (value := getattr(body, attribute)) and breaks(value, extra):
                 return self.read_value(parse_object(raw))
         return body
 
@@ -62,29 +63,24 @@ def _without_nulls(value: object) -> object:
     return value
 
 
-def _weights(form: inspect.StructType) -> tuple[tuple[str, int], ...]:
-    """The fields whose size in bytes is bounded, which no constraint of the decoder can say."""
-    found: list[tuple[str, int]] = []
-    for field in form.fields:
-        for option in field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,):
-            extra = option.extra if isinstance(option, inspect.Metadata) else None
-            if extra and "bytes" in extra:
-                found.append((field.name, extra["bytes"]))
-    return tuple(found)
+def _demands(form: inspect.StructType) -> tuple[tuple[str, Mapping[str, object]], ...]:
+    """The fields of which something is asked that no constraint of the decoder can say."""
+    return tuple(
+        (field.name, option.extra or {})
+        for field in form.fields
+        for option in (field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,))
+        if isinstance(option, inspect.Metadata) and beyond_decoder(option)
+    )
 
 
-def _decoder_suffices(form: inspect.StructType, weights: int) -> bool:
-    """Whether what the strict decoder takes has no fault, but for the weights of the fields on top.
+def _decoder_suffices(form: inspect.StructType, demands: int) -> bool:
+    """Whether what the strict decoder takes has no fault, but for the demands on the fields on top.
 
-    It takes UUIDs without dashes, and does not weigh what lies further down.
+    It takes UUIDs without dashes, and does not look at demands further down.
     """
-    bounded = 0
+    found = 0
     for part in forms_within(form):
-        match part:
-            case inspect.UUIDType():
-                return False
-            case inspect.Metadata(extra={"bytes": int()}):
-                bounded += 1
-            case _:
-                pass  # The decoder and the list of faults agree on all else.
-    return bounded == weights
+        if isinstance(part, inspect.UUIDType):
+            return False
+        found += beyond_decoder(part)
+    return found == demands
