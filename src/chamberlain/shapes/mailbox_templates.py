@@ -1,36 +1,44 @@
-"""Templates of the kinds shared, equipment and room. So far they are checked and kept; nothing is made from them."""
+"""Templates of the kinds shared, equipment and room."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal
 from uuid import UUID
 
-from msgspec import Meta, field
+from msgspec import convert, field
 
 from chamberlain.rules.errors import Fault
-from chamberlain.shapes.approvals import ApprovalShape
-from chamberlain.shapes.audiences import AudienceShape
-from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults
-from chamberlain.shapes.fields import Description, Domain, Line, Metadata, Name, line, lines
+from chamberlain.rules.ids import TemplateId, TenantId
+from chamberlain.rules.mailbox_templates import MailboxTemplate
+from chamberlain.rules.mailbox_types import applicability_faults
+from chamberlain.rules.mailboxes import MailboxProperties, MailboxType
+from chamberlain.rules.templates import TemplateHead, TemplateKind
+from chamberlain.shapes.approvals import ApprovalShape, to_approval_rule
+from chamberlain.shapes.audiences import AudienceShape, to_audience
+from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults, to_custom_field
+from chamberlain.shapes.fields import Description, Domain, Id, Line, Metadata, Name
 from chamberlain.shapes.group_templates import naming_rule_faults
+from chamberlain.shapes.mailbox_properties import (
+    AutomaticReply,
+    BusinessPhones,
+    Capacity,
+    Notes,
+    Permissions,
+    Reason,
+    RoomMailboxMetadataShape,
+    State,
+    Tags,
+)
 from chamberlain.shapes.shape import Shape
 from chamberlain.shapes.webhooks import WebhookShape
-
-
-class RoomMailboxMetadataShape(Shape, frozen=True, kw_only=True, omit_defaults=True):
-    """What stands in a room."""
-
-    has_conference_phone: bool | None = None
-    has_whiteboard: bool | None = None
-    has_video_conferencing: bool | None = None
 
 
 class MailboxDefaultsShape(Shape, frozen=True, kw_only=True, omit_defaults=True):
     """What a mailbox gets where the request says nothing: every property but those that make it this one mailbox."""
 
-    permissions: Annotated[dict[UUID, Literal["None", "SendAs", "FullAccess"]], Meta(max_length=500)] | None = None
+    permissions: Permissions | None = None
     metadata: Metadata | None = None
-    capacity: Annotated[int, Meta(ge=0, le=2_147_483_647)] | None = None
-    state: Annotated[str, line(64)] | None = None
+    capacity: Capacity | None = None
+    state: State | None = None
     street_address: Line | None = None
     office_location: Line | None = None
     company_name: Line | None = None
@@ -43,18 +51,19 @@ class MailboxDefaultsShape(Shape, frozen=True, kw_only=True, omit_defaults=True)
     audio_device_name: Line | None = None
     display_device_name: Line | None = None
     video_device_name: Line | None = None
-    business_phones: Annotated[tuple[Line, ...], Meta(max_length=10)] | None = None
-    primary_owner: UUID | None = None
-    secondary_owner: UUID | None = None
-    automatic_reply: Annotated[str, lines(8192)] | None = None
+    business_phones: BusinessPhones | None = None
+    primary_owner: Id | None = None
+    secondary_owner: Id | None = None
+    automatic_reply: AutomaticReply | None = None
     is_allow_automatic_reply_override: bool | None = None
     is_wheel_chair_accessible: bool | None = None
+    # The API spells it so; "camel" would make hideFromGal of it.
     hide_from_gal: bool | None = field(default=None, name="hideFromGAL")
     auto_mapping: bool | None = None
-    tags: Annotated[tuple[Annotated[str, line(64)], ...], Meta(max_length=32)] | None = None
+    tags: Tags | None = None
     room_mailbox_metadata: RoomMailboxMetadataShape | None = None
-    notes: Annotated[str, lines(4096)] | None = None
-    reason: Annotated[str, line(1024)] | None = None
+    notes: Notes | None = None
+    reason: Reason | None = None
 
 
 class MailboxNamingShape(Shape, frozen=True, kw_only=True):
@@ -84,4 +93,31 @@ class MailboxTemplateShape(Shape, frozen=True, kw_only=True):
 def mailbox_template_faults(shape: MailboxTemplateShape, pointer: str = "") -> Iterator[Fault]:
     """Why a well-formed template cannot be used."""
     yield from naming_rule_faults(shape.naming.address, f"{pointer}/naming/address")
+    yield from applicability_faults(_defaults(shape), MailboxType(shape.kind), f"{pointer}/defaults")
     yield from custom_field_faults(shape.custom_fields, f"{pointer}/customFields")
+
+
+def to_mailbox_template(shape: MailboxTemplateShape, *, tenant_id: TenantId, revision: int) -> MailboxTemplate:
+    """What the rules need of a template; its description, labels of choices and webhook are for others."""
+    return MailboxTemplate(
+        head=TemplateHead(
+            tenant_id=tenant_id,
+            id=TemplateId(shape.id),
+            revision=revision,
+            kind=TemplateKind(shape.kind),
+            name=shape.name,
+            active=shape.active,
+        ),
+        is_default=shape.is_default,
+        audience=None if shape.audience is None else to_audience(shape.audience),
+        domain=shape.domain,
+        address_rule=shape.naming.address,
+        defaults=_defaults(shape),
+        custom_fields=tuple(to_custom_field(each) for each in shape.custom_fields),
+        approval=None if shape.approval is None else to_approval_rule(shape.approval),
+    )
+
+
+def _defaults(shape: MailboxTemplateShape) -> MailboxProperties:
+    """The rules' value of them, field by field of the same names."""
+    return convert(shape.defaults, MailboxProperties, from_attributes=True)
