@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.ids import MailboxId, RequestId, TemplateId, TenantId
@@ -31,7 +32,7 @@ class MailboxRecord:
     updated_at: datetime
 
 
-def capacity_unit(mailbox_type: MailboxType) -> str:
+def capacity_unit(mailbox_type: MailboxType) -> Literal["MB", "units", "people"]:
     """What the capacity of a mailbox of this type is counted in."""
     match mailbox_type:
         case MailboxType.SHARED:
