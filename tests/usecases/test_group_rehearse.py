@@ -226,11 +226,11 @@ TEMPLATES = st.fixed_dictionaries(
             {"displayName": st.sampled_from(DISPLAY_NAMES), "mailNickname": st.sampled_from(NICKNAMES)}
         ),
         "memberShipType": st.sampled_from([0, 0, 1, 2]),
-        "memberShipTypeChangeable": st.booleans(),
+        "memberShipTypeChangeable": st.sampled_from([True, True, True, False]),
         "membershipRule": st.sampled_from([None, RULE, RULE]),
         "owners": st.lists(st.sampled_from(PEOPLE), max_size=2, unique=True),
         "members": st.lists(st.sampled_from(PEOPLE), max_size=2, unique=True),
-        "minimumOwners": st.sampled_from([1, 1, 1, 2, 3]),
+        "minimumOwners": st.sampled_from([1, 1, 1, 1, 2, 3]),
         "customFields": st.lists(st.sampled_from(FIELDS), max_size=2, unique_by=lambda field: str(field["key"])),
         "labelId": st.sampled_from([None, None, INTERNAL]),
         "guestTemplateId": st.sampled_from([None, "7e000000-0000-4000-8000-000000000021"]),
@@ -247,18 +247,18 @@ NAMES = st.sampled_from(["Apollo", "Zürich", "Ada", "Häfen & Kräne", "Group o
 BODIES = st.fixed_dictionaries(
     {"displayName": NAMES},
     optional={
-        "memberShipType": st.sampled_from([0, 1, 2]),
-        "owners": st.lists(st.sampled_from([*PEOPLE, *PEOPLE, str(NOBODY)]), max_size=3),
-        "members": st.lists(st.sampled_from([*PEOPLE, *PEOPLE, str(NOBODY)]), max_size=4),
+        "memberShipType": st.sampled_from([0, 0, 1, 1, 2]),
+        "owners": st.lists(st.sampled_from([*PEOPLE * 5, str(NOBODY)]), max_size=3),
+        "members": st.lists(st.sampled_from([*PEOPLE * 5, str(NOBODY)]), max_size=4),
         "metadata": st.fixed_dictionaries(
             {},
             optional={
                 "el-text-1": st.sampled_from(["Acme", "Initech", ""]),
-                "el-text-2": st.sampled_from(["internal", "internal", "other"]),
-                "lead": st.sampled_from([str(BEN), str(NOBODY)]),
+                "el-text-2": st.sampled_from(["internal", "internal", "internal", "other"]),
+                "lead": st.sampled_from([str(BEN), str(CLEO), str(BEN), str(NOBODY)]),
             },
         ),
-        "labelId": st.sampled_from([INTERNAL, INTERNAL, "none"]),
+        "labelId": st.sampled_from([INTERNAL, INTERNAL, INTERNAL, INTERNAL, "none"]),
     },
 )
 
@@ -275,10 +275,18 @@ BODIES = st.fixed_dictionaries(
     template=TEMPLATES,
     body=BODIES,
     asked=st.sampled_from(["project_group", "project_team"]),
-    caller=st.sampled_from([ADA, BEN, CLEO]),
+    caller=st.sampled_from([ADA, ADA, BEN, BEN, CLEO]),
+    # What is carried out later has its address reserved, and the directory does not know it yet.
+    carried_out=st.sampled_from(["at once", "later"]),
 )
 async def test_what_then_happens_is_what_was_said(
-    estate: Estate, template: dict[str, object], body: dict[str, object], asked: str, caller: UserId
+    estate: Estate,
+    *,
+    template: dict[str, object],
+    body: dict[str, object],
+    asked: str,
+    caller: UserId,
+    carried_out: str,
 ) -> None:
     if template["memberShipType"] == 2:
         template |= {"membershipRule": RULE, "members": []}
@@ -303,8 +311,9 @@ async def test_what_then_happens_is_what_was_said(
         return
     accepted = await estate.ask(sent, caller=caller_of(caller))
     await check_request(estate, accepted.request_id, rehearsal)
-    await estate.work()
-    await check_group(estate, accepted.request_id, rehearsal)
+    if carried_out == "at once":
+        await estate.work()
+        await check_group(estate, accepted.request_id, rehearsal)
 
 
 def told(refusal: Refusal | None) -> tuple[object, ...]:
