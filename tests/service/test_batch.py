@@ -24,8 +24,10 @@ def test_it_works_for_many_at_once(installation: Installation) -> None:
 
 
 def test_it_spoils_only_the_bad_ones(installation: Installation) -> None:
-    taken = {"displayName": "Taken", "templateId": APPROVED_TEMPLATE}
-    holder = installation.one.post_group(taken).json()["requestId"]
+    taken = {"displayName": "Taken in a batch", "templateId": APPROVED_TEMPLATE}
+    first = installation.one.post_group(taken)
+    assert first.status_code == 202, first.text
+    holder = first.json()["requestId"]
     bad: dict[int, tuple[dict[str, object], int, str]] = {
         7: ({"displayName": "A NUL \0 in it", "templateId": GROUP_TEMPLATE}, 400, "invalidBody"),
         19: ({"displayName": "Metadata", "templateId": GROUP_TEMPLATE, "metadata": {"k": "\0"}}, 400, "invalidBody"),
