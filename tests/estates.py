@@ -13,6 +13,7 @@ from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, Embedd
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, People, Work
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
+from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
 from chamberlain.embedded.example import example_estate
 from chamberlain.rules.callers import Actor, ActorType, Caller
@@ -245,7 +246,10 @@ async def open_estate(databases: Databases, configuration: Configuration | None 
 def service_of(databases: Databases) -> Estate:
     """The parts of one process."""
     people = TroubledPeople(EmbeddedPeople(Register(databases.application.pool)))
-    directory = TroubledDirectory(EmbeddedDirectory(Groups(databases.worker.pool, key_member=KEY_MEMBER)))
+    pool = databases.worker.pool
+    directory = TroubledDirectory(
+        EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER), Mailboxes(pool, key_member=KEY_MEMBER))
+    )
     catalog, acceptor = Catalog(databases.application), Acceptor(databases.application)
 
     def now() -> datetime:

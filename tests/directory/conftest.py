@@ -13,9 +13,10 @@ import pytest
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople, FaultyDirectory
 from chamberlain.directory.port import Directory, People
 from chamberlain.embedded.directory.faults import Faults, Injection, Outages
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyRegister
+from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
+from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
 from tests.databases import Databases
 from tests.directory.patience import Clock, PatientDirectory, PatientPeople
@@ -42,8 +43,10 @@ class Stage:
 @asynccontextmanager
 async def embedded_stage(databases: Databases) -> AsyncIterator[Stage]:
     await load(databases.worker.pool, SECTION)
-    first = EmbeddedDirectory(Groups(databases.worker.pool, key_member=KEY_MEMBER))
-    second = EmbeddedDirectory(Groups(databases.worker.pool, key_member=KEY_MEMBER))
+    pool = databases.worker.pool
+    first, second = (
+        EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER), Mailboxes(pool, key_member=KEY_MEMBER)) for _ in range(2)
+    )
     yield Stage(EmbeddedPeople(Register(databases.application.pool)), first, second)
 
 
@@ -53,11 +56,15 @@ async def difficult_stage(databases: Databases) -> AsyncIterator[Stage]:
     await load(databases.worker.pool, SECTION)
     clock = Clock()
     people = EmbeddedPeople(FaultyRegister(databases.application.pool, Injection(FAULTS, clock)))
-    first, second = (
-        FaultyDirectory(FaultyGroups(databases.worker.pool, Injection(FAULTS, clock), key_member=KEY_MEMBER))
-        for _ in range(2)
-    )
+    first, second = (faulty_directory(databases, Injection(FAULTS, clock)) for _ in range(2))
     yield Stage(PatientPeople(people, clock), PatientDirectory(first, clock), PatientDirectory(second, clock))
+
+
+def faulty_directory(databases: Databases, injection: Injection) -> FaultyDirectory:
+    pool = databases.worker.pool
+    return FaultyDirectory(
+        FaultyGroups(pool, injection, key_member=KEY_MEMBER), FaultyMailboxes(pool, injection, key_member=KEY_MEMBER)
+    )
 
 
 STAGES = [embedded_stage, difficult_stage]

@@ -6,15 +6,18 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from chamberlain.directory.port import Capabilities, Directory, Outcome, People, Work
+from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, People, Work
 from chamberlain.rules.errors import TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 
 # Far more than any fault that passes by itself needs.
 MOST_TRIES = 100
 
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
+Ended = TypeVar("Ended", Outcome, MailboxOutcome)
 
 
 @dataclass
@@ -67,10 +70,21 @@ class PatientDirectory(Directory):
         return await patiently(self.clock, lambda: self.directory.observe(references))
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        outcomes: dict[int, Outcome] = {}
+        return await self._until_all_end(works, self.directory.ensure)
+
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        return await patiently(self.clock, lambda: self.directory.observe_mailboxes(references))
+
+    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
+        return await self._until_all_end(works, self.directory.ensure_mailboxes)
+
+    async def _until_all_end(
+        self, works: Sequence[Item], ensure: Callable[[Sequence[Item]], Awaitable[Sequence[Ended]]]
+    ) -> Sequence[Ended]:
+        outcomes: dict[int, Ended] = {}
         for _ in range(MOST_TRIES):
             left = [index for index in range(len(works)) if index not in outcomes]
-            tried = await patiently(self.clock, partial(self.directory.ensure, [works[index] for index in left]))
+            tried = await patiently(self.clock, partial(ensure, [works[index] for index in left]))
             faults = [outcome.fault for outcome in tried if isinstance(outcome.fault, TryAgain)]
             outcomes |= {
                 index: outcome

@@ -6,19 +6,26 @@ import pytest
 
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople, group_id_of
 from chamberlain.embedded.directory.groups import Groups
+from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
 from chamberlain.rules.errors import TryAgain
 from chamberlain.rules.people import PeopleQuestion
-from chamberlain.store.database import open_database
+from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
 from tests.directory.conftest import Stage
 from tests.directory.population import ADA, TENANT
 from tests.directory.wanted import reference, work
 
 
+def directory_on(database: Database) -> EmbeddedDirectory:
+    return EmbeddedDirectory(
+        Groups(database.pool, key_member=KEY_MEMBER), Mailboxes(database.pool, key_member=KEY_MEMBER)
+    )
+
+
 async def test_it_works_when_the_database_cannot_be_reached() -> None:
     away = await open_database("postgresql://nobody@127.0.0.1:1/nowhere", most=2, name="away")
-    directory, people = EmbeddedDirectory(Groups(away.pool, key_member=KEY_MEMBER)), EmbeddedPeople(Register(away.pool))
+    directory, people = directory_on(away), EmbeddedPeople(Register(away.pool))
 
     with pytest.raises(TryAgain) as ensured:
         await directory.ensure([work()])
@@ -51,7 +58,7 @@ async def test_it_reads_where_nothing_may_be_written(stage: Stage, databases: Da
     address = f"{databases.addresses.worker}&options=-c%20default_transaction_read_only%3Don"
     read_only = await open_database(address, most=1, name="read only")
 
-    directory = EmbeddedDirectory(Groups(read_only.pool, key_member=KEY_MEMBER))
+    directory = directory_on(read_only)
 
     assert await directory.observe([reference(one), reference(work())]) == [outcome.group, None]
     await read_only.close()

@@ -7,7 +7,7 @@ import pytest
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
 from chamberlain.directory.port import Outcome, Work
 from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyRegister
+from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
 from chamberlain.embedded.directory.load import load
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.people import PeopleQuestion
@@ -29,7 +29,10 @@ async def filled(databases: Databases) -> Databases:
 
 
 def directory_with(faults: Faults, databases: Databases, clock: Clock) -> FaultyDirectory:
-    return FaultyDirectory(FaultyGroups(databases.worker.pool, Injection(faults, clock), key_member=KEY_MEMBER))
+    pool, injection = databases.worker.pool, Injection(faults, clock)
+    return FaultyDirectory(
+        FaultyGroups(pool, injection, key_member=KEY_MEMBER), FaultyMailboxes(pool, injection, key_member=KEY_MEMBER)
+    )
 
 
 def to_the_next_outage(clock: Clock) -> None:

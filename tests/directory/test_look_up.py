@@ -2,7 +2,7 @@ import asyncio
 from uuid import UUID
 
 from chamberlain.rules.ids import GroupId
-from chamberlain.rules.people import NamedPerson, PeopleAnswer, PeopleQuestion
+from chamberlain.rules.people import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Relations
 from tests.directory.conftest import Stage
 from tests.directory.population import (
     ADA,
@@ -128,9 +128,9 @@ async def test_it_handles_texts_that_no_directory_can_hold(stage: Stage) -> None
 async def test_it_knows_managers_and_who_is_in_a_group(stage: Stage) -> None:
     answer = await stage.people.look_up(PeopleQuestion(TENANT, manager_of=BEN, members_of=frozenset({OUTER, INNER})))
 
-    assert answer.manager == NAMED_ADA
+    assert answer.relations.manager == NAMED_ADA
     # Those of groups in the group too, each once, by name; the two hold each other.
-    assert answer.members == {OUTER: (NAMED_ADA, NAMED_BEN), INNER: (NAMED_ADA, NAMED_BEN)}
+    assert answer.relations.members == {OUTER: (NAMED_ADA, NAMED_BEN), INNER: (NAMED_ADA, NAMED_BEN)}
     assert answer.people == {}
 
 
@@ -140,8 +140,8 @@ async def test_it_finds_nobody_where_there_is_no_manager_no_group_or_one_of_anot
 
     answer = await stage.people.look_up(question)
 
-    assert answer == PeopleAnswer(members={nothing: (), OTHER_GROUP: ()})
-    assert (await stage.people.look_up(PeopleQuestion(TENANT, manager_of=ZOE))).manager is None
+    assert answer == PeopleAnswer(relations=Relations(None, {nothing: (), OTHER_GROUP: ()}))
+    assert (await stage.people.look_up(PeopleQuestion(TENANT, manager_of=ZOE))).relations == NO_RELATIONS
 
 
 async def test_it_handles_questions_for_managers_and_members_beside_others(stage: Stage) -> None:
@@ -152,7 +152,7 @@ async def test_it_handles_questions_for_managers_and_members_beside_others(stage
         stage.people.look_up(PeopleQuestion(TENANT, manager_of=CLEO, members_of=frozenset({INNER}))),
     )
 
-    assert (set(plain.people), plain.manager, plain.members) == ({BEN}, None, {})
-    assert (managed.manager, managed.members) == (NAMED_ADA, {})
-    assert other.members == {OTHER_GROUP: (NamedPerson(ZOE, "Zoe Adeyemi"),)}
-    assert (both.manager, set(both.members)) == (None, {INNER})
+    assert (set(plain.people), plain.relations) == ({BEN}, NO_RELATIONS)
+    assert managed.relations == Relations(NAMED_ADA, {})
+    assert other.relations == Relations(None, {OTHER_GROUP: (NamedPerson(ZOE, "Zoe Adeyemi"),)})
+    assert both.relations == Relations(None, {INNER: (NAMED_ADA, NAMED_BEN)})

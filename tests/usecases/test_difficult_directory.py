@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
 from chamberlain.embedded.directory.faults import AWAY, NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyRegister
+from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.requests import Accepted, RequestState, StepState
 from tests.directory.patience import Clock
@@ -45,9 +45,11 @@ class Difficult:
 
     def __post_init__(self) -> None:
         pools = self.estate.databases
-        groups = FaultyGroups(pools.worker.pool, Injection(self.faults, self.clock), key_member=KEY_MEMBER)
+        injection = Injection(self.faults, self.clock)
+        groups = FaultyGroups(pools.worker.pool, injection, key_member=KEY_MEMBER)
+        mailboxes = FaultyMailboxes(pools.worker.pool, injection, key_member=KEY_MEMBER)
         register = FaultyRegister(pools.application.pool, Injection(self.faults, self.clock))
-        self.estate.directory.directory = FaultyDirectory(groups)
+        self.estate.directory.directory = FaultyDirectory(groups, mailboxes)
         self.estate.people.people = EmbeddedPeople(register)
         self.estate.moment = self.clock()
 

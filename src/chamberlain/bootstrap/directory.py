@@ -8,8 +8,9 @@ from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, Embedd
 from chamberlain.directory.port import Directory, People
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.faults import Faults, Injection, Outages
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyRegister
+from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
 from chamberlain.embedded.directory.groups import Groups
+from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
 from chamberlain.settings import Settings
 
@@ -24,11 +25,13 @@ def make_people(settings: Settings, pool: Pool) -> People:
 
 
 def make_directory(settings: Settings, pool: Pool) -> Directory:
-    """Brings groups about."""
+    """Brings groups and mailboxes about."""
     injection = make_injection(settings)
     if injection is None:
-        return EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER))
-    return FaultyDirectory(FaultyGroups(pool, injection, key_member=KEY_MEMBER))
+        return EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER), Mailboxes(pool, key_member=KEY_MEMBER))
+    return FaultyDirectory(
+        FaultyGroups(pool, injection, key_member=KEY_MEMBER), FaultyMailboxes(pool, injection, key_member=KEY_MEMBER)
+    )
 
 
 def first_look(settings: Settings) -> int:

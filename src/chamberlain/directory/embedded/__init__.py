@@ -4,9 +4,9 @@ Here lives what translates between the two. The directory itself is a product of
 anything that decides what is wanted.
 """
 
+from chamberlain.directory.embedded.directory import EmbeddedDirectory
 from chamberlain.directory.embedded.entries import KEY_MEMBER, group_id_of
 from chamberlain.directory.embedded.faulty import FaultyDirectory
-from chamberlain.directory.embedded.groups import EmbeddedDirectory
 from chamberlain.directory.embedded.people import EmbeddedPeople
 
 __all__ = ["KEY_MEMBER", "EmbeddedDirectory", "EmbeddedPeople", "FaultyDirectory", "group_id_of"]

@@ -5,20 +5,25 @@ from uuid import UUID, uuid5
 from chamberlain.embedded.directory.entries import GroupEntry, Mark
 from chamberlain.embedded.directory.groups import GroupShown
 from chamberlain.rules.groups import GroupReference, MemberShipType, ObservedGroup, WantedGroup
-from chamberlain.rules.ids import GroupId, UserId
+from chamberlain.rules.ids import GroupId, RequestId, TenantId, UserId
 
-# The member of the extension attribute that a group is found by; bootstrap makes Groups with it.
+# The member of the extension attribute that a group or mailbox is found by; bootstrap makes both stores with it.
 KEY_MEMBER = "requestId"
 
 
 def group_id_of(reference: GroupReference) -> GroupId:
-    """The id that the group of a request gets when it is made: always the same, so that making it twice makes one.
+    """The id that the group of a request gets when it is made: always the same, so that making it twice makes one."""
+    return GroupId(request_object_id(reference.tenant_id, reference.extension, reference.request_id))
+
+
+def request_object_id(tenant_id: TenantId, extension: str, request_id: RequestId) -> UUID:
+    """The id of what a request makes.
 
     It begins as the request's id does, so that groups lie in the order of their requests; the rest is a digest of whose
     request it is (a version 8 UUID, RFC 9562).
     """
-    digest = uuid5(reference.request_id, f"{reference.tenant_id}/{reference.extension}").bytes
-    return GroupId(UUID(bytes=reference.request_id.bytes[:6] + bytes([digest[6] & 0x0F | 0x80]) + digest[7:]))
+    digest = uuid5(request_id, f"{tenant_id}/{extension}").bytes
+    return UUID(bytes=request_id.bytes[:6] + bytes([digest[6] & 0x0F | 0x80]) + digest[7:])
 
 
 def mark_of(reference: GroupReference) -> Mark:

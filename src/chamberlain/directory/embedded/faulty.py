@@ -1,124 +1,41 @@
-"""Groups in the embedded directory with faults on purpose: each step is a call of its own, and may have to wait."""
+"""The adapter for the embedded directory with faults on purpose: every step may have to wait."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from chamberlain.directory.embedded.entries import entry_of, mark_of, observed_of
-from chamberlain.directory.embedded.groups import SHORTEST_LOOK
-from chamberlain.directory.embedded.passing import passing
-from chamberlain.directory.port import Capabilities, Directory, Outcome, Work
-from chamberlain.embedded.directory.entries import GroupEntry
-from chamberlain.embedded.directory.errors import Refused
-from chamberlain.embedded.directory.faulty import FaultyGroups
-from chamberlain.rules.errors import Rejected, TryAgain
+from chamberlain.directory.embedded.directory import SHORTEST_LOOK
+from chamberlain.directory.embedded.faulty_groups import GroupSteps
+from chamberlain.directory.embedded.faulty_mailboxes import MailboxSteps
+from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
+from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes
 from chamberlain.rules.groups import GroupReference, ObservedGroup
-from chamberlain.rules.plans import GUEST_MARKS, Step, remaining
+from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 
 
 class FaultyDirectory(Directory):
-    """Makes groups step by step. What stops a step is told for that group alone; the next run goes on there."""
+    """Makes groups and mailboxes step by step."""
 
-    def __init__(self, groups: FaultyGroups) -> None:
-        self._groups = groups
+    def __init__(self, groups: FaultyGroups, mailboxes: FaultyMailboxes) -> None:
+        self._faults = groups.faults
+        self._groups = GroupSteps(groups)
+        self._mailboxes = MailboxSteps(mailboxes)
 
     @property
     def capabilities(self) -> Capabilities:
         """What this directory can do."""
-        return Capabilities(visible_after=max(SHORTEST_LOOK, self._groups.faults.known_after))
+        return Capabilities(visible_after=max(SHORTEST_LOOK, self._faults.known_after))
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
-        """What is visible of each by now."""
-        with passing():
-            shown = await self._groups.observe([mark_of(one) for one in references])
-        return [None if one is None else observed_of(one) for one in shown]
+        """What is visible of each group by now."""
+        return await self._groups.observe(references)
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        """Take the steps of each, one after the other, as far as they go; no others."""
-        unique = {mark_of(_reference(work)): work for work in works}
-        groups = await self.observe([_reference(work) for work in unique.values()])
-        outcomes = {
-            mark: await self._bring_about(work, group)
-            for (mark, work), group in zip(unique.items(), groups, strict=True)
-        }
-        return [outcomes[mark_of(_reference(work))] for work in works]
+        """Take the steps of each group as far as they go."""
+        return await self._groups.ensure(works)
 
-    async def _bring_about(self, work: Work, group: ObservedGroup | None) -> Outcome:
-        """What comes of one that looks like `group` at the beginning."""
-        entry = entry_of(work.wanted)
-        left = remaining(work.wanted, group, work.steps)
-        done: list[Step] = []
-        try:
-            with passing():
-                for step in work.steps:
-                    if step in left:
-                        await self._take(step, entry)
-                    done.append(step)
-                group = observed_of(await self._groups.find(entry.mark))
-        except TryAgain as fault:
-            # The last step is through when everybody can see the group.
-            return Outcome(group, tuple(done[: len(work.steps) - 1]), fault)
-        except Refused as refused:
-            return Outcome(group, tuple(done), Rejected(refused.code, refused.detail))
-        return Outcome(group, work.steps, None)
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        """What is visible of each mailbox by now."""
+        return await self._mailboxes.observe(references)
 
-    async def _take(self, step: Step, entry: GroupEntry) -> None:
-        match step:
-            case Step.CHECK_PEOPLE:
-                await self._check_people(entry)
-            case Step.CREATE_GROUP:
-                await self._groups.create(entry, _created(entry))
-            case Step.ADD_OWNERS:
-                members = [user for user in entry.owners if user in set(entry.members)]
-                await self._groups.change(replace(_bare(entry), owners=entry.owners, members=members))
-            case Step.ADD_MEMBERS:
-                await self._groups.change(replace(_bare(entry), members=entry.members))
-            case Step.SET_LABEL:
-                await self._groups.change(replace(_bare(entry), label_id=entry.label_id))
-            case Step.CREATE_TEAM:
-                await self._groups.change(replace(_bare(entry), channels=()))
-            case Step.CREATE_CHANNELS:
-                await self._groups.change(replace(_bare(entry), channels=entry.channels))
-            case Step.ASSIGN_GUEST_RULES:
-                await self._groups.change(replace(_bare(entry), values=entry.values))
-            case (
-                Step.CREATE_MAILBOX
-                | Step.SET_ADDRESS_FIELDS
-                | Step.SET_PLACE
-                | Step.SET_BOOKING
-                | Step.SET_AUTOMATIC_REPLY
-                | Step.SET_QUOTA
-                | Step.SET_CAPACITY
-                | Step.SET_VISIBILITY
-                | Step.SET_ALIASES
-                | Step.SET_PERMISSIONS
-                | Step.SET_OWNERS
-            ):
-                raise ValueError(f"{step} is no step of a group.")
-
-    async def _check_people(self, entry: GroupEntry) -> None:
-        try:
-            await self._groups.check(entry)
-        except Refused as refused:
-            if refused.code == "userUnknown":
-                raise
-
-
-def _reference(work: Work) -> GroupReference:
-    return GroupReference(work.wanted.tenant_id, work.wanted.extension, work.wanted.request_id)
-
-
-def _created(entry: GroupEntry) -> GroupEntry:
-    """A group as it is created: with its first owner, who is the caller, and those whom its rule names."""
-    owners = entry.owners[:1]
-    return replace(
-        _bare(entry),
-        owners=owners,
-        members=[user for user in owners if user in set(entry.members)],
-        membership_rule=entry.membership_rule,
-    )
-
-
-def _bare(entry: GroupEntry) -> GroupEntry:
-    """The group without all that later steps bring."""
-    values = {name: value for name, value in entry.values.items() if name not in GUEST_MARKS}
-    return replace(entry, owners=(), members=(), membership_rule=None, label_id=None, channels=None, values=values)
+    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
+        """Take the steps of each mailbox as far as they go."""
+        return await self._mailboxes.ensure(works)

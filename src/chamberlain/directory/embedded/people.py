@@ -8,7 +8,7 @@ from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.port import People
 from chamberlain.embedded.directory.people import Card, Found, Question, Register, Relative
 from chamberlain.rules.ids import UserId
-from chamberlain.rules.people import NamedPerson, PeopleAnswer, PeopleQuestion, Person
+from chamberlain.rules.people import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
 
 
 class EmbeddedPeople(People):
@@ -40,7 +40,8 @@ def _merged(questions: Sequence[PeopleQuestion]) -> Mapping[UUID, Question]:
             together.memberships.update((one.member, group) for group in one.groups)
         if one.manager_of is not None:
             together.managed.add(one.manager_of)
-        together.gathered |= one.members_of
+        if one.members_of:
+            together.gathered |= one.members_of
     return merged
 
 
@@ -70,14 +71,17 @@ def _answer(question: PeopleQuestion, people: Mapping[UserId, Person], found: Fo
         member_of=frozenset(
             group for group in question.groups if member is not None and (member, group) in found.memberships
         ),
-        manager=None if question.manager_of is None else _manager(question.manager_of, found),
-        members={group: tuple(map(_named, found.relations.members.get(group, ()))) for group in question.members_of},
+        relations=_relations(question, found) if question.manager_of or question.members_of else NO_RELATIONS,
     )
 
 
-def _manager(user: UserId, found: Found) -> NamedPerson | None:
-    manager = found.relations.managers.get(user)
-    return None if manager is None else _named(manager)
+def _relations(question: PeopleQuestion, found: Found) -> Relations:
+    managers, members = found.relations.managers, found.relations.members
+    manager = None if question.manager_of is None else managers.get(question.manager_of)
+    return Relations(
+        manager=None if manager is None else _named(manager),
+        members={group: tuple(map(_named, members.get(group, ()))) for group in question.members_of},
+    )
 
 
 def _named(relative: Relative) -> NamedPerson:

@@ -1,13 +1,21 @@
-"""What may be asked for: a group as it shall be, and the mark by which it is found again."""
+"""What may be asked for: a group or mailbox as it shall be, and the mark by which it is found again; and what comes of
+it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 from uuid import UUID
+
+import msgspec
+
+from chamberlain.embedded.directory.errors import Refused
+
+Shown = TypeVar("Shown")
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How a group is found again: an extension attribute by its name, and the value of its key member."""
+    """How a group or mailbox is found again: an extension attribute by its name, and the value of its key member."""
 
     tenant_id: UUID
     extension: str
@@ -35,3 +43,69 @@ class GroupEntry:
     members: Sequence[UUID]
     channels: Sequence[str] | None
     values: Mapping[str, str]
+
+
+class Contact(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What the address book says of a mailbox beside the properties that every user has."""
+
+    phone: str | None = None
+    business_phones: tuple[str, ...] = ()
+    notes: str | None = None
+
+
+class Place(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What a room finder says of a room, but for how many people it holds."""
+
+    audio_device_name: str | None = None
+    display_device_name: str | None = None
+    video_device_name: str | None = None
+    is_wheel_chair_accessible: bool | None = None
+    tags: tuple[str, ...] = ()
+    has_conference_phone: bool | None = None
+    has_whiteboard: bool | None = None
+    has_video_conferencing: bool | None = None
+
+
+class Permission(msgspec.Struct, frozen=True, rename="camel"):
+    """What somebody may do with a mailbox: `FullAccess` or `SendAs`."""
+
+    access_right: str
+    auto_mapping: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailboxEntry:
+    """A mailbox as it shall be, with the id that its user gets if it has to be made.
+
+    What is None or empty is left as it is. `permissions` are set for those who are named, and taken from those who are
+    `revoked`; entries of others stay. `values` are all members of the mark's extension attribute, the key among them.
+    """
+
+    mark: Mark
+    id: UUID
+    recipient_type: str
+    name: str
+    display_name: str
+    mail: str
+    values: Mapping[str, str]
+    aliases: Sequence[str] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    contact: Contact = field(default_factory=Contact)
+    place: Place | None = None
+    resource_capacity: int | None = None
+    automate_processing: str | None = None
+    additional_response: str | None = None
+    automatic_reply: str | None = None
+    quota_megabytes: int | None = None
+    is_hidden: bool | None = None
+    owners: Sequence[UUID] = ()
+    permissions: Mapping[UUID, Permission] = field(default_factory=dict)
+    revoked: Collection[UUID] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ensured(Generic[Shown]):
+    """What came of one entry: how it is now (None where there is nothing), and the fault if it was refused."""
+
+    shown: Shown | None
+    fault: Refused | None

@@ -17,6 +17,8 @@ SLOW_DOWN = timedelta(seconds=1)
 # Why somebody has to wait, as it is told.
 NOT_SHOWN = "The directory does not show the new group yet."
 NOT_FOUND = "The directory shows the new group, but does not find it under its id yet."
+MAILBOX_NOT_SHOWN = "The directory does not show the new mailbox yet."
+MAILBOX_NOT_FOUND = "The directory shows the new mailbox, but does not find it under its id yet."
 TOO_MANY = "The directory has asked to slow down."
 AWAY = "The directory is not available at present."
 
@@ -39,8 +41,8 @@ class Outages:
 class Faults:
     """Which faults there are.
 
-    A group is not visible at all before `visibility_delay`. Lists show it from then on, but under its own id it is
-    not found before `not_found_after_create`. One in `throttle` calls is told to slow down.
+    A group or mailbox is not visible at all before `visibility_delay`. Lists show it from then on, but under its own id
+    it is not found before `not_found_after_create`. One in `throttle` calls is told to slow down.
     """
 
     visibility_delay: timedelta = NEVER
@@ -50,7 +52,7 @@ class Faults:
 
     @property
     def known_after(self) -> timedelta:
-        """How old a group has to be to be found under its id."""
+        """How old a group or mailbox has to be to be found under its id."""
         return max(self.visibility_delay, self.not_found_after_create)
 
 
@@ -77,9 +79,9 @@ class Injection:
             raise Throttled(TOO_MANY, SLOW_DOWN)
 
     def visible_until(self) -> datetime:
-        """Groups are visible that were made at this time or before."""
+        """Groups and mailboxes are visible that were made at this time or before."""
         return self._now() - self.faults.visibility_delay
 
     def known_until(self) -> datetime:
-        """Groups are found under their ids that were made at this time or before."""
+        """Groups and mailboxes are found under their ids that were made at this time or before."""
         return self._now() - self.faults.known_after

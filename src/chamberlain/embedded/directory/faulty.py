@@ -1,26 +1,27 @@
-"""The directory with faults on purpose: every part of a group is a writing call of its own, as in a suite."""
+"""The directory with faults on purpose: each part of a group or mailbox is a writing call of its own, as in a suite."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
-from chamberlain.embedded.directory.database import Pool, answering
-from chamberlain.embedded.directory.entries import GroupEntry, Mark
+from chamberlain.embedded.directory.database import Pool, Queryable, answering
+from chamberlain.embedded.directory.entries import Ensured, GroupEntry, MailboxEntry, Mark, Shown
 from chamberlain.embedded.directory.errors import NotYet
-from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, Faults, Injection
+from chamberlain.embedded.directory.faults import (
+    MAILBOX_NOT_FOUND,
+    MAILBOX_NOT_SHOWN,
+    NOT_FOUND,
+    NOT_SHOWN,
+    Faults,
+    Injection,
+)
 from chamberlain.embedded.directory.groups import Groups, GroupShown
+from chamberlain.embedded.directory.mailboxes import Mailboxes, MailboxShown
 from chamberlain.embedded.directory.people import Found, Question, Register
 
 # The wait that is fair before the first look for what was just made; later ones are up to whoever looks.
 _LOOK_AGAIN = timedelta(seconds=1)
-
-_MADE_AT = """
-SELECT i.item, g.created_at
-FROM unnest($2::uuid[], $3::text[], $4::text[]) WITH ORDINALITY AS i (tenant_id, name, key, item)
-JOIN directory.extension_values v
-    ON v.tenant_id = i.tenant_id AND v.name = i.name AND v.member = $1 AND v.value = lower(i.key)
-JOIN directory.groups g ON g.tenant_id = i.tenant_id AND g.id = v.group_id
-"""
 
 
 class FaultyRegister(Register):
@@ -36,81 +37,123 @@ class FaultyRegister(Register):
         return await super().look_up(questions)
 
 
-class FaultyGroups:
-    """Groups for those who have to call once for each part."""
+class Marked(Protocol):
+    """An entry that is found again by its mark."""
 
-    def __init__(self, pool: Pool, injection: Injection, *, key_member: str) -> None:
+    @property
+    def mark(self) -> Mark: ...
+
+
+Entry = TypeVar("Entry", bound=Marked)
+Entry_contra = TypeVar("Entry_contra", bound=Marked, contravariant=True)
+
+
+class Kept(Protocol[Entry_contra, Shown]):
+    """Groups or mailboxes as they are kept without faults."""
+
+    async def observe(self, marks: Sequence[Mark]) -> Sequence[Shown | None]: ...
+
+    async def made_at(self, marks: Sequence[Mark]) -> Sequence[datetime | None]: ...
+
+    async def ensure(self, entries: Sequence[Entry_contra]) -> Sequence[Ensured[Shown]]: ...
+
+
+class Faulty(Generic[Entry, Shown]):
+    """Groups or mailboxes for those who have to call once for each part."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        injection: Injection,
+        *,
+        keep: Callable[[Queryable], Kept[Entry, Shown]],
+        not_shown: str,
+        not_found: str,
+    ) -> None:
         self._pool = pool
         self._injection = injection
-        self._key_member = key_member
-        self._groups = Groups(pool, key_member=key_member)
+        self._keep = keep
+        self._kept = keep(pool)
+        self._not_shown = not_shown
+        self._not_found = not_found
 
     @property
     def faults(self) -> Faults:
         """Those that are at work."""
         return self._injection.faults
 
-    async def observe(self, marks: Sequence[Mark]) -> Sequence[GroupShown | None]:
+    async def observe(self, marks: Sequence[Mark]) -> Sequence[Shown | None]:
         """What is visible of each."""
         self._injection.answer()
         until = self._injection.visible_until()
-        shown = await self._groups.observe(marks)
+        shown = await self._kept.observe(marks)
         if not any(shown):
             return shown
-        made = await self._made_at(marks)
+        made = await self._kept.made_at(marks)
         return [one if at is not None and at <= until else None for one, at in zip(shown, made, strict=True)]
 
-    async def find(self, mark: Mark) -> GroupShown:
-        """A group that was made. Raises NotNow when it is not visible yet."""
+    async def find(self, mark: Mark) -> Shown:
+        """One that was made. Raises NotNow when it is not visible yet."""
         [shown] = await self.observe([mark])
         if shown is None:
-            raise NotYet(NOT_SHOWN, _LOOK_AGAIN)
+            raise NotYet(self._not_shown, _LOOK_AGAIN)
         return shown
 
-    async def create(self, whole: GroupEntry, first: GroupEntry) -> None:
+    async def create(self, whole: Entry, first: Entry) -> None:
         """Make `first`, which is a part of the whole, unless something speaks against the whole. What is there already,
         by the id that it was to get, needs no writing call. Raises Refused and NotNow."""
         self._injection.answer()
-        [made_at] = await self._made_at([whole.mark])
+        [made_at] = await self._kept.made_at([whole.mark])
         if made_at is not None:
             return
         self._injection.take_call()
         await self.check(whole)
         await self._write(first)
 
-    async def change(self, part: GroupEntry) -> None:
-        """Bring this part of a group about. Raises Refused and NotNow."""
+    async def change(self, part: Entry) -> None:
+        """Bring this part of it about. Raises Refused and NotNow."""
         self._injection.take_call()
-        [made_at] = await self._made_at([part.mark])
+        [made_at] = await self._kept.made_at([part.mark])
         if made_at is None or made_at > self._injection.visible_until():
-            raise NotYet(NOT_SHOWN, _LOOK_AGAIN)
+            raise NotYet(self._not_shown, _LOOK_AGAIN)
         if made_at > self._injection.known_until():
-            raise NotYet(NOT_FOUND, _LOOK_AGAIN)
+            raise NotYet(self._not_found, _LOOK_AGAIN)
         await self._write(part)
 
-    async def check(self, entry: GroupEntry) -> None:
+    async def check(self, entry: Entry) -> None:
         """Raises Refused with what speaks against it: it is made, and unmade before anybody sees it."""
         with answering():
             async with self._pool.acquire() as connection:
                 attempt = connection.transaction()
                 await attempt.start()
                 try:
-                    [ensured] = await Groups(connection, key_member=self._key_member).ensure([entry])
+                    [ensured] = await self._keep(connection).ensure([entry])
                 finally:
                     await attempt.rollback()
         if ensured.fault is not None:
             raise ensured.fault
 
-    async def _write(self, part: GroupEntry) -> None:
-        [ensured] = await self._groups.ensure([part])
+    async def _write(self, part: Entry) -> None:
+        [ensured] = await self._kept.ensure([part])
         if ensured.fault is not None:
             raise ensured.fault
 
-    async def _made_at(self, marks: Sequence[Mark]) -> Sequence[datetime | None]:
-        tenants = [mark.tenant_id for mark in marks]
-        names = [mark.extension for mark in marks]
-        keys = [mark.key for mark in marks]
-        with answering():
-            rows = await self._pool.fetch(_MADE_AT, self._key_member, tenants, names, keys)
-        made: dict[int, datetime] = {row[0]: row[1] for row in rows}
-        return [made.get(item) for item in range(1, len(marks) + 1)]
+
+class FaultyGroups(Faulty[GroupEntry, GroupShown]):
+    """Groups, call by call."""
+
+    def __init__(self, pool: Pool, injection: Injection, *, key_member: str) -> None:
+        def keep(database: Queryable) -> Groups:
+            return Groups(database, key_member=key_member)
+
+        super().__init__(pool, injection, keep=keep, not_shown=NOT_SHOWN, not_found=NOT_FOUND)
+
+
+class FaultyMailboxes(Faulty[MailboxEntry, MailboxShown]):
+    """Mailboxes, call by call."""
+
+    def __init__(self, pool: Pool, injection: Injection, *, key_member: str) -> None:
+        def keep(database: Queryable) -> Mailboxes:
+            return Mailboxes(database, key_member=key_member)
+
+        super().__init__(pool, injection, keep=keep, not_shown=MAILBOX_NOT_SHOWN, not_found=MAILBOX_NOT_FOUND)

@@ -5,18 +5,19 @@ the same group; so a group asked for with a mark also comes with the id that it 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
-import asyncpg
 import msgspec
 
 from chamberlain.embedded.directory.columns import columns_of
 from chamberlain.embedded.directory.database import Queryable, answering
-from chamberlain.embedded.directory.entries import GroupEntry, Mark
+from chamberlain.embedded.directory.entries import Ensured, GroupEntry, Mark
 from chamberlain.embedded.directory.errors import BadRule, Refused
 from chamberlain.embedded.directory.followers import users_by_rule
+from chamberlain.embedded.directory.storable import ensure_storable
 
 
 class GroupShown(msgspec.Struct, frozen=True, rename="camel"):
@@ -35,14 +36,6 @@ class GroupShown(msgspec.Struct, frozen=True, rename="camel"):
     values: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Ensured:
-    """What came of one entry: the group as it is now (None where there is none), and the fault if it was refused."""
-
-    shown: GroupShown | None
-    fault: Refused | None
-
-
 _WhoseRule: TypeAlias = tuple[UUID, str | None]
 
 _shown = msgspec.json.Decoder(GroupShown)
@@ -54,16 +47,19 @@ SELECT group_ids, made, faults, culprits FROM directory.ensure_groups(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 """
 
+_MADE_AT = """
+SELECT i.item, g.created_at
+FROM unnest($2::uuid[], $3::text[], $4::text[]) WITH ORDINALITY AS i (tenant_id, name, key, item)
+JOIN directory.extension_values v
+    ON v.tenant_id = i.tenant_id AND v.name = i.name AND v.member = $1 AND v.value = lower(i.key)
+JOIN directory.groups g ON g.tenant_id = i.tenant_id AND g.id = v.group_id
+"""
+
 _SENTENCES = {
     "userUnknown": "The directory has no user {}. Leave this user out, or add the user to the directory first.",
     "labelUnknown": "The directory has no sensitivity label {}. Use one of the labels of the directory, or none.",
-    "addressTaken": "The address {} belongs to another user or group. Choose another mail nickname.",
+    "addressTaken": "The address {} belongs to another user, group or mailbox. Choose another mail nickname.",
 }
-
-_NOT_STORABLE = (
-    "A text of this group holds a character that the directory cannot store: a NUL, or half of a surrogate pair. "
-    "Leave it out."
-)
 
 
 class Groups:
@@ -85,10 +81,20 @@ class Groups:
         shown = {item: _shown.decode(text) for item, text in rows}
         return [shown.get(item) for item in range(1, len(marks) + 1)]
 
-    async def ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured]:
+    async def made_at(self, marks: Sequence[Mark]) -> Sequence[datetime | None]:
+        """When each was made; None where there is nothing."""
+        tenants = [mark.tenant_id for mark in marks]
+        names = [mark.extension for mark in marks]
+        keys = [mark.key for mark in marks]
+        with answering():
+            rows = await self._database.fetch(_MADE_AT, self._key_member, tenants, names, keys)
+        made: dict[int, datetime] = {row[0]: row[1] for row in rows}
+        return [made.get(item) for item in range(1, len(marks) + 1)]
+
+    async def ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured[GroupShown]]:
         """Bring each about, whole or not at all; the possible ones in one transaction."""
         followers = await self._followers(entries)
-        answers: dict[Mark, Ensured] = {}
+        answers: dict[Mark, Ensured[GroupShown]] = {}
         possible: dict[Mark, GroupEntry] = {}
         for entry in entries:
             match followers.get((entry.mark.tenant_id, entry.membership_rule)):
@@ -98,7 +104,8 @@ class Groups:
                     answers[entry.mark] = Ensured(None, fault)
                 case members:
                     possible[entry.mark] = replace(entry, members=members)
-        answers.update(await self._ensure(list(possible.values())))
+        ensured = await ensure_storable(list(possible.values()), self._ensure)
+        answers.update(zip(possible, ensured, strict=True))
         return [answers[entry.mark] for entry in entries]
 
     async def _followers(self, entries: Sequence[GroupEntry]) -> Mapping[_WhoseRule, Sequence[UUID] | BadRule]:
@@ -115,20 +122,9 @@ class Groups:
                 found[tenant_id, rule] = fault
         return found
 
-    async def _ensure(self, entries: Sequence[GroupEntry]) -> Mapping[Mark, Ensured]:
-        if not entries:
-            return {}
-        try:
-            with answering():
-                [row] = await self._database.fetch(_ENSURE, self._key_member, *columns_of(entries))
-        except (asyncpg.DataError, UnicodeEncodeError) as error:
-            if not _is_about_a_text(error):
-                raise
-            # One entry must not take the others of its batch down with it.
-            if len(entries) == 1:
-                return {entries[0].mark: Ensured(None, Refused("notAccepted", _NOT_STORABLE))}
-            middle = len(entries) // 2
-            return {**await self._ensure(entries[:middle]), **await self._ensure(entries[middle:])}
+    async def _ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured[GroupShown]]:
+        with answering():
+            [row] = await self._database.fetch(_ENSURE, self._key_member, *columns_of(entries))
         return await self._answers(entries, *row)
 
     async def _answers(
@@ -138,17 +134,17 @@ class Groups:
         made: Sequence[UUID],
         faults: Sequence[str | None],
         culprits: Sequence[str | None],
-    ) -> Mapping[Mark, Ensured]:
+    ) -> Sequence[Ensured[GroupShown]]:
         new = frozenset(made)
         older = [entry.mark for entry, group in zip(entries, found, strict=True) if group and group not in new]
         shown = dict(zip(older, await self.observe(older), strict=True))
-        return {
-            entry.mark: Ensured(
+        return [
+            Ensured(
                 _as_made(entry) if entry.id in new else shown.get(entry.mark),
                 None if code is None else Refused(code, _SENTENCES[code].format(culprit)),
             )
             for entry, code, culprit in zip(entries, faults, culprits, strict=True)
-        }
+        ]
 
 
 def _as_made(entry: GroupEntry) -> GroupShown:
@@ -164,9 +160,3 @@ def _as_made(entry: GroupEntry) -> GroupShown:
         channels=None if entry.channels is None else list(entry.channels),
         values=dict(entry.values),
     )
-
-
-def _is_about_a_text(error: Exception) -> bool:
-    # A NUL, which PostgreSQL refuses, and half of a surrogate pair, which the driver finds; all else is a bug.
-    refused = asyncpg.CharacterNotInRepertoireError | asyncpg.UntranslatableCharacterError
-    return isinstance(error, refused) or isinstance(error.__cause__ or error, UnicodeEncodeError)

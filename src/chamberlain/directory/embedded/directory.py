@@ -1,0 +1,46 @@
+"""The adapter for the embedded directory, when it has no faults on purpose."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from chamberlain.directory.embedded.groups import WholeGroups
+from chamberlain.directory.embedded.mailboxes import WholeMailboxes
+from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
+from chamberlain.embedded.directory.groups import Groups
+from chamberlain.embedded.directory.mailboxes import Mailboxes
+from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
+
+# What is made can be found in the next moment; one second is the shortest that Retry-After can say.
+SHORTEST_LOOK = timedelta(seconds=1)
+
+_CAPABILITIES = Capabilities(visible_after=SHORTEST_LOOK)
+
+
+class EmbeddedDirectory(Directory):
+    """Makes groups and mailboxes in the embedded directory. All steps of one happen at once, or none does."""
+
+    def __init__(self, groups: Groups, mailboxes: Mailboxes) -> None:
+        self._groups = WholeGroups(groups)
+        self._mailboxes = WholeMailboxes(mailboxes)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this directory can do."""
+        return _CAPABILITIES
+
+    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
+        """What the directory shows of each group."""
+        return await self._groups.observe(references)
+
+    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+        """Bring each group about."""
+        return await self._groups.ensure(works)
+
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        """What the directory shows of each mailbox."""
+        return await self._mailboxes.observe(references)
+
+    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
+        """Bring each mailbox about."""
+        return await self._mailboxes.ensure(works)

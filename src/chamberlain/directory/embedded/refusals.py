@@ -1,0 +1,14 @@
+"""A refusal of the whole, in the words of the port."""
+
+from collections.abc import Sequence
+
+from chamberlain.embedded.directory.errors import Refused
+from chamberlain.rules.errors import Rejected
+from chamberlain.rules.plans import Step
+
+
+def refusal_of(refused: Refused, steps: Sequence[Step]) -> tuple[tuple[Step, ...], Rejected]:
+    """The steps that are done, and why the others never will be."""
+    # Nothing was written, but the people were looked at, and only one code says that some are missing.
+    looked_at = Step.CHECK_PEOPLE in steps and refused.code != "userUnknown"
+    return (Step.CHECK_PEOPLE,) if looked_at else (), Rejected(refused.code, refused.detail)
