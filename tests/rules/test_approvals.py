@@ -17,7 +17,7 @@ from chamberlain.rules.approvals import (
     blocked_by,
 )
 from chamberlain.rules.ids import UserId
-from chamberlain.rules.people import NamedPerson, PeopleAnswer
+from chamberlain.rules.people import NO_RELATIONS, NamedPerson, PeopleAnswer, Relations
 from tests.rules.group_values import ADA, BEN, CLEO, DARA, NOBODY, STAFF, person
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -25,8 +25,10 @@ MANAGER = Approver(ApproverType.MANAGER, None)
 OF_STAFF = Approver(ApproverType.GROUP, STAFF)
 ANSWER = PeopleAnswer(
     people={user: person(user) for user in (ADA, DARA)},
-    manager=NamedPerson(BEN, "Somebody"),
-    members={STAFF: tuple(NamedPerson(user, "Somebody") for user in (ADA, BEN, CLEO))},
+    relations=Relations(
+        manager=NamedPerson(BEN, "Somebody"),
+        members={STAFF: tuple(NamedPerson(user, "Somebody") for user in (ADA, BEN, CLEO))},
+    ),
 )
 
 
@@ -67,7 +69,7 @@ def test_it_finds_everybody_once_and_never_the_requester(approvers: tuple[Approv
 
 
 def test_a_requester_without_a_manager_has_nobody_there() -> None:
-    assert approvers_of(level(MANAGER), replace(ANSWER, manager=None), requester=ADA) == ()
+    assert approvers_of(level(MANAGER), replace(ANSWER, relations=NO_RELATIONS), requester=ADA) == ()
 
 
 @pytest.mark.parametrize("answer", [ANSWER, None])

@@ -131,7 +131,7 @@ def _people(approver: Approver, answer: PeopleAnswer) -> Iterator[NamedPerson]:
             if (person := answer.people.get(UserId(user))) is not None:
                 yield NamedPerson(person.id, person.display_name)
         case Approver(type=ApproverType.GROUP, id=UUID() as group):
-            yield from answer.members.get(GroupId(group), ())
+            yield from answer.relations.members.get(GroupId(group), ())
         case Approver():
-            if answer.manager is not None:
-                yield answer.manager
+            if answer.relations.manager is not None:
+                yield answer.relations.manager

@@ -44,13 +44,24 @@ class PeopleQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Relations:
+    """A user's manager, and who is in groups: users only, by name; of a group of thousands, the first of them."""
+
+    manager: NamedPerson | None
+    members: Mapping[GroupId, tuple[NamedPerson, ...]]
+
+
+# One for all: hardly anybody asks for relations.
+NO_RELATIONS = Relations(None, {})
+
+
+@dataclass(frozen=True, slots=True)
 class PeopleAnswer:
     """What of the question is there. What is not in the answer does not exist in the tenant (for addresses: is
-    free). Members of a group are users only, by name; of a group of thousands, the first of them."""
+    free)."""
 
     people: Mapping[UserId, Person] = field(default_factory=dict)
     labels: frozenset[str] = frozenset()
     taken_addresses: frozenset[str] = frozenset()
     member_of: frozenset[GroupId] = frozenset()
-    manager: NamedPerson | None = None
-    members: Mapping[GroupId, tuple[NamedPerson, ...]] = field(default_factory=dict)
+    relations: Relations = NO_RELATIONS
