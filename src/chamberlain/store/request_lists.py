@@ -13,73 +13,100 @@ from chamberlain.rules.requests import RequestFilter, RequestKind, RequestRecord
 from chamberlain.store.database import Transaction
 from chamberlain.store.requests import record_of
 
-# A list shows neither bodies nor steps nor approvals, which may be large.
-_COLUMNS: Final = """
-SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id, r.template_name,
-'{}' AS body, r.waiting, r.blocked, r.error, r.warnings, r.result, '[]' AS steps, r.created_at, r.actor_type,
-r.actor_id, r.actor_name, r.client_id, r.updated_at, r.finished_at,
-NULL AS approvals
-FROM chamberlain.request r
+# Whatever the planner believes of a table, it shall walk an index in its order and stop when the page is full.
+PLANNING: Final = """
+SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_sort', 'off', true),
+    set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)
 """
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 owner, $5 kinds, $6 state, $7 number of rows. What is
 # null does not count; each call is planned for its own values, so that it costs nothing either.
 _BEHIND: Final = "($2::timestamptz IS NULL OR (r.created_at, r.request_id) < ($2, $3::uuid))"
 _NEWEST: Final = "ORDER BY r.created_at DESC, r.request_id DESC LIMIT $7"
-_IN_STATE: Final = "($6::text IS NULL OR r.state = $6)"
-
-ALL: Final = f"""{_COLUMNS} WHERE r.tenant_id = $1 AND {_BEHIND} AND {_IN_STATE}
-AND $4::uuid IS NULL AND $5::text[] IS NULL {_NEWEST}"""
-
-
-def _merged(table: str, owned: str, in_state: str) -> str:
-    """The newest of each kind, and of these the newest: so an index that names the kind serves those who name none."""
-    return f"""{_COLUMNS} WHERE r.request_id = ANY (ARRAY(
-        SELECT of_kind.request_id FROM unnest($5::text[]) AS wanted (kind) CROSS JOIN LATERAL (
-            SELECT r.request_id FROM {table} r
-            WHERE r.tenant_id = $1 AND r.kind = wanted.kind AND {owned} AND {in_state} AND {_BEHIND} {_NEWEST}
-        ) of_kind
-    )) AND r.tenant_id = $1 {_NEWEST}"""  # noqa: S608 - text of ours alone.
-
-
+_IN_ANY_STATE: Final = "($6::text IS NULL OR r.state = $6)"
+_IN_STATE: Final = "r.state = $6"
 _EVERYBODYS: Final = "$4::uuid IS NULL"
 _OWN: Final = "r.actor_id = $4"
+_OF_ANY_KIND: Final = "$5::text[] IS NULL"
 
-OF_KIND: Final = _merged("chamberlain.request", _EVERYBODYS, _IN_STATE)
-OF_OWNER: Final = _merged("chamberlain.request", _OWN, _IN_STATE)
-BY_STATE: Final = f"""{_COLUMNS} WHERE r.request_id = ANY (ARRAY(
-    SELECT r.request_id FROM chamberlain.request_by_state r
-    WHERE r.tenant_id = $1 AND r.state = $6 AND $4::uuid IS NULL AND $5::text[] IS NULL AND {_BEHIND} {_NEWEST}
-)) AND r.tenant_id = $1 {_NEWEST}"""  # noqa: S608 - as above.
-BY_STATE_OF_KIND: Final = _merged("chamberlain.request_by_state", _EVERYBODYS, "r.state = $6")
-BY_STATE_OF_OWNER: Final = _merged("chamberlain.request_by_state", _OWN, "r.state = $6")
 
-UNDER_WAY: Final = f"""{_COLUMNS}
-WHERE r.request_id = ANY (ARRAY(SELECT j.subject FROM chamberlain.job j WHERE j.tenant_id = $1))
-AND r.tenant_id = $1 AND {_BEHIND} AND {_IN_STATE} AND ($4::uuid IS NULL OR r.actor_id = $4)
-AND ($5::text[] IS NULL OR r.kind = ANY ($5)) {_NEWEST}"""  # noqa: S608 - as above.
+def _page_of(places: str) -> str:
+    """The requests at these places, in their order. A list shows neither bodies nor steps nor approvals, which may be
+    large. OFFSET 0 keeps the planner from beginning at the other end."""
+    return f"""
+    SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id,
+        r.template_name, '{{}}' AS body, r.waiting, r.blocked, r.error, r.warnings, r.result, '[]' AS steps,
+        r.created_at, r.actor_type, r.actor_id, r.actor_name, r.client_id, r.updated_at, r.finished_at,
+        NULL AS approvals
+    FROM ({places}) place CROSS JOIN LATERAL (
+        SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id,
+            r.template_name, r.waiting, r.blocked, r.error, r.warnings, r.result, r.created_at, r.actor_type,
+            r.actor_id, r.actor_name, r.client_id, r.updated_at, r.finished_at
+        FROM chamberlain.request r WHERE r.request_id = place.request_id OFFSET 0
+    ) r
+    ORDER BY place.created_at DESC, place.request_id DESC
+    """  # noqa: S608 - text of ours alone.
+
+
+def _newest(table: str, *conditions: str) -> str:
+    """The newest places of a table, along one of its indexes."""
+    return f"""SELECT r.created_at, r.request_id FROM {table} r
+    WHERE r.tenant_id = $1 AND {_BEHIND} AND {" AND ".join(conditions)} {_NEWEST}"""  # noqa: S608 - as above.
+
+
+def _merged(table: str, *conditions: str) -> str:
+    """The newest of each kind, and of these the newest: so an index that names the kind serves those who name none."""
+    return f"""SELECT r.created_at, r.request_id FROM unnest($5::text[]) AS wanted (kind)
+    CROSS JOIN LATERAL ({_newest(table, "r.kind = wanted.kind", *conditions)}) r {_NEWEST}"""  # noqa: S608 - as above.
+
+
+_REQUESTS: Final = "chamberlain.request"
+_BY_STATE: Final = "chamberlain.request_by_state"
+
+ALL: Final = _page_of(_newest(_REQUESTS, _EVERYBODYS, _OF_ANY_KIND, _IN_ANY_STATE))
+OF_KIND: Final = _page_of(_merged(_REQUESTS, _EVERYBODYS, _IN_ANY_STATE))
+OF_OWNER: Final = _page_of(_merged(_REQUESTS, _OWN, _IN_ANY_STATE))
+BY_STATE: Final = _page_of(_newest(_BY_STATE, _EVERYBODYS, _OF_ANY_KIND, _IN_STATE))
+BY_STATE_OF_KIND: Final = _page_of(_merged(_BY_STATE, _EVERYBODYS, _IN_STATE))
+BY_STATE_OF_OWNER: Final = _page_of(_merged(_BY_STATE, _OWN, _IN_STATE))
+# What is queued or running has a job that was due already; what waits has one for later. They are looked up by their
+# ids, however few the planner believes there are: hence no order within.
+UNDER_WAY: Final = _page_of(f"""
+    WITH under_way AS MATERIALIZED (
+        SELECT r.created_at, r.request_id, r.state, r.kind, r.actor_id FROM chamberlain.request r
+        WHERE r.request_id = ANY (ARRAY(
+            SELECT j.subject FROM chamberlain.job j
+            WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.run_at <= now()
+            UNION ALL
+            SELECT j.subject FROM chamberlain.job j WHERE j.tenant_id = $1 AND j.held_reason IS NOT NULL
+        ))
+    )
+    SELECT r.created_at, r.request_id FROM under_way r
+    WHERE {_BEHIND} AND {_IN_STATE} AND ({_EVERYBODYS} OR {_OWN}) AND ({_OF_ANY_KIND} OR r.kind = ANY ($5)) {_NEWEST}
+""")  # noqa: S608 - as above.
 
 
 async def find_page(
     tx: Transaction, wanted: RequestFilter, *, owner: UUID | None, page: PageWanted
 ) -> Page[RequestRecord]:
     """A page of what the filter names, of everybody's requests or of one owner's."""
-    after = page.after
-    await tx.execute("SET LOCAL plan_cache_mode = force_custom_plan")
-    rows = await tx.fetch(
-        _statement(wanted, owner),
-        tx.tenant_id,
-        after and after.created_at,
-        after and after.id,
-        owner,
-        _kinds(wanted, owner),
-        wanted.state,
-        page.limit + 1,
-    )
+    await tx.execute(PLANNING)
+    statement, values = page_statement(tx, wanted, owner, page)
+    rows = await tx.fetch(statement, *values)
     records = [record_of(row) for row in rows[: page.limit]]
     if len(rows) <= page.limit:
         return Page(records, None)
     return Page(records, Position(records[-1].created_at, records[-1].request_id))
+
+
+def page_statement(
+    tx: Transaction, wanted: RequestFilter, owner: UUID | None, page: PageWanted
+) -> tuple[str, tuple[object, ...]]:
+    """The statement that reads a page and one row more, with its values."""
+    after = page.after
+    place = (None, None) if after is None else (after.created_at, after.id)
+    values = (tx.tenant_id, *place, owner, _kinds(wanted, owner), wanted.state, page.limit + 1)
+    return _statement(wanted, owner), values
 
 
 def _kinds(wanted: RequestFilter, owner: UUID | None) -> list[RequestKind] | None:

@@ -1,0 +1,116 @@
+"""Lists of requests stay quick: each filter is read along an index, and a million requests are like a thousand."""
+
+import time
+from collections.abc import Sequence
+from itertools import product
+from statistics import median
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from chamberlain.rules.pages import PageWanted, Position
+from chamberlain.rules.requests import RequestFilter, RequestKind, RequestState
+from chamberlain.store import request_lists
+from chamberlain.store.database import Transaction
+from tests.databases import Databases
+from tests.estates import ADA, ESTATE, OTHER_HOUSE
+
+# One request in a thousand is in each of the states that people look for, one in five thousand is queued, and one is
+# running; all others have succeeded. Some are Ada's.
+FILL = """
+INSERT INTO chamberlain.request (
+    request_id, tenant_id, kind, state, display_name, template_id, template_name, body, approval_required,
+    people_checked, client_id, actor_type, actor_id, actor_name, trace_id, steps, created_at
+)
+SELECT gen_random_uuid(), $1, CASE n % 3 WHEN 0 THEN 'team' ELSE 'group' END,
+    CASE n % 5000 WHEN 1007 THEN 'queued' WHEN 2007 THEN 'running' ELSE
+    CASE n % 1000 WHEN 1 THEN 'failed' WHEN 2 THEN 'cancelled' WHEN 3 THEN 'waiting' WHEN 4 THEN 'pendingApproval'
+    WHEN 5 THEN 'rejected' WHEN 6 THEN 'expired' ELSE 'succeeded' END END,
+    'Group ' || n, gen_random_uuid(), 'Template', '{}', false, true, 'client', 'user',
+    CASE WHEN n % 10 = 0 OR n % 7 = 0 THEN $2 ELSE gen_random_uuid() END, 'Somebody', '', '[]',
+    now() - interval '1 year' + n * interval '1 second'
+FROM generate_series(1, $3::integer) n
+"""
+JOBS = """
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, run_at)
+SELECT tenant_id, 'groupProvision', request_id, '',
+    now() + CASE state WHEN 'waiting' THEN interval '1 hour' ELSE interval '0' END
+FROM chamberlain.request
+WHERE state IN ('queued', 'running', 'waiting')
+"""
+FILTERS = [
+    (RequestFilter(state, kind), owner)
+    for state, kind, owner in product(
+        [None, *RequestState], [None, RequestKind.TEAM, RequestKind.ASSIGNMENT], [None, ADA]
+    )
+]
+
+
+async def fill(databases: Databases, number: int) -> None:
+    """Requests of two tenants, with what belongs to them."""
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute("SET LOCAL statement_timeout = '300s'")
+        await tx.connection.execute(FILL, ESTATE, ADA, number, timeout=300)
+        await tx.connection.execute(FILL, OTHER_HOUSE, ADA, number // 10, timeout=300)
+        await tx.execute(JOBS)
+
+
+async def positions(tx: Transaction) -> Sequence[Position | None]:
+    """The beginning, the middle and the end of all requests."""
+    behind = "SELECT created_at, request_id FROM chamberlain.request WHERE tenant_id = $1 AND created_at > $2"
+    rows = await tx.fetch(
+        "SELECT first + interval '1 min', first + (last - first) / 2 FROM (SELECT min(created_at) AS first, "
+        "max(created_at) AS last FROM chamberlain.request WHERE tenant_id = $1) span",
+        ESTATE,
+    )
+    found = [await tx.fetch_row(f"{behind} ORDER BY created_at LIMIT 1", ESTATE, each) for each in rows[0]]
+    return [None, *[Position(row["created_at"], row["request_id"]) for row in found if row]]
+
+
+async def test_it_works_along_indexes_for_every_filter(databases: Databases) -> None:
+    await fill(databases, 20_000)
+
+    async with databases.application.transaction(ESTATE) as tx:
+        for position, (wanted, owner) in product(await positions(tx), FILTERS):
+            plan = await explain(tx, wanted, owner, position)
+            assert rows_read(plan) <= 1_000, (wanted, owner, position)
+
+
+async def explain(tx: Transaction, wanted: RequestFilter, owner: UUID | None, position: Position | None) -> object:
+    await tx.execute(request_lists.PLANNING)
+    statement, values = request_lists.page_statement(tx, wanted, owner, PageWanted(50, position))
+    (row,) = await tx.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *values)
+    return msgspec.json.decode(row[0])
+
+
+def rows_read(plan: object) -> int:
+    """How many rows the largest step of a plan has looked at, those included that it threw away."""
+    if isinstance(plan, list):
+        return max(map(rows_read, plan), default=0)
+    if not isinstance(plan, dict):
+        return 0
+    names = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
+    looked_at = sum(plan.get(name, 0) for name in names)
+    return max([int(looked_at * plan.get("Actual Loops", 1)), *map(rows_read, plan.values())])
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(600)
+async def test_a_page_of_a_million_requests_takes_less_than_ten_milliseconds(databases: Databases) -> None:
+    await fill(databases, 1_000_000)
+
+    slow: list[tuple[float, RequestFilter, UUID | None, Position | None]] = []
+    async with databases.application.transaction(ESTATE) as tx:
+        for position, (wanted, owner) in product(await positions(tx), FILTERS):
+            took = [await seconds(tx, wanted, owner, position) for _ in range(5)]
+            if median(took) >= 0.010:
+                slow.append((median(took), wanted, owner, position))
+
+    assert [str(each) for each in slow] == []
+
+
+async def seconds(tx: Transaction, wanted: RequestFilter, owner: UUID | None, position: Position | None) -> float:
+    begin = time.perf_counter()
+    await request_lists.find_page(tx, wanted, owner=owner, page=PageWanted(50, position))
+    return time.perf_counter() - begin
