@@ -218,7 +218,8 @@ def _text(value: str, form: inspect.StrType, pointer: str, extra: Mapping[str, o
     if form.pattern is not None and not re.search(form.pattern, value):
         yield Fault(pointer, str(extra["code"]), f"{_called(pointer)} {extra['sentence']}.")
     bytes_allowed = extra.get("bytes")
-    if isinstance(bytes_allowed, int) and too_heavy(value, bytes_allowed):
+    # With more characters than that, it has been named already.
+    if isinstance(bytes_allowed, int) and len(value) <= bytes_allowed and too_heavy(value, bytes_allowed):
         detail = f"{_called(pointer)} may have at most {bytes_allowed // 1024} KiB of text in UTF-8."
         yield Fault(pointer, "outOfBounds", detail)
 
