@@ -1,7 +1,7 @@
 """Idempotency keys of calls whose answer is kept as it was sent. Those of creations are in the batcher's function."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import asyncpg
 
@@ -10,6 +10,9 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, KeyReused
 from chamberlain.rules.requests import IdempotencyKey
 from chamberlain.store.database import Transaction
+
+# How long a second call waits for the first (docs/reference/api.md, "Headers").
+PATIENCE = timedelta(seconds=10)
 
 # A second call waits here until the first is through, which is when its row is committed or gone.
 CLAIM = """
@@ -47,13 +50,16 @@ async def once(
     return KeptAnswer(body)
 
 
-async def claim(tx: Transaction, caller: Caller, idempotency: IdempotencyKey) -> bytes | None:
+async def claim(
+    tx: Transaction, caller: Caller, idempotency: IdempotencyKey, *, patience: timedelta = PATIENCE
+) -> bytes | None:
     """The kept answer when this was asked before; None when it is ours to do now, in this transaction.
 
-    Raises KeyReused when the key was used for something else, and Conflict when the first call takes too long.
+    Raises KeyReused when the key was used for something else, and Conflict when the first call takes longer than
+    `patience`.
     """
     # Only here somebody may be waited for so long; what else is locked is so for a moment.
-    await tx.execute("SET LOCAL lock_timeout = '10s'")
+    await tx.execute("SELECT set_config('lock_timeout', $1, true)", f"{patience // timedelta(milliseconds=1)}ms")
     place = (caller.tenant_id, caller.client_id, caller.id, idempotency.key)
     try:
         claimed = await tx.fetch_row(CLAIM, *place, idempotency.digest)
