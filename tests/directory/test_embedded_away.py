@@ -12,6 +12,7 @@ from chamberlain.rules.errors import TryAgain
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
+from tests.directory import wanted_mailboxes
 from tests.directory.conftest import Stage
 from tests.directory.population import ADA, TENANT
 from tests.directory.wanted import reference, work
@@ -31,6 +32,10 @@ async def test_it_works_when_the_database_cannot_be_reached() -> None:
         await directory.ensure([work()])
     with pytest.raises(TryAgain):
         await directory.observe([reference(work())])
+    with pytest.raises(TryAgain):
+        await directory.ensure_mailboxes([wanted_mailboxes.shared()])
+    with pytest.raises(TryAgain):
+        await directory.observe_mailboxes([wanted_mailboxes.reference(wanted_mailboxes.shared())])
     with pytest.raises(TryAgain):
         await people.look_up(PeopleQuestion(TENANT, users=frozenset({ADA})))
 
@@ -55,12 +60,15 @@ async def test_it_goes_on_after_its_connections_were_cut(stage: Stage, databases
 async def test_it_reads_where_nothing_may_be_written(stage: Stage, databases: Databases) -> None:
     one = work()
     [outcome] = await stage.directory.ensure([one])
+    mailbox = wanted_mailboxes.shared()
+    [made] = await stage.directory.ensure_mailboxes([mailbox])
     address = f"{databases.addresses.worker}&options=-c%20default_transaction_read_only%3Don"
     read_only = await open_database(address, most=1, name="read only")
 
     directory = directory_on(read_only)
 
     assert await directory.observe([reference(one), reference(work())]) == [outcome.group, None]
+    assert await directory.observe_mailboxes([wanted_mailboxes.reference(mailbox)]) == [made.mailbox]
     await read_only.close()
 
 

@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION directory.complete_mailboxes(
     made uuid[],
     faults text[],
     extension_names text[],
-    properties text[],
+    wanted_properties text[],
     contacts text[],
     places text[],
     capacities integer[],
@@ -16,8 +16,8 @@ CREATE OR REPLACE FUNCTION directory.complete_mailboxes(
     replies text[],
     quotas integer[],
     hidden boolean[],
-    aliases text[],
-    owners text[],
+    wanted_aliases text[],
+    wanted_owners text[],
     value_items integer[],
     value_members text[],
     value_values text[]
@@ -33,7 +33,7 @@ BEGIN
     FOR UPDATE OF m;
 
     UPDATE directory.users u SET properties = u.properties || i.properties::jsonb
-    FROM unnest(tenants, mailbox_ids, faults, properties) AS i (tenant_id, user_id, fault, properties)
+    FROM unnest(tenants, mailbox_ids, faults, wanted_properties) AS i (tenant_id, user_id, fault, properties)
     WHERE u.tenant_id = i.tenant_id AND u.id = i.user_id AND i.fault IS NULL AND i.user_id <> ALL (made)
         AND NOT u.properties @> i.properties::jsonb;
 
@@ -52,7 +52,7 @@ BEGIN
                 WHERE lower(a.alias) <> ALL (directory.lowered(m.aliases))) AS aliases
         FROM unnest(
             tenants, mailbox_ids, faults, contacts, places, capacities, processings, responses, replies, quotas, hidden,
-            owners, aliases
+            wanted_owners, wanted_aliases
         ) AS i (tenant_id, user_id, fault, contact, place, capacity, processing, response, reply, quota, is_hidden,
             owners, aliases)
         JOIN directory.mailboxes m ON m.tenant_id = i.tenant_id AND m.user_id = i.user_id

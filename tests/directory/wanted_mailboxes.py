@@ -1,0 +1,142 @@
+"""Mailboxes as tests want them: one of each type with all that it can have, and whatever is changed about it."""
+
+from dataclasses import replace
+from typing import TypedDict, Unpack
+from uuid import uuid4
+
+from chamberlain.directory.port import MailboxWork
+from chamberlain.rules.ids import RequestId, TenantId, UserId
+from chamberlain.rules.mailbox_plans import plan_mailbox
+from chamberlain.rules.mailboxes import (
+    AddressFields,
+    MailboxReference,
+    MailboxType,
+    PermissionLevel,
+    Place,
+    RoomEquipment,
+    WantedMailbox,
+)
+from tests.directory.population import ADA, BEN, CLEO, TENANT
+
+FIELDS = AddressFields(
+    street_address="Kai 7",
+    company_name="Häfen & Kräne",
+    postal_code="8001",
+    city="Zürich",
+    country="Switzerland",
+    phone="+41 44 000 00 00",
+    department="Harbour",
+    business_phones=("+41 44 000 00 01", "+41 44 000 00 02"),
+    notes="Behind the 'big' \"door\" \\ {left}",
+)
+
+
+class Changes(TypedDict, total=False):
+    tenant_id: TenantId
+    request_id: RequestId
+    type: MailboxType
+    name: str
+    display_name: str
+    mail: str
+    aliases: tuple[str, ...]
+    address_fields: AddressFields
+    place: Place | None
+    books_automatically: bool
+    automatic_reply: str | None
+    quota_megabytes: int | None
+    capacity: int | None
+    is_hidden: bool | None
+    permissions: dict[UserId, PermissionLevel]
+    auto_mapping: bool
+    owners: tuple[UserId, ...]
+    marks: dict[str, str]
+    revoked: frozenset[UserId]
+
+
+def plain(**changes: Unpack[Changes]) -> MailboxWork:
+    """A new request for a shared mailbox of which nothing is said, but for the changes."""
+    request_id = changes.get("request_id", RequestId(uuid4()))
+    wanted = WantedMailbox(
+        tenant_id=TENANT,
+        request_id=request_id,
+        type=MailboxType.SHARED,
+        name=f"Harbour {request_id}",
+        display_name="Harbour",
+        mail=f"harbour-{request_id}@estate.example",
+        aliases=(),
+        address_fields=AddressFields(),
+        place=None,
+        books_automatically=False,
+        automatic_reply=None,
+        quota_megabytes=None,
+        capacity=None,
+        is_hidden=None,
+        permissions={},
+        auto_mapping=True,
+        owners=(),
+        extension="chamberlain_mailbox",
+        marks={"requestId": str(request_id)},
+    )
+    wanted = replace(wanted, **changes)
+    return MailboxWork(wanted, plan_mailbox(wanted, people_checked=True))
+
+
+def shared(**changes: Unpack[Changes]) -> MailboxWork:
+    """A shared mailbox with everything that one can have."""
+    request_id = changes.get("request_id", RequestId(uuid4()))
+    whole = Changes(
+        request_id=request_id,
+        aliases=(f"quay-{request_id}@estate.example",),
+        address_fields=FIELDS,
+        automatic_reply="We are at sea.",
+        quota_megabytes=500,
+        is_hidden=True,
+        permissions={ADA: PermissionLevel.FULL_ACCESS, BEN: PermissionLevel.SEND_AS},
+        owners=(CLEO, ADA),
+    )
+    return plain(**(whole | changes))
+
+
+def room(**changes: Unpack[Changes]) -> MailboxWork:
+    """A room with everything that one can have."""
+    whole = Changes(
+        type=MailboxType.ROOM,
+        address_fields=replace(FIELDS, office_location="HQ - Floor 5"),
+        place=Place(
+            capacity=12,
+            audio_device_name="Horn",
+            display_device_name="Screen",
+            video_device_name="Eye",
+            is_wheel_chair_accessible=True,
+            tags=("quiet", "bright"),
+            equipment=RoomEquipment(has_conference_phone=True, has_whiteboard=False),
+        ),
+        books_automatically=True,
+        automatic_reply="Leave it as you found it.",
+        is_hidden=False,
+        permissions={BEN: PermissionLevel.FULL_ACCESS},
+        auto_mapping=False,
+        owners=(BEN,),
+    )
+    return plain(**(whole | changes))
+
+
+def equipment(**changes: Unpack[Changes]) -> MailboxWork:
+    """Equipment with everything that it can have."""
+    whole = Changes(
+        type=MailboxType.EQUIPMENT,
+        address_fields=FIELDS,
+        books_automatically=True,
+        automatic_reply="Bring it back.",
+        capacity=3,
+        is_hidden=False,
+        permissions={CLEO: PermissionLevel.SEND_AS},
+        auto_mapping=False,
+        owners=(ADA,),
+    )
+    return plain(**(whole | changes))
+
+
+def reference(work: MailboxWork) -> MailboxReference:
+    """How the mailbox of this work is found again."""
+    return MailboxReference(work.wanted.tenant_id, work.wanted.extension, work.wanted.request_id)
