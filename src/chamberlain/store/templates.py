@@ -2,8 +2,9 @@
 
 import msgspec
 
-from chamberlain.rules.callers import Actor
+from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.ids import TemplateId, TenantId
+from chamberlain.rules.mailbox_templates import MAILBOX_KINDS
 from chamberlain.rules.templates import (
     CompiledGroupTemplate,
     StoredTemplate,
@@ -12,6 +13,7 @@ from chamberlain.rules.templates import (
     compile_group_template,
 )
 from chamberlain.shapes.group_templates import GroupTemplateShape, to_group_template
+from chamberlain.shapes.mailbox_templates import MailboxTemplateShape
 from chamberlain.store.actors import encode_actor
 from chamberlain.store.database import Record, Transaction
 
@@ -21,20 +23,31 @@ FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_i
 WHERE t.tenant_id = $1 AND t.template_id = $2
 """
 
-# A revision as a request names it. Its kind never changes, and whether it was active no longer matters.
+FIND_DEFAULT = """
+SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active, r.content ->> 'name' AS name, r.content
+FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+WHERE t.tenant_id = $1 AND t.kind = $2 AND t.is_default
+"""
+
+# A revision as a request names it: the template itself may be gone, and whether it was active no longer matters.
 FIND_REVISION = """
-SELECT r.tenant_id, r.template_id, r.revision, t.kind, true AS active, r.content ->> 'name' AS name,
-    r.content
-FROM chamberlain.template_revision r JOIN chamberlain.template t USING (tenant_id, template_id)
+SELECT r.tenant_id, r.template_id, r.revision, r.content ->> 'kind' AS kind, true AS active,
+    r.content ->> 'name' AS name, r.content
+FROM chamberlain.template_revision r
 WHERE r.tenant_id = $1 AND r.template_id = $2 AND r.revision = $3
 """
 
+# Those who write templates of one tenant come one after the other: what is read here stays so until the commit.
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.template ' || $1::uuid::text, 0))"
+
+# One that was removed leaves its revisions behind: one of the same id goes on counting where it stopped.
 PUT = """
 WITH current AS (
-    INSERT INTO chamberlain.template AS t (tenant_id, template_id, revision, kind, active, created_by)
-    VALUES ($1, $2, 1, $3, $4, $5)
+    INSERT INTO chamberlain.template AS t (tenant_id, template_id, revision, kind, active, is_default, created_by)
+    SELECT $1, $2, 1 + coalesce(max(r.revision), 0), $3, $4, $7, $5
+    FROM chamberlain.template_revision r WHERE r.tenant_id = $1 AND r.template_id = $2
     ON CONFLICT (tenant_id, template_id) DO UPDATE SET
-        revision = t.revision + 1, active = excluded.active, updated_at = now()
+        revision = t.revision + 1, active = excluded.active, is_default = excluded.is_default, updated_at = now()
     WHERE t.kind = excluded.kind AND NOT EXISTS (
         SELECT FROM chamberlain.template_revision r
         WHERE r.tenant_id = t.tenant_id AND r.template_id = t.template_id AND r.revision = t.revision
@@ -47,15 +60,25 @@ SELECT $1, $2, revision, $6::text::json FROM current
 RETURNING revision
 """
 
+DELETE = "DELETE FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2"
 
 GROUP_KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
 
 _decode_group = msgspec.json.Decoder(GroupTemplateShape).decode
+_decode_mailbox = msgspec.json.Decoder(MailboxTemplateShape).decode
+# Whoever changes a template that is there does not become the one who made it.
+NOBODY = Actor(ActorType.SYSTEM, None, "")
 
 
 async def find(tx: Transaction, template_id: TemplateId) -> StoredTemplate | None:
     """The template as it is now, in the tenant of the transaction."""
     row = await tx.fetch_row(FIND, tx.tenant_id, template_id)
+    return _stored(row) if row else None
+
+
+async def find_default(tx: Transaction, tenant_id: TenantId, kind: TemplateKind) -> StoredTemplate | None:
+    """The active default template of a mailbox kind, if the tenant has one."""
+    row = await tx.fetch_row(FIND_DEFAULT, tenant_id, kind)
     return _stored(row) if row else None
 
 
@@ -67,14 +90,44 @@ async def find_revision(
     return _stored(row) if row else None
 
 
+async def lock(tx: Transaction, tenant_id: TenantId) -> None:
+    """Be the only one who writes templates of this tenant, until the transaction ends."""
+    await tx.execute(LOCK, tenant_id)
+
+
 async def put(tx: Transaction, template: StoredTemplate, *, created_by: Actor) -> bool:
-    """Make a template, or give it a new revision when its content is new; says whether anything changed. The kind of a
-    template stays what it was, and its revision is counted here."""
+    """Make a template, or give it a new revision when its content is new; says whether anything changed.
+
+    The kind of a template stays what it was, and its revision is counted here. One that is the active default takes
+    that from the one that was it, which gets a new revision too.
+    """
     head = template.head
+    await lock(tx, head.tenant_id)
+    is_default = _is_default(template)
+    if is_default:
+        await _take_default(tx, template)
     row = await tx.fetch_row(
-        PUT, head.tenant_id, head.id, head.kind, head.active, encode_actor(created_by), template.content.decode()
+        PUT,
+        head.tenant_id,
+        head.id,
+        head.kind,
+        head.active,
+        encode_actor(created_by),
+        template.content.decode(),
+        is_default,
     )
     return row is not None
+
+
+async def remove(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
+    """Remove a template; its revisions stay for the requests that name them."""
+    await tx.execute(DELETE, tenant_id, template_id)
+
+
+async def _take_default(tx: Transaction, template: StoredTemplate) -> None:
+    holder = await find_default(tx, template.head.tenant_id, template.head.kind)
+    if holder is not None and holder.head.id != template.head.id:
+        await put(tx, without_default(holder), created_by=NOBODY)
 
 
 def group_template(stored: StoredTemplate) -> CompiledGroupTemplate | None:
@@ -85,6 +138,17 @@ def group_template(stored: StoredTemplate) -> CompiledGroupTemplate | None:
     return compile_group_template(
         to_group_template(shape, tenant_id=stored.head.tenant_id, revision=stored.head.revision)
     )
+
+
+def without_default(stored: StoredTemplate) -> StoredTemplate:
+    """The same mailbox template as one among others of its kind."""
+    shape = msgspec.structs.replace(_decode_mailbox(stored.content), is_default=False)
+    return StoredTemplate(stored.head, msgspec.json.encode(shape))
+
+
+def _is_default(stored: StoredTemplate) -> bool:
+    is_mailbox = stored.head.kind in MAILBOX_KINDS
+    return is_mailbox and stored.head.active and _decode_mailbox(stored.content).is_default
 
 
 def _stored(row: Record) -> StoredTemplate:
