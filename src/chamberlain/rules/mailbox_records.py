@@ -8,7 +8,7 @@ from chamberlain.rules.callers import Actor
 from chamberlain.rules.ids import MailboxId, RequestId, TemplateId, TenantId
 from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxType, ObservedMailbox, TemplateSource
-from chamberlain.rules.requests import RequestError, RequestResult
+from chamberlain.rules.requests import Accepted, RequestError, RequestResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,23 @@ class MailboxRecord:
     created_at: datetime
     created_by: Actor
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedMailbox:
+    """A mailbox that was asked for, as it stood when its request was accepted, and that request."""
+
+    record: MailboxRecord
+    accepted: Accepted
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxFilter:
+    """Which mailboxes somebody wants to see; None is any. `prefix` is how the name or an address begins."""
+
+    type: MailboxType | None = None
+    provisioning_state: ProvisioningState | None = None
+    prefix: str | None = None
 
 
 def capacity_unit(mailbox_type: MailboxType) -> Literal["MB", "units", "people"]:

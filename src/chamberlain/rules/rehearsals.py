@@ -1,11 +1,11 @@
 """Rehearsals: what would come of an order that was found right, if it were sent without `?dryRun=true`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from uuid import UUID
 
-from chamberlain.rules.approvals import ApprovalMode, approvers_of
+from chamberlain.rules.approvals import ApprovalMode, ApprovalRule, approvers_of
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.group_drafts import Situation, wanted_in
 from chamberlain.rules.group_names import GroupNames, address_taken
@@ -61,14 +61,14 @@ def rehearse_group(
         taken = frozenset()
     free = tuple([address for address in names.addresses if address.mail not in taken])
     wanted = wanted_in(situation, GroupNames(names.display_name, free or names.addresses))
-    levels = _levels(situation, approvers)
+    levels = levels_of(situation.template.approval, approvers, requester=situation.user)
     return GroupRehearsal(
         template=situation.template.head,
         display_name=names.display_name,
         mail_nickname=wanted.mail_nickname,
         address=wanted.mail,
         member_ship_type=wanted.member_ship_type,
-        owners=tuple([_named(user, answer) for user in wanted.owners]),
+        owners=tuple([named(user, answer) for user in wanted.owners]),
         member_count=None if wanted.member_ship_type is MemberShipType.DYNAMIC else len(wanted.members),
         approvals=levels,
         steps=plan_group(wanted, people_checked=answer is not None),
@@ -82,22 +82,33 @@ def has_number(compiled: CompiledGroupTemplate) -> bool:
     return (compiled.mail_nickname or compiled.display_name).needs_counter
 
 
-def _levels(situation: Situation, approvers: PeopleAnswer | None) -> tuple[LevelRehearsal, ...]:
-    rule = situation.template.approval
+def levels_of(
+    rule: ApprovalRule | None, approvers: PeopleAnswer | None, *, requester: UserId
+) -> tuple[LevelRehearsal, ...]:
+    """The levels of an approval, each with those whom the directory has found for it."""
     if rule is None:
         return ()
     known = PeopleAnswer() if approvers is None else approvers
     return tuple(
         [
-            LevelRehearsal(number, level.mode, approvers_of(level, known, requester=situation.user))
+            LevelRehearsal(number, level.mode, approvers_of(level, known, requester=requester))
             for number, level in enumerate(rule.levels, start=1)
         ]
     )
 
 
-def _named(user: UserId, answer: PeopleAnswer | None) -> NamedPerson:
+def named(user: UserId, answer: PeopleAnswer | None) -> NamedPerson:
+    """Somebody as the directory has told of them; without a name where it has not."""
     person = None if answer is None else answer.people.get(user)
     return NamedPerson(user, "" if person is None else person.display_name)
+
+
+def nobody_approves(levels: Iterable[LevelRehearsal]) -> Iterator[str]:
+    """A warning for each level at which a request would wait for ever."""
+    for level in levels:
+        if not level.approvers:
+            nobody = f"Nobody is found who could approve at level {level.level}."
+            yield f"{nobody} The request would wait there until an approver is named."
 
 
 def _conflict(names: GroupNames) -> Fault:
@@ -120,7 +131,4 @@ def _warnings(
         yield f"{first} is taken, so the first eight digits of the requestId follow. Zeros stand for them here."
     if not is_checked:
         yield "The directory does not answer at present. Nobody was checked; the request would do that first."
-    for level in levels:
-        if not level.approvers:
-            nobody = f"Nobody is found who could approve at level {level.level}."
-            yield f"{nobody} The request would wait there until an approver is named."
+    yield from nobody_approves(levels)
