@@ -22,6 +22,7 @@ from chamberlain.rules.errors import (
     NotFound,
     NotPossible,
     Refusal,
+    Stale,
     Unauthenticated,
     Unavailable,
 )
@@ -121,6 +122,7 @@ KINDS: Mapping[type[Refusal], Kind] = MappingProxyType(
                 "idempotencyKeyInProgress": "The first request with this key is still in progress.",
             },
         ),
+        Stale: Kind(412, {"etagStale": "It has changed since it was read."}),
         BodyTooLarge: Kind(413, {"bodyTooLarge": "The body is too large."}),
         ContentNotJson: Kind(415, {"notJsonContent": "The body does not say that it is JSON."}),
         HostUnknown: Kind(421, {"hostUnknown": "The host is not ours."}),

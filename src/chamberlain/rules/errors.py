@@ -9,6 +9,7 @@
     |   |-- NotPossible         well-formed, but it cannot be carried out; all faults listed
     |   |-- KeyReused           an idempotency key came again with another body
     |   |-- NotFound            no such thing, or not for this caller
+    |   |-- Stale               it has changed since the caller read it
     |   |-- Conflict            something else stands in the way
     |   |-- LimitReached        more than is granted at present
     |   `-- Unavailable         not now; later it will work
@@ -95,6 +96,13 @@ class NotFound(Refusal):
 
     def __init__(self, detail: str) -> None:
         super().__init__("notFound", detail)
+
+
+class Stale(Refusal):
+    """The caller has read another version of it than the one that there is."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("etagStale", detail)
 
 
 class Conflict(Refusal):

@@ -1,6 +1,6 @@
 """Templates of the kinds shared, equipment and room."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal
 from uuid import UUID
 
@@ -72,10 +72,9 @@ class MailboxNamingShape(Shape, frozen=True, kw_only=True):
     address: Name = "{input}"
 
 
-class MailboxTemplateShape(Shape, frozen=True, kw_only=True):
-    """A template of a mailbox kind, without what the service adds."""
+class MailboxTemplateBody(Shape, frozen=True, kw_only=True):
+    """A template of a mailbox kind as it is sent."""
 
-    id: UUID
     kind: Literal["shared", "equipment", "room"]
     name: Name
     description: Description = ""
@@ -90,11 +89,31 @@ class MailboxTemplateShape(Shape, frozen=True, kw_only=True):
     webhook: WebhookShape | None = None
 
 
+class MailboxTemplateShape(MailboxTemplateBody, frozen=True, kw_only=True):
+    """A template of a mailbox kind as it is kept, without what the service adds beside its id."""
+
+    id: UUID
+
+
+def identified_mailbox_template(body: MailboxTemplateBody, template_id: TemplateId) -> MailboxTemplateShape:
+    """The template that a body describes."""
+    members = {name: getattr(body, name) for name in body.__struct_fields__}
+    return MailboxTemplateShape(**members, id=template_id)
+
+
 def mailbox_template_faults(shape: MailboxTemplateShape, pointer: str = "") -> Iterator[Fault]:
     """Why a well-formed template cannot be used."""
     yield from naming_rule_faults(shape.naming.address, f"{pointer}/naming/address")
     yield from applicability_faults(_defaults(shape), MailboxType(shape.kind), f"{pointer}/defaults")
     yield from custom_field_faults(shape.custom_fields, f"{pointer}/customFields")
+
+
+def mailbox_domain_faults(shape: MailboxTemplateShape, domains: Collection[str], pointer: str = "") -> Iterator[Fault]:
+    """A fault for each domain of it that is none of the tenant's; addresses are made in lower case."""
+    for place, domain in (("domain", shape.domain), ("defaults/domain", shape.defaults.domain)):
+        if domain and domain.lower() not in domains:
+            detail = f"{domain} is no verified domain of this tenant. Choose another, or leave it out."
+            yield Fault(f"{pointer}/{place}", "domainNotVerified", detail)
 
 
 def to_mailbox_template(shape: MailboxTemplateShape, *, tenant_id: TenantId, revision: int) -> MailboxTemplate:

@@ -103,9 +103,8 @@ async def put(tx: Transaction, template: StoredTemplate, *, created_by: Actor) -
     """
     head = template.head
     await lock(tx, head.tenant_id)
-    is_default = _is_default(template)
-    if is_default:
-        await _take_default(tx, template)
+    if (holder := await losing_default(tx, template)) is not None:
+        await put(tx, without_default(holder), created_by=NOBODY)
     row = await tx.fetch_row(
         PUT,
         head.tenant_id,
@@ -114,7 +113,7 @@ async def put(tx: Transaction, template: StoredTemplate, *, created_by: Actor) -
         head.active,
         encode_actor(created_by),
         template.content.decode(),
-        is_default,
+        _is_default(template),
     )
     return row is not None
 
@@ -124,10 +123,12 @@ async def remove(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) 
     await tx.execute(DELETE, tenant_id, template_id)
 
 
-async def _take_default(tx: Transaction, template: StoredTemplate) -> None:
+async def losing_default(tx: Transaction, template: StoredTemplate) -> StoredTemplate | None:
+    """The template that is the default of its kind no longer once this one is written, if there is one."""
+    if not _is_default(template):
+        return None
     holder = await find_default(tx, template.head.tenant_id, template.head.kind)
-    if holder is not None and holder.head.id != template.head.id:
-        await put(tx, without_default(holder), created_by=NOBODY)
+    return None if holder is None or holder.head.id == template.head.id else holder
 
 
 def group_template(stored: StoredTemplate) -> CompiledGroupTemplate | None:

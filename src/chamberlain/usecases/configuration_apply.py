@@ -9,10 +9,11 @@ import msgspec
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.ids import PolicyId, TemplateId, TenantId, TraceId
-from chamberlain.rules.templates import StoredTemplate, TemplateHead, TemplateKind
+from chamberlain.rules.ids import PolicyId, TenantId, TraceId
+from chamberlain.rules.template_records import Editor, default_lost
+from chamberlain.rules.templates import StoredTemplate
 from chamberlain.shapes.configuration import Configuration, TenantEntry
-from chamberlain.shapes.templates import TemplateShape
+from chamberlain.shapes.templates import stored_template
 from chamberlain.shapes.tenants import to_issuers, to_tenant
 from chamberlain.store import changes, policies, templates, tenants
 from chamberlain.store.database import Database, Transaction
@@ -44,9 +45,7 @@ async def _apply_tenant(tx: Transaction, entry: TenantEntry, actor: Actor, trace
     for issuer in to_issuers(entry.tenant):
         await tenants.put_issuer(tx, issuer)
     for template in entry.templates:
-        if await templates.put(tx, _stored(tenant.id, template), created_by=actor):
-            subject = Subject("template", template.id, template.name)
-            await changes.record(tx, _change(tenant.id, "template.replace", subject, actor, trace_id))
+        await _apply_template(tx, stored_template(template, tenant.id), Editor(actor, None, trace_id))
     for policy in entry.policies:
         content = msgspec.json.encode(policy)
         policy_id = PolicyId(policy.id)
@@ -55,16 +54,15 @@ async def _apply_tenant(tx: Transaction, entry: TenantEntry, actor: Actor, trace
             await changes.record(tx, _change(tenant.id, "policy.replace", subject, actor, trace_id))
 
 
-def _stored(tenant_id: TenantId, template: TemplateShape) -> StoredTemplate:
-    head = TemplateHead(
-        tenant_id=tenant_id,
-        id=TemplateId(template.id),
-        revision=1,
-        kind=TemplateKind(template.kind),
-        name=template.name,
-        active=template.active,
-    )
-    return StoredTemplate(head, msgspec.json.encode(template))
+async def _apply_template(tx: Transaction, template: StoredTemplate, editor: Editor) -> None:
+    loser = await templates.losing_default(tx, template)
+    if not await templates.put(tx, template, created_by=editor.actor):
+        return
+    head = template.head
+    if loser is not None:
+        await changes.record(tx, default_lost(loser.head, editor))
+    subject = Subject("template", head.id, head.name)
+    await changes.record(tx, _change(head.tenant_id, "template.replace", subject, editor.actor, editor.trace_id))
 
 
 def _change(tenant_id: TenantId, action: str, subject: Subject, actor: Actor, trace_id: TraceId) -> Change:

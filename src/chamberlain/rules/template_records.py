@@ -1,0 +1,114 @@
+"""Records of templates: what administrators read and change, and how a change is kept on record."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from chamberlain.rules.callers import Actor
+from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.errors import Fault, NotFound, Stale
+from chamberlain.rules.ids import ClientId, TraceId
+from chamberlain.rules.template_areas import TemplateArea
+from chamberlain.rules.templates import StoredTemplate, TemplateHead, TemplateKind
+
+Content = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateRecord:
+    """A template whole: what it says, who made it, and when it was made and changed."""
+
+    stored: StoredTemplate
+    created_at: datetime
+    created_by: Actor
+    updated_at: datetime
+
+    @property
+    def etag(self) -> str:
+        """Names this version: a revision is never counted twice."""
+        return f'"{self.stored.head.revision}"'
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateEdit:
+    """How a change of a template that is there comes in; `if_match` are the versions that the caller has seen, None
+    when any will do."""
+
+    if_match: frozenset[str] | None
+    trace_id: TraceId
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """Who changes a template, by which client, on which trace."""
+
+    actor: Actor
+    client_id: ClientId | None
+    trace_id: TraceId
+
+
+def in_area(record: TemplateRecord | None, area: TemplateArea) -> TemplateRecord:
+    """The template, or NotFound when there is none here: each area knows its own kinds only."""
+    if record is None or record.stored.head.kind not in area.kinds:
+        raise NotFound("There is no such template here. The list has those that there are.")
+    return record
+
+
+def require_match(record: TemplateRecord, edit: TemplateEdit) -> None:
+    """Raises Stale when the caller has seen another version than the one that there is."""
+    if edit.if_match is not None and record.etag not in edit.if_match:
+        raise Stale("The template has changed since you read it. Read it again, and send your change for that version.")
+
+
+def kind_faults(record: TemplateRecord, kind: TemplateKind) -> Iterator[Fault]:
+    """Why a template cannot become one of this kind, if it cannot."""
+    current = record.stored.head.kind
+    if kind is not current:
+        detail = f"This template is of kind {current} and stays so. Make a new one for kind {kind}."
+        yield Fault("/kind", "templateOfOtherKind", detail)
+
+
+def created(head: TemplateHead, content: Content, editor: Editor) -> Change:
+    """The record of a template that was made."""
+    return _change("create", head, editor, before=None, after=_without_id(content))
+
+
+def replaced(head: TemplateHead, before: Content, after: Content, editor: Editor) -> Change:
+    """The record of a template that says something else now: what changed, and nothing else."""
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    return _change(
+        "replace",
+        head,
+        editor,
+        before={name: before.get(name) for name in names},
+        after={name: after.get(name) for name in names},
+    )
+
+
+def default_lost(head: TemplateHead, editor: Editor) -> Change:
+    """The record of a mailbox template that is the default of its kind no longer, because another one has become it."""
+    return _change("replace", head, editor, before={"isDefault": True}, after={"isDefault": False})
+
+
+def removed(head: TemplateHead, content: Content, editor: Editor) -> Change:
+    """The record of a template that is gone."""
+    return _change("delete", head, editor, before=_without_id(content), after=None)
+
+
+def _without_id(content: Content) -> Content:
+    """The subject of the record names it."""
+    return {name: value for name, value in content.items() if name != "id"}
+
+
+def _change(verb: str, head: TemplateHead, editor: Editor, *, before: Content | None, after: Content | None) -> Change:
+    return Change(
+        tenant_id=head.tenant_id,
+        action=f"template.{verb}",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject("template", head.id, head.name),
+        before=before,
+        after=after,
+        request_id=None,
+        trace_id=editor.trace_id,
+    )
