@@ -38,6 +38,6 @@ def _authenticate(verifier: Verifier) -> Authenticate:
         except Unavailable as refusal:
             raise Unreachable(refusal.detail) from refusal
         bare = (name.removeprefix(beginning) for name in caller.permissions if name.startswith(beginning))
-        return Access(caller.tenant_id, frozenset(bare))
+        return Access(caller.tenant_id, frozenset(bare), caller.user_id)
 
     return authenticate

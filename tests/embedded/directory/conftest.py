@@ -20,13 +20,19 @@ from chamberlain.embedded.directory.faults import Injection
 from chamberlain.embedded.directory.graph.server import Access, GraphServer
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
-from tests.embedded.directory.houses import HOUSE, OTHER_HOUSE, SECTION
+from tests.embedded.directory.houses import ADA, HOUSE, OTHER_HOUSE, SECTION
 
 REQUEST_ID = UUID("99999999-0000-4000-8000-000000000001")
 ACCESS = {
     "Bearer house": Access(HOUSE, frozenset({"Group.Read.All"})),
     "Bearer house-directory": Access(HOUSE, frozenset({"Directory.Read.All"})),
     "Bearer house-writer": Access(HOUSE, frozenset({"Group.ReadWrite.All"})),
+    "Bearer house-users": Access(HOUSE, frozenset({"User.Read.All"})),
+    "Bearer house-settings": Access(HOUSE, frozenset({"MailboxSettings.Read"})),
+    "Bearer house-places": Access(HOUSE, frozenset({"Place.Read.All"})),
+    "Bearer ada": Access(HOUSE, frozenset({"User.Read"}), ADA),
+    "Bearer ada-elsewhere": Access(HOUSE, frozenset(), ADA),
+    "Bearer other-directory": Access(OTHER_HOUSE, frozenset({"Directory.Read.All"})),
     "Bearer other": Access(OTHER_HOUSE, frozenset({"Group.Read.All"})),
     "Bearer nothing": Access(HOUSE, frozenset({"User.Read.All", "group.read.all"})),
 }

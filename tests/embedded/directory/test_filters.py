@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chamberlain.embedded.directory.errors import BadQuery
-from chamberlain.embedded.directory.graph.conditions import Parameters, condition_of
+from chamberlain.embedded.directory.graph.conditions import GROUPS, Parameters, condition_of
 from chamberlain.embedded.directory.graph.filters import (
-    PROPERTIES,
+    GROUP_VOCABULARY,
     AllOf,
     AnyOf,
     Equals,
@@ -110,7 +110,9 @@ def quoted(text: str) -> str:
 names = st.from_regex(r"zz[a-z]{6,10}", fullmatch=True)
 # Marked by a letter that no fixed piece of a statement has, so that a value in the statement would be seen.
 texts = st.text(max_size=12).map(lambda text: f"§{text}")
-paths = st.one_of(st.sampled_from(sorted(PROPERTIES)), st.builds(lambda a, b: f"{a}/{b}", names, names))
+paths = st.one_of(
+    st.sampled_from(sorted(GROUP_VOCABULARY.properties)), st.builds(lambda a, b: f"{a}/{b}", names, names)
+)
 comparisons = st.one_of(
     st.builds(lambda path, how, text: f"{path} {how} {quoted(text)}", paths, st.sampled_from(["eq", "ne"]), texts),
     st.builds(
@@ -134,7 +136,7 @@ written_filters = st.recursive(
 def test_it_lets_nothing_of_a_filter_into_the_statement(text: str) -> None:
     parameters = Parameters(["the tenant"])
 
-    condition = condition_of(read_filter(text), parameters)
+    condition = condition_of(read_filter(text), parameters, GROUPS)
 
     assert "§" not in condition
     assert "zz" not in condition
@@ -147,4 +149,4 @@ def test_it_lets_nothing_of_a_filter_into_the_statement(text: str) -> None:
 @given(st.text(alphabet=st.characters(codec="ascii"), max_size=60))
 def test_it_answers_any_text_with_a_tree_or_a_sentence(text: str) -> None:
     with contextlib.suppress(BadQuery):
-        condition_of(read_filter(text), Parameters(["the tenant"]))
+        condition_of(read_filter(text), Parameters(["the tenant"]), GROUPS)

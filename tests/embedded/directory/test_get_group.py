@@ -111,7 +111,7 @@ async def test_it_shows_nothing_of_another_tenant_nor_what_is_no_group(
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/v1.0", "/v1.0/me", "/v1.0/groups/x", f"/v1.0/groups/{STAFF}/x", "/beta/groups"]
+    "path", ["/", "/v1.0", "/v1.0/sites", "/v1.0/me/x", "/v1.0/groups/x", f"/v1.0/groups/{STAFF}/x", "/beta/groups"]
 )
 async def test_it_does_not_know_other_paths(served: Served, path: str) -> None:
     answer = await served.get(f"{path}?a=b")

@@ -13,10 +13,11 @@ Shape: TypeAlias = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call for one tenant. `root` is the address of `/v1.0` as callers know it; `id` is the one in the path.
+    """A call for one tenant. `root` is the address of `/v1.0` as callers know it; `id` is the one in the path, or that
+    of the user who calls. Users and rooms can be named by an `address` instead.
 
-    With faults on purpose lists show groups that were made at `visible_until` or before, and under their own ids those
-    are found that were made at `known_until` or before.
+    With faults on purpose lists show groups and mailboxes that were made at `visible_until` or before, and under their
+    own ids those are found that were made at `known_until` or before.
     """
 
     pool: Pool
@@ -24,11 +25,12 @@ class Call:
     tenant_id: UUID
     id: UUID | None
     query_string: bytes
+    address: str | None = None
     visible_until: datetime | None = None
     known_until: datetime | None = None
 
     def knows(self, made_at: datetime) -> bool:
-        """Whether a group that was made then is found under its id."""
+        """Whether a group or mailbox that was made then is found under its id."""
         return self.known_until is None or made_at <= self.known_until
 
 
@@ -41,9 +43,9 @@ class NotThere(DirectoryFault):
         self.detail = detail
 
 
-def no_group(call: Call) -> NotThere:
-    """What is said where no group has the id of the path."""
-    return NotThere("Request_ResourceNotFound", f"Resource '{call.id}' does not exist.")
+def nothing(call: Call) -> NotThere:
+    """What is said where nothing has the id or the address of the path."""
+    return NotThere("Request_ResourceNotFound", f"Resource '{call.id or call.address}' does not exist.")
 
 
 class MethodNotAllowed(DirectoryFault):

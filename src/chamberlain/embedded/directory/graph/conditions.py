@@ -1,26 +1,58 @@
-"""Makes a filter into a condition on a row `g` of directory.groups. `$1` is the tenant.
+"""Makes a filter into a condition on a row `g` of directory.groups or `u` of directory.users. `$1` is the tenant.
 
 The condition consists of the fixed pieces below; everything that the filter says becomes a parameter. Texts are
 compared without regard to case, and what has no value equals nothing but null.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 from chamberlain.embedded.directory.graph.filters import AllOf, AnyOf, Equals, Filter, HasType, Not, StartsWith
 
-_COLUMNS: Final = {
-    "displayName": "g.display_name",
-    "mailNickname": "g.mail_nickname",
-    "mail": "g.mail",
-    "id": "g.id::text",
-}
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a filter is about: its id, the column of each property, which of them are addresses, and where the values of
+    its extension attributes are found.
+    """
+
+    id: str
+    columns: Mapping[str, str]
+    addresses: frozenset[str]
+    values: str
+
 
 # A value is found by the index of its table, whatever else the filter says. Only lower() on a parameter is allowed:
 # beside a column it would keep row-level security from using the index.
-_VALUES_OF = (
-    "SELECT v.group_id FROM directory.extension_values v WHERE v.tenant_id = $1 AND v.name = {} AND v.member = {}"
+GROUPS = Subject(
+    id="g.id",
+    columns={"displayName": "g.display_name", "mailNickname": "g.mail_nickname", "mail": "g.mail", "id": "g.id::text"},
+    addresses=frozenset({"mail"}),
+    values="SELECT v.group_id FROM directory.extension_values v "
+    "WHERE v.tenant_id = $1 AND v.name = {} AND v.member = {}",
 )
+USERS = Subject(
+    id="u.id",
+    columns={
+        "displayName": "u.display_name",
+        "mailNickname": "split_part(u.user_principal_name, '@', 1)",
+        "mail": "u.mail",
+        "userPrincipalName": "u.user_principal_name",
+        "userType": "u.user_type",
+        "id": "u.id::text",
+    },
+    addresses=frozenset({"mail", "userPrincipalName"}),
+    values="SELECT v.user_id FROM directory.user_extension_values v "
+    "WHERE v.tenant_id = $1 AND v.name = {} AND v.member = {}",
+)
+ROOMS = Subject(
+    id="u.id",
+    columns={"displayName": "u.display_name", "emailAddress": "u.mail", "id": "u.id::text"},
+    addresses=frozenset({"emailAddress"}),
+    values=USERS.values,
+)
+
 _HOLDERS_OF = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = ANY ({})"
 
 
@@ -33,60 +65,62 @@ class Parameters(list[object]):
         return f"${len(self)}::{kind}"
 
 
-def condition_of(wanted: Filter, parameters: Parameters) -> str:
+def condition_of(wanted: Filter, parameters: Parameters, subject: Subject) -> str:
     """The filter as SQL, with its values added to the parameters."""
     match wanted:
         case AllOf(parts):
-            return "(" + " AND ".join(condition_of(part, parameters) for part in parts) + ")"
+            return "(" + " AND ".join(condition_of(part, parameters, subject) for part in parts) + ")"
         case AnyOf(parts):
-            return "(" + " OR ".join(condition_of(part, parameters) for part in parts) + ")"
+            return "(" + " OR ".join(condition_of(part, parameters, subject) for part in parts) + ")"
         case Not(part):
-            return f"NOT {condition_of(part, parameters)}"
+            return f"NOT {condition_of(part, parameters, subject)}"
         case HasType(group_type):
             return f"(lower({parameters.add(group_type, 'text')}) = ANY (directory.lowered(g.group_types)))"
         case StartsWith():
-            return _starts_with(wanted, parameters)
+            return _starts_with(wanted, parameters, subject)
         case Equals():
-            return _equals(wanted, parameters)
+            return _equals(wanted, parameters, subject)
 
 
-def _starts_with(wanted: StartsWith, parameters: Parameters) -> str:
+def _starts_with(wanted: StartsWith, parameters: Parameters, subject: Subject) -> str:
     if wanted.path.extension is None:
-        column, text = _COLUMNS[wanted.path.member], parameters.add(wanted.text, "text")
+        column, text = subject.columns[wanted.path.member], parameters.add(wanted.text, "text")
         return f"coalesce(starts_with(lower({column}), lower({text})), false)"
-    values = _VALUES_OF.format(
+    values = subject.values.format(
         parameters.add(wanted.path.extension, "text"), parameters.add(wanted.path.member, "text")
     )
-    return f"(g.id IN ({values} AND starts_with(v.value, lower({parameters.add(wanted.text, 'text')}))))"
+    return f"({subject.id} IN ({values} AND starts_with(v.value, lower({parameters.add(wanted.text, 'text')}))))"
 
 
-def _equals(wanted: Equals, parameters: Parameters) -> str:
+def _equals(wanted: Equals, parameters: Parameters, subject: Subject) -> str:
     texts = [value for value in wanted.values if value is not None]
-    parts = [_one_of(wanted, texts, parameters)] if texts else []
+    parts = [_one_of(wanted, texts, parameters, subject)] if texts else []
     if None in wanted.values:
-        parts.append(_has_none(wanted, parameters))
+        parts.append(_has_none(wanted, parameters, subject))
     return "(" + " OR ".join(parts) + ")"
 
 
-def _one_of(wanted: Equals, texts: list[str], parameters: Parameters) -> str:
+def _one_of(wanted: Equals, texts: list[str], parameters: Parameters, subject: Subject) -> str:
     path = wanted.path
     if path.extension is not None:
-        values = _VALUES_OF.format(parameters.add(path.extension, "text"), parameters.add(path.member, "text"))
-        return f"g.id IN ({values} AND v.value = ANY (directory.lowered({parameters.add(texts, 'text[]')})))"
+        values = subject.values.format(parameters.add(path.extension, "text"), parameters.add(path.member, "text"))
+        return f"{subject.id} IN ({values} AND v.value = ANY (directory.lowered({parameters.add(texts, 'text[]')})))"
     if path.member == "id":
-        return f"g.id = ANY ({parameters.add(_ids(texts), 'uuid[]')})"
+        return f"{subject.id} = ANY ({parameters.add(_ids(texts), 'uuid[]')})"
     lowered = f"directory.lowered({parameters.add(texts, 'text[]')})"
-    if path.member == "mail":
-        return f"g.id IN ({_HOLDERS_OF.format(lowered)})"
-    return f"coalesce(lower({_COLUMNS[path.member]}) = ANY ({lowered}), false)"
+    same = f"coalesce(lower({subject.columns[path.member]}) = ANY ({lowered}), false)"
+    if path.member in subject.addresses:
+        # The address finds the holder by an index; whether it is this one of the holder's addresses is seen there.
+        return f"({subject.id} IN ({_HOLDERS_OF.format(lowered)}) AND {same})"
+    return same
 
 
-def _has_none(wanted: Equals, parameters: Parameters) -> str:
+def _has_none(wanted: Equals, parameters: Parameters, subject: Subject) -> str:
     path = wanted.path
     if path.extension is None:
-        return f"{_COLUMNS[path.member]} IS NULL"
-    values = _VALUES_OF.format(parameters.add(path.extension, "text"), parameters.add(path.member, "text"))
-    return f"g.id NOT IN ({values})"
+        return f"{subject.columns[path.member]} IS NULL"
+    values = subject.values.format(parameters.add(path.extension, "text"), parameters.add(path.member, "text"))
+    return f"{subject.id} NOT IN ({values})"
 
 
 def _ids(texts: list[str]) -> list[UUID]:
@@ -95,6 +129,6 @@ def _ids(texts: list[str]) -> list[UUID]:
         try:
             found.append(UUID(text))
         except ValueError:
-            # What is no id is the id of no group.
+            # What is no id is the id of nothing.
             continue
     return found

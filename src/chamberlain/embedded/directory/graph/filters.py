@@ -19,12 +19,21 @@ MOST_CHARACTERS = 2048
 MOST_LEVELS = 32
 MOST_VALUES = 100
 
-PROPERTIES = frozenset({"id", "displayName", "mailNickname", "mail"})
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a filter may name: properties that hold one text, and collections of texts."""
+
+    properties: frozenset[str]
+    collections: frozenset[str] = frozenset()
+
+
+GROUP_VOCABULARY = Vocabulary(frozenset({"id", "displayName", "mailNickname", "mail"}), frozenset({"groupTypes"}))
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A property of the group, or a member of an extension attribute (`extension` is None for a property)."""
+    """A property, or a member of an extension attribute (`extension` is None for a property)."""
 
     extension: str | None
     member: str
@@ -48,7 +57,7 @@ class StartsWith:
 
 @dataclass(frozen=True, slots=True)
 class HasType:
-    """The group is of this type."""
+    """A group is of this type."""
 
     group_type: str
 
@@ -77,11 +86,11 @@ class AnyOf:
 Filter: TypeAlias = Equals | StartsWith | HasType | Not | AllOf | AnyOf
 
 
-def read_filter(text: str) -> Filter:
+def read_filter(text: str, vocabulary: Vocabulary = GROUP_VOCABULARY) -> Filter:
     """The filter as a tree. Raises BadQuery with the position of what is not understood."""
     if len(text) > MOST_CHARACTERS:
         raise BadQuery("Request_UnsupportedQuery", f"A filter has at most {MOST_CHARACTERS} characters.")
-    reader = _Reader(text)
+    reader = _Reader(text, vocabulary)
     found = reader.any_of(0)
     if reader.token.kind != "end":
         raise reader.expected("'and', 'or' or the end of the filter")
@@ -107,8 +116,9 @@ _TOKEN = re.compile(
 
 
 class _Reader:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self._text = text
+        self._vocabulary = vocabulary
         self._at = 0
         self.token = self._next()
 
@@ -139,7 +149,7 @@ class _Reader:
             return found
         if self._took("startswith"):
             return self._starts_with()
-        if self._took("groupTypes/any"):
+        if "groupTypes" in self._vocabulary.collections and self._took("groupTypes/any"):
             return self._has_type()
         return self._comparison()
 
@@ -177,7 +187,7 @@ class _Reader:
         extension, slash, member = name.partition("/")
         if slash:
             return Path(extension, member)
-        if name not in PROPERTIES:
+        if name not in self._vocabulary.properties:
             where = f"at position {start.position} in '{self._text}'"
             raise BadQuery("Request_UnsupportedQuery", f"'{name}' {where} is no property that a filter can use.")
         return Path(None, name)

@@ -8,8 +8,8 @@ import msgspec
 
 from chamberlain.embedded.directory.database import answering, one_tenant
 from chamberlain.embedded.directory.errors import BadQuery
-from chamberlain.embedded.directory.graph.calls import Call, Shape, no_group
-from chamberlain.embedded.directory.graph.conditions import Parameters, condition_of
+from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
+from chamberlain.embedded.directory.graph.conditions import GROUPS, Parameters, condition_of
 from chamberlain.embedded.directory.graph.filters import Equals, Filter, Path, read_filter
 from chamberlain.embedded.directory.graph.options import Options, next_query, read_options
 from chamberlain.embedded.directory.graph.times import written_time
@@ -51,7 +51,7 @@ async def get_group(call: Call) -> Shape:
     async with one_tenant(call.pool, call.tenant_id) as connection:
         row = await connection.fetchrow(_ONE_GROUP, call.tenant_id, call.id)
     if row is None or not call.knows(row["created_at"]):
-        raise no_group(call)
+        raise nothing(call)
     return {"@odata.context": _context(call, options, "/$entity"), **_selected(_shape(row), options)}
 
 
@@ -71,7 +71,7 @@ async def _filtered(call: Call, wanted: Filter | None, options: Options) -> Sequ
     parameters = Parameters([call.tenant_id])
     statement = _GROUPS
     if wanted is not None:
-        statement += f" AND {condition_of(wanted, parameters)}"
+        statement += f" AND {condition_of(wanted, parameters, GROUPS)}"
     if call.visible_until is not None:
         statement += f" AND g.created_at <= {parameters.add(call.visible_until, 'timestamptz')}"
     if options.after is not None:

@@ -4,7 +4,7 @@ import asyncpg
 import msgspec
 
 from chamberlain.embedded.directory.database import one_tenant
-from chamberlain.embedded.directory.graph.calls import Call, Shape, no_group
+from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
 from chamberlain.embedded.directory.graph.options import next_query, read_options
 
 _OPTIONS = frozenset({"$select", "$top", "$skiptoken"})
@@ -38,7 +38,7 @@ async def _list(call: Call, name: str, statement: str) -> Shape:
     async with one_tenant(call.pool, call.tenant_id) as connection:
         made_at = await connection.fetchval(_MADE_AT, call.tenant_id, call.id)
         if made_at is None or not call.knows(made_at):
-            raise no_group(call)
+            raise nothing(call)
         rows = await connection.fetch(statement, call.tenant_id, call.id, options.after, options.top + 1)
     page: Shape = {"@odata.context": f"{call.root}/$metadata#directoryObjects"}
     if len(rows) > options.top:

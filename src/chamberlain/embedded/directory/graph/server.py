@@ -10,39 +10,71 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from chamberlain.embedded.directory.database import Pool
-from chamberlain.embedded.directory.errors import Forbidden
+from chamberlain.embedded.directory.errors import BadQuery, Forbidden
 from chamberlain.embedded.directory.faults import Injection
 from chamberlain.embedded.directory.graph.calls import Call, MethodNotAllowed, NotThere, Shape
 from chamberlain.embedded.directory.graph.faults import FAULTS, Header, Told, tell
 from chamberlain.embedded.directory.graph.groups import get_group, list_groups
+from chamberlain.embedded.directory.graph.licenses import list_licenses
+from chamberlain.embedded.directory.graph.mailbox_settings import get_mailbox_settings
+from chamberlain.embedded.directory.graph.places import get_place, list_rooms
 from chamberlain.embedded.directory.graph.relations import list_members, list_owners
 from chamberlain.embedded.directory.graph.teams import get_team, list_channels
 from chamberlain.embedded.directory.graph.times import written_time
+from chamberlain.embedded.directory.graph.users import get_user, list_users
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a token allows: the tenant it is for, and permissions by their bare names (`Group.Read.All`)."""
+    """What a token allows: the tenant it is for, permissions by their bare names (`Group.Read.All`), and the user who
+    calls, unless a program calls in its own name."""
 
     tenant_id: UUID
     permissions: frozenset[str]
+    user_id: UUID | None = None
 
 
 # Gets the value of the header Authorization, or None. Raises Unauthorized, Forbidden or Unreachable.
 Authenticate = Callable[[str | None], Awaitable[Access]]
 
+Handler = Callable[[Call], Awaitable[Shape]]
+
 _READ_GROUPS = frozenset({"Group.Read.All", "Group.ReadWrite.All", "Directory.Read.All"})
+_READ_USERS = frozenset({"User.Read.All", "User.ReadWrite.All", "Directory.Read.All"})
+_READ_SETTINGS = _READ_USERS | {"MailboxSettings.Read", "MailboxSettings.ReadWrite"}
+_READ_PLACES = frozenset({"Place.Read.All", "Place.ReadWrite.All", "Directory.Read.All"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """A path, and the permissions of which one is needed; without any it is about the user who calls."""
+
+    path: re.Pattern[str]
+    handler: Handler
+    sufficient: frozenset[str] | None
+
 
 _ID = r"([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})"
-_ROUTES: tuple[tuple[re.Pattern[str], Callable[[Call], Awaitable[Shape]]], ...] = (
-    (re.compile(r"/v1\.0/groups"), list_groups),
-    (re.compile(rf"/v1\.0/groups/{_ID}"), get_group),
-    (re.compile(rf"/v1\.0/groups/{_ID}/owners"), list_owners),
-    (re.compile(rf"/v1\.0/groups/{_ID}/members"), list_members),
-    (re.compile(rf"/v1\.0/groups/{_ID}/team"), get_team),
-    (re.compile(rf"/v1\.0/groups/{_ID}/team/channels"), list_channels),
-    (re.compile(rf"/v1\.0/teams/{_ID}"), get_team),
-    (re.compile(rf"/v1\.0/teams/{_ID}/channels"), list_channels),
+# No text in the database holds a NUL.
+_ID_OR_ADDRESS = r"([^/\x00]{1,320})"
+_ROUTES = (
+    _Route(re.compile(r"/v1\.0/groups"), list_groups, _READ_GROUPS),
+    _Route(re.compile(rf"/v1\.0/groups/{_ID}"), get_group, _READ_GROUPS),
+    _Route(re.compile(rf"/v1\.0/groups/{_ID}/owners"), list_owners, _READ_GROUPS),
+    _Route(re.compile(rf"/v1\.0/groups/{_ID}/members"), list_members, _READ_GROUPS),
+    _Route(re.compile(rf"/v1\.0/groups/{_ID}/team"), get_team, _READ_GROUPS),
+    _Route(re.compile(rf"/v1\.0/groups/{_ID}/team/channels"), list_channels, _READ_GROUPS),
+    _Route(re.compile(rf"/v1\.0/teams/{_ID}"), get_team, _READ_GROUPS),
+    _Route(re.compile(rf"/v1\.0/teams/{_ID}/channels"), list_channels, _READ_GROUPS),
+    _Route(re.compile(r"/v1\.0/me"), get_user, None),
+    _Route(re.compile(r"/v1\.0/me/licenseDetails"), list_licenses, None),
+    _Route(re.compile(r"/v1\.0/me/mailboxSettings"), get_mailbox_settings, None),
+    _Route(re.compile(r"/v1\.0/users"), list_users, _READ_USERS),
+    _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}"), get_user, _READ_USERS),
+    _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}/licenseDetails"), list_licenses, _READ_USERS),
+    _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}/mailboxSettings"), get_mailbox_settings, _READ_SETTINGS),
+    _Route(re.compile(r"/v1\.0/places/microsoft\.graph\.room"), list_rooms, _READ_PLACES),
+    _Route(re.compile(rf"/v1\.0/places/{_ID_OR_ADDRESS}"), get_place, _READ_PLACES),
 )
 
 # What a caller may have us repeat in a header: no blanks, nothing that could end the line.
@@ -94,18 +126,13 @@ class GraphServer:
             self._injection.take_call()
         if scope["method"] != "GET":
             raise MethodNotAllowed
-        handler, found = _route(_path(scope))
-        if not access.permissions & _READ_GROUPS:
-            raise Forbidden(
-                "Insufficient privileges to complete the operation. One of these would do: "
-                + ", ".join(sorted(_READ_GROUPS))
-                + "."
-            )
-        call = Call(self._pool, self._root, access.tenant_id, found, scope["query_string"])
+        route, named = _route(_path(scope))
+        _require(access, route)
+        call = _named(Call(self._pool, self._root, access.tenant_id, access.user_id, scope["query_string"]), named)
         if self._injection is not None:
             visible_until, known_until = self._injection.visible_until(), self._injection.known_until()
             call = replace(call, visible_until=visible_until, known_until=known_until)
-        return msgspec.json.encode(await handler(call))
+        return msgspec.json.encode(await route.handler(call))
 
     def _ids(self, headers: dict[bytes, bytes]) -> list[Header]:
         ids = [(b"request-id", str(self._new_request_id()).encode())]
@@ -126,12 +153,32 @@ def _path(scope: Scope) -> str:
     return path.removesuffix("/")
 
 
-def _route(path: str) -> tuple[Callable[[Call], Awaitable[Shape]], UUID | None]:
-    for pattern, handler in _ROUTES:
-        found = pattern.fullmatch(path)
+def _route(path: str) -> tuple[_Route, str | None]:
+    for route in _ROUTES:
+        found = route.path.fullmatch(path)
         if found is not None:
-            return handler, UUID(found[1]) if found.lastindex else None
+            return route, found[1] if found.lastindex else None
     raise NotThere("BadRequest", f"Resource not found for the segment '{path.rpartition('/')[2]}'.")
+
+
+def _require(access: Access, route: _Route) -> None:
+    if route.sufficient is None:
+        if access.user_id is None:
+            raise BadQuery("BadRequest", "/me request is only valid with delegated authentication flow.")
+        if not access.permissions:
+            raise Forbidden("Insufficient privileges to complete the operation: the token is not for this directory.")
+    elif not access.permissions & route.sufficient:
+        names = ", ".join(sorted(route.sufficient))
+        raise Forbidden(f"Insufficient privileges to complete the operation. One of these would do: {names}.")
+
+
+def _named(call: Call, named: str | None) -> Call:
+    """The call for what its path names; where it names nothing, for the user who calls."""
+    if named is None:
+        return call
+    if re.fullmatch(_ID, named):
+        return replace(call, id=UUID(named))
+    return replace(call, id=None, address=named)
 
 
 def _content(body: bytes) -> list[Header]:

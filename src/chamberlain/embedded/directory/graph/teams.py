@@ -5,7 +5,7 @@ from uuid import uuid5
 import asyncpg
 
 from chamberlain.embedded.directory.database import one_tenant
-from chamberlain.embedded.directory.graph.calls import Call, NotThere, Shape, no_group
+from chamberlain.embedded.directory.graph.calls import Call, NotThere, Shape, nothing
 from chamberlain.embedded.directory.graph.options import read_options
 from chamberlain.embedded.directory.graph.times import written_time
 
@@ -50,7 +50,7 @@ async def list_channels(call: Call) -> Shape:
 
 def _must_be_team(call: Call, row: asyncpg.Record | None) -> asyncpg.Record:
     if row is None or not call.knows(row["group_created_at"]):
-        raise no_group(call)
+        raise nothing(call)
     if row["created_at"] is None:
         raise NotThere("NotFound", f"No team found with Group Id '{call.id}'.")
     return row

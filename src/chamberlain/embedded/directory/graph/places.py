@@ -1,0 +1,100 @@
+"""`/places/microsoft.graph.room` and `/places/{id}`: rooms as a room finder shows them."""
+
+from collections.abc import Sequence
+
+import asyncpg
+import msgspec
+
+from chamberlain.embedded.directory.database import one_tenant
+from chamberlain.embedded.directory.entries import Place
+from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
+from chamberlain.embedded.directory.graph.conditions import ROOMS, Parameters, condition_of
+from chamberlain.embedded.directory.graph.filters import Filter, Vocabulary, read_filter
+from chamberlain.embedded.directory.graph.options import Options, next_query, read_options
+from chamberlain.embedded.directory.graph.users import contact_of, properties_of
+
+_LIST_OPTIONS = frozenset({"$filter", "$top", "$skiptoken"})
+_NO_OPTIONS = frozenset[str]()
+_VOCABULARY = Vocabulary(frozenset(ROOMS.columns))
+
+_ROOMS = """
+SELECT u.id, u.display_name, u.mail, u.properties::text AS properties, m.contact::text AS contact,
+    m.place::text AS place, m.resource_capacity, m.automate_processing, m.created_at
+FROM directory.mailboxes m JOIN directory.users u ON u.tenant_id = $1 AND u.id = m.user_id
+WHERE m.tenant_id = $1 AND m.recipient_type = 'RoomMailbox'
+"""
+_BY_ID = f"{_ROOMS} AND m.user_id = $2"
+_HOLDER = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = lower($2)"
+_BY_ADDRESS = f"{_ROOMS} AND m.user_id IN ({_HOLDER})"
+
+
+async def list_rooms(call: Call) -> Shape:
+    """A page of the rooms that the filter names, in the order of their ids."""
+    options = read_options(call.query_string, known=_LIST_OPTIONS)
+    wanted = None if options.filter is None else read_filter(options.filter, _VOCABULARY)
+    rows = await _rows(call, wanted, options)
+    page: Shape = {"@odata.context": f"{call.root}/$metadata#places/microsoft.graph.room"}
+    if len(rows) > options.top:
+        query = next_query(options, rows[options.top - 1]["id"])
+        page["@odata.nextLink"] = f"{call.root}/places/microsoft.graph.room?{query}"
+    page["value"] = [_shape(row) for row in rows[: options.top]]
+    return page
+
+
+async def get_place(call: Call) -> Shape:
+    """One room, by its id or one of its addresses."""
+    read_options(call.query_string, known=_NO_OPTIONS)
+    async with one_tenant(call.pool, call.tenant_id) as connection:
+        if call.id is not None:
+            row = await connection.fetchrow(_BY_ID, call.tenant_id, call.id)
+        else:
+            row = await connection.fetchrow(_BY_ADDRESS, call.tenant_id, call.address)
+    if row is None or not call.knows(row["created_at"]):
+        raise nothing(call)
+    context = f"{call.root}/$metadata#places/$entity"
+    return {"@odata.context": context, "@odata.type": "#microsoft.graph.room", **_shape(row)}
+
+
+async def _rows(call: Call, wanted: Filter | None, options: Options) -> Sequence[asyncpg.Record]:
+    """One row more than the page holds, if there is one."""
+    parameters = Parameters([call.tenant_id])
+    statement = _ROOMS
+    if wanted is not None:
+        statement += f" AND {condition_of(wanted, parameters, ROOMS)}"
+    if call.visible_until is not None:
+        statement += f" AND m.created_at <= {parameters.add(call.visible_until, 'timestamptz')}"
+    if options.after is not None:
+        statement += f" AND m.user_id > {parameters.add(options.after, 'uuid')}"
+    statement += f" ORDER BY m.user_id LIMIT {parameters.add(options.top + 1, 'integer')}"
+    async with one_tenant(call.pool, call.tenant_id) as connection:
+        return await connection.fetch(statement, *parameters)
+
+
+def _shape(row: asyncpg.Record) -> Shape:
+    place, properties = msgspec.json.decode(row["place"], type=Place), properties_of(row)
+    return {
+        "id": str(row["id"]),
+        "displayName": row["display_name"],
+        "emailAddress": row["mail"],
+        "nickname": row["display_name"],
+        "address": {
+            "street": properties.get("streetAddress"),
+            "city": properties.get("city"),
+            "state": properties.get("state"),
+            "postalCode": properties.get("postalCode"),
+            "countryOrRegion": properties.get("country"),
+        },
+        "geoCoordinates": None,
+        "phone": contact_of(row).phone,
+        "building": None,
+        "floorNumber": None,
+        "floorLabel": None,
+        "label": properties.get("officeLocation"),
+        "capacity": row["resource_capacity"],
+        "bookingType": "standard" if row["automate_processing"] == "AutoAccept" else "unknown",
+        "audioDeviceName": place.audio_device_name,
+        "videoDeviceName": place.video_device_name,
+        "displayDeviceName": place.display_device_name,
+        "isWheelChairAccessible": place.is_wheel_chair_accessible or False,
+        "tags": list(place.tags),
+    }

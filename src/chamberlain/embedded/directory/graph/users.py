@@ -1,0 +1,161 @@
+"""`/users`, `/users/{id}` and `/me`: users as Graph shows them; a mailbox that several share has a user too."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import asyncpg
+import msgspec
+
+from chamberlain.embedded.directory.database import Connection, one_tenant
+from chamberlain.embedded.directory.entries import Contact
+from chamberlain.embedded.directory.errors import BadQuery
+from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
+from chamberlain.embedded.directory.graph.conditions import USERS, Parameters, condition_of
+from chamberlain.embedded.directory.graph.filters import Filter, Vocabulary, read_filter
+from chamberlain.embedded.directory.graph.options import Options, next_query, read_options
+from chamberlain.embedded.directory.graph.times import written_time
+
+Row: TypeAlias = asyncpg.Record
+
+_LIST_OPTIONS = frozenset({"$filter", "$select", "$top", "$skiptoken"})
+_ENTITY_OPTIONS = frozenset({"$select"})
+_VOCABULARY = Vocabulary(frozenset(USERS.columns))
+
+# `made_at` is of users who are mailboxes; the others were always there.
+_USERS = """
+SELECT u.id, u.display_name, u.user_principal_name, u.mail, u.user_type, u.account_enabled,
+    u.properties::text AS properties, m.created_at AS made_at, m.aliases, m.contact::text AS contact, m.is_hidden,
+    m.extensions::text AS extensions
+FROM directory.users u LEFT JOIN directory.mailboxes m ON m.tenant_id = $1 AND m.user_id = u.id
+WHERE u.tenant_id = $1
+"""
+_BY_ID = f"{_USERS} AND u.id = $2"
+_HOLDER = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = lower($2)"
+_BY_ADDRESS = f"{_USERS} AND u.id IN ({_HOLDER}) AND lower(u.user_principal_name) = lower($2)"
+
+
+async def list_users(call: Call) -> Shape:
+    """A page of the users that the filter names, in the order of their ids."""
+    options = read_options(call.query_string, known=_LIST_OPTIONS)
+    _check_select(options)
+    wanted = None if options.filter is None else read_filter(options.filter, _VOCABULARY)
+    rows = await _rows(call, wanted, options)
+    page: Shape = {"@odata.context": _context(call, options, "")}
+    if len(rows) > options.top:
+        page["@odata.nextLink"] = f"{call.root}/users?{next_query(options, rows[options.top - 1]['id'])}"
+    page["value"] = [_selected(_shape(row), options) for row in rows[: options.top]]
+    return page
+
+
+async def get_user(call: Call) -> Shape:
+    """One user."""
+    options = read_options(call.query_string, known=_ENTITY_OPTIONS)
+    _check_select(options)
+    async with one_tenant(call.pool, call.tenant_id) as connection:
+        row = await find_user(call, connection)
+    return {"@odata.context": _context(call, options, "/$entity"), **_selected(_shape(row), options)}
+
+
+async def find_user(call: Call, connection: Connection) -> Row:
+    """The user whom the call names. Raises NotThere."""
+    if call.id is not None:
+        row = await connection.fetchrow(_BY_ID, call.tenant_id, call.id)
+    else:
+        row = await connection.fetchrow(_BY_ADDRESS, call.tenant_id, call.address)
+    if row is None or (row["made_at"] is not None and not call.knows(row["made_at"])):
+        raise nothing(call)
+    return row
+
+
+def proxy_addresses(row: Row) -> list[str]:
+    """All addresses, the primary one marked by its spelling."""
+    primary = [] if row["mail"] is None else [f"SMTP:{row['mail']}"]
+    return [*primary, *(f"smtp:{alias}" for alias in row["aliases"] or ())]
+
+
+def properties_of(row: Row) -> Mapping[str, str]:
+    """Those properties of a user that the database has in one column."""
+    return msgspec.json.decode(row["properties"], type=dict[str, str])
+
+
+def contact_of(row: Row) -> Contact:
+    """What the address book says of mailboxes besides; of other users nothing."""
+    return Contact() if row["contact"] is None else msgspec.json.decode(row["contact"], type=Contact)
+
+
+async def _rows(call: Call, wanted: Filter | None, options: Options) -> Sequence[Row]:
+    """One row more than the page holds, if there is one."""
+    parameters = Parameters([call.tenant_id])
+    statement = _USERS
+    if wanted is not None:
+        statement += f" AND {condition_of(wanted, parameters, USERS)}"
+    if call.visible_until is not None:
+        until = parameters.add(call.visible_until, "timestamptz")
+        statement += f" AND (m.created_at IS NULL OR m.created_at <= {until})"
+    if options.after is not None:
+        statement += f" AND u.id > {parameters.add(options.after, 'uuid')}"
+    statement += f" ORDER BY u.id LIMIT {parameters.add(options.top + 1, 'integer')}"
+    async with one_tenant(call.pool, call.tenant_id) as connection:
+        return await connection.fetch(statement, *parameters)
+
+
+def _shape(row: Row) -> Shape:
+    properties = properties_of(row)
+    # What a suite shows when nothing is selected, in its order; and behind it what has to be asked for.
+    return {
+        "businessPhones": list(contact_of(row).business_phones),
+        "displayName": row["display_name"],
+        "givenName": properties.get("givenName"),
+        "jobTitle": properties.get("jobTitle"),
+        "mail": row["mail"],
+        "mobilePhone": properties.get("mobilePhone"),
+        "officeLocation": properties.get("officeLocation"),
+        "preferredLanguage": properties.get("preferredLanguage"),
+        "surname": properties.get("surname"),
+        "userPrincipalName": row["user_principal_name"],
+        "id": str(row["id"]),
+        **{name: properties.get(name) for name in _FURTHER},
+        "accountEnabled": row["account_enabled"],
+        "createdDateTime": None if row["made_at"] is None else written_time(row["made_at"]),
+        "mailNickname": row["user_principal_name"].partition("@")[0],
+        "proxyAddresses": proxy_addresses(row),
+        "showInAddressList": not row["is_hidden"],
+        "userType": row["user_type"],
+        **msgspec.json.decode(row["extensions"] or "{}", type=dict[str, dict[str, str]]),
+    }
+
+
+_FURTHER = (
+    "city", "companyName", "country", "department", "employeeId", "postalCode", "state", "streetAddress",
+    "usageLocation",
+)  # fmt: skip
+_SELECTED_ANYWAY = frozenset(
+    {
+        "businessPhones", "displayName", "givenName", "jobTitle", "mail", "mobilePhone", "officeLocation",
+        "preferredLanguage", "surname", "userPrincipalName", "id",
+    }
+)  # fmt: skip
+_PROPERTIES = _SELECTED_ANYWAY.union(
+    _FURTHER,
+    {"accountEnabled", "createdDateTime", "mailNickname", "proxyAddresses", "showInAddressList", "userType"},
+)
+
+
+def _check_select(options: Options) -> None:
+    for name in options.select or ():
+        # Names of extension attributes hold an underscore (prefix_name), those of properties never do.
+        if name not in _PROPERTIES and "_" not in name:
+            message = f"Could not find a property named '{name}' on type 'microsoft.graph.user'."
+            raise BadQuery("BadRequest", message)
+
+
+def _selected(user: Shape, options: Options) -> Shape:
+    if options.select is None:
+        # Extension attributes are shown as those of groups are.
+        return {name: value for name, value in user.items() if name in _SELECTED_ANYWAY or "_" in name}
+    return {name: user[name] for name in options.select if name in user}
+
+
+def _context(call: Call, options: Options, end: str) -> str:
+    chosen = "" if options.select is None else f"({','.join(options.select)})"
+    return f"{call.root}/$metadata#users{chosen}{end}"
