@@ -36,6 +36,7 @@ from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.timeline import Happening, Happenings
 from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring
+from tests.api.shelf import Shelf
 
 BASE = "http://127.0.0.1:8365"
 PREFIX = "https://api.estate.example"
@@ -60,6 +61,10 @@ CALLERS = {
     "Bearer administrator": replace(USER, permissions=frozenset({f"{PREFIX}/admin/Config.ReadWrite.All"})),
     "Bearer automation": replace(
         USER, type=ActorType.APPLICATION, permissions=frozenset({f"{PREFIX}/admin/Collab.Manage.ReadWrite.All"})
+    ),
+    "Bearer mail": replace(USER, permissions=frozenset({f"{PREFIX}/mail/App.ReadWrite.All"})),
+    "Bearer mail automation": replace(
+        USER, type=ActorType.APPLICATION, permissions=frozenset({f"{PREFIX}/admin/Mail.Config.ReadWrite.All"})
     ),
 }
 
@@ -88,6 +93,7 @@ class House:
     lists: list[tuple[Caller, RequestFilter, PageWanted]] = field(default_factory=list)
     acts: list[tuple[Caller, Act]] = field(default_factory=list)
     jobs: list[HeldJob] = field(default_factory=list)
+    shelf: Shelf = field(default_factory=Shelf)
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
     observed: list[tuple[str, str, int]] = field(default_factory=list)
@@ -208,6 +214,7 @@ class House:
             retry_request=self.act,
             list_jobs=self.list_jobs,
             release_job=self.release_job,
+            mailbox_templates=self.shelf.services(),
             seal_cursor=self.cursors.seal,
             open_cursor=self.cursors.open,
             watch_request=self.watch_request,

@@ -14,12 +14,16 @@ from chamberlain.api.openapi import codes_of
 from chamberlain.api.problems import STATUSES, Problem
 from chamberlain.api.resources import Resources
 from tests.api.house import REQUEST, TEMPLATE, House, record
+from tests.api.shelf import ROOM
 
 PATHS = [
     "/collab/v1/groups/",
     "/collab/v1/groups",
     f"/requests/v1/{REQUEST}/",
     "/requests/v1/x/",
+    "/mail/v1/templates/",
+    "/admin/mail/v1/templates/",
+    f"/admin/mail/v1/templates/{ROOM}/",
     "/health/ready",
     "/docs",
 ]
@@ -29,9 +33,11 @@ GOOD_HEADERS = {
     b"content-type": b"application/json",
 }
 GOOD_BODY = b'{"displayName": "Hooked", "templateId": "%s"}' % TEMPLATE.encode()
-HEADER = st.binary(max_size=20) | st.sampled_from([*GOOD_HEADERS.values(), b"Bearer powerless", b"999999999", b"gzip"])
-NAMES = [b"host", b"authorization", b"content-type", b"idempotency-key", b"traceparent", b"client-request-id"]
-HEADERS = st.dictionaries(st.sampled_from([*NAMES, b"content-length", b"content-encoding"]), HEADER, max_size=4)
+CALLERS = [b"Bearer powerless", b"Bearer administrator", b"Bearer mail"]
+HEADER = st.binary(max_size=20) | st.sampled_from([*GOOD_HEADERS.values(), *CALLERS, b"999999999", b"gzip"])
+NAMES = [b"host", b"authorization", b"content-type", b"idempotency-key", b"if-match", b"traceparent"]
+OTHER_NAMES = [b"client-request-id", b"content-length", b"content-encoding"]
+HEADERS = st.dictionaries(st.sampled_from([*NAMES, *OTHER_NAMES]), HEADER, max_size=4)
 
 
 @dataclass
@@ -67,7 +73,7 @@ def call(house: House, scope: dict[str, object], chunks: Iterable[bytes]) -> Sen
 # How long one takes is not the question; the machine may be busy.
 @settings(deadline=None)
 @given(
-    method=st.sampled_from(["GET", "POST", "HEAD", "OPTIONS", "DELETE", "PATCH"]),
+    method=st.sampled_from(["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"]),
     path=st.sampled_from(PATHS) | st.text(max_size=20).map(lambda text: f"/{text}"),
     query=st.sampled_from([b"", b"dryRun=true", b"%ff&=&;"]) | st.binary(max_size=10),
     headers=HEADERS.map(lambda some: GOOD_HEADERS | some),

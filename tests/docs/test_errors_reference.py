@@ -19,6 +19,8 @@ OF_A_REQUEST = "## In the `error` of a request that failed"
 
 # The reading of bodies; the rest of `shapes` reads configuration files, whose faults are told without codes.
 BODIES = [path for name in ("bodies.py", "faults.py", "fields.py") for path in (SOURCE / "shapes").glob(name)]
+# Templates are checked where they are read.
+TEMPLATES = [SOURCE / "shapes" / name for name in ("mailbox_templates.py", "custom_fields.py")]
 # Where codes are listed, not given: the table of statuses, what the OpenAPI document promises, the family's drawing.
 LISTS = ("api/problems.py", "api/openapi.py", "api/endpoints/groups.py", "api/endpoints/requests.py")
 
@@ -39,7 +41,7 @@ def test_it_names_every_fault_of_form_and_no_other() -> None:
 
 
 def test_it_names_every_reason_against_an_order_and_no_other() -> None:
-    assert set(named(section(PAGE, NOT_POSSIBLE))) == codes_of_faults(SOURCE / "rules")
+    assert set(named(section(PAGE, NOT_POSSIBLE))) == codes_of_faults(SOURCE / "rules", *TEMPLATES)
 
 
 def test_it_names_every_code_of_a_failed_request_and_no_other() -> None:

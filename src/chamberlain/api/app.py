@@ -8,7 +8,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from chamberlain.api.endpoint import Endpoint
-from chamberlain.api.endpoints import documents, groups, health, jobs, requests, timeline
+from chamberlain.api.endpoints import documents, groups, health, jobs, mailbox_templates, requests, timeline
+from chamberlain.api.etags import IF_MATCH
 from chamberlain.api.front import TRACE_ID, Front
 from chamberlain.api.openapi import describe
 from chamberlain.api.paging import PARAMETERS
@@ -20,6 +21,7 @@ from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.actions import ACTION
 from chamberlain.shapes.groups import GROUP
+from chamberlain.shapes.templates import MAILBOX_TEMPLATE
 
 # fmt: off
 ENDPOINTS: tuple[AnyEndpoint, ...] = (
@@ -40,6 +42,23 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
              parameters=PARAMETERS, codes=jobs.LIST_CODES),
     Endpoint("POST", "/admin/v1/jobs/{jobId}/release/", jobs.release, Operation.ADMINISTER_SERVICE,
              jobs.ABOUT_RELEASE, jobs.RELEASED, shape=ACTION, codes=jobs.RELEASE_CODES, body_is_optional=True),
+    Endpoint("GET", "/mail/v1/templates/", mailbox_templates.offer, Operation.READ_MAILBOX_TEMPLATES,
+             mailbox_templates.ABOUT_OFFER, mailbox_templates.OFFERED, parameters=PARAMETERS,
+             codes=mailbox_templates.LIST_CODES),
+    Endpoint("GET", "/admin/mail/v1/templates/", mailbox_templates.list_, Operation.ADMINISTER_MAIL,
+             mailbox_templates.ABOUT_LIST, mailbox_templates.LISTED, parameters=PARAMETERS,
+             codes=mailbox_templates.LIST_CODES),
+    Endpoint("POST", "/admin/mail/v1/templates/", mailbox_templates.create, Operation.ADMINISTER_MAIL,
+             mailbox_templates.ABOUT_CREATE, mailbox_templates.CREATED, shape=MAILBOX_TEMPLATE,
+             codes=mailbox_templates.CREATE_CODES),
+    Endpoint("GET", "/admin/mail/v1/templates/{templateId}/", mailbox_templates.read, Operation.ADMINISTER_MAIL,
+             mailbox_templates.ABOUT_READ, mailbox_templates.READ, codes=mailbox_templates.READ_CODES),
+    Endpoint("PUT", "/admin/mail/v1/templates/{templateId}/", mailbox_templates.replace, Operation.ADMINISTER_MAIL,
+             mailbox_templates.ABOUT_REPLACE, mailbox_templates.REPLACED, shape=MAILBOX_TEMPLATE, headers=(IF_MATCH,),
+             codes=mailbox_templates.REPLACE_CODES),
+    Endpoint("DELETE", "/admin/mail/v1/templates/{templateId}/", mailbox_templates.delete, Operation.ADMINISTER_MAIL,
+             mailbox_templates.ABOUT_DELETE, mailbox_templates.DELETED, headers=(IF_MATCH,),
+             codes=mailbox_templates.DELETE_CODES),
     Endpoint("GET", "/health/live", health.live, None, health.ABOUT_LIVE, health.LIVE),
     Endpoint("GET", "/health/ready", health.ready, None, health.ABOUT_READY, health.READY),
 )

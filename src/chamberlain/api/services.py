@@ -7,13 +7,15 @@ from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.groups import GroupOrder
-from chamberlain.rules.ids import JobId, RequestId, TraceId
+from chamberlain.rules.ids import JobId, RequestId, TemplateId, TraceId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.rehearsals import GroupRehearsal
 from chamberlain.rules.requests import Accepted, RequestFilter, RequestResult, Submission
+from chamberlain.rules.template_records import TemplateEdit, TemplateRecord
 from chamberlain.rules.timeline import Happenings
+from chamberlain.shapes.templates import TemplateBody
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,12 @@ OpenCursor = Callable[[str, str], Position]
 ReadRequest = Callable[[Caller, RequestId], Awaitable[RequestView]]
 # What lies behind an event and what follows; None when there is nothing, and nothing will be.
 WatchRequest = Callable[[Caller, RequestId, int], Awaitable[Happenings | None]]
+# Templates are administered alike in every area.
+ListTemplates = Callable[[Caller, PageWanted], Awaitable[Page[TemplateRecord]]]
+CreateTemplate = Callable[[Caller, TemplateBody, Act, Callable[[TemplateRecord], bytes]], Awaitable[KeptAnswer]]
+ReadTemplate = Callable[[Caller, TemplateId], Awaitable[TemplateRecord]]
+ReplaceTemplate = Callable[[Caller, TemplateId, TemplateBody, TemplateEdit], Awaitable[TemplateRecord]]
+DeleteTemplate = Callable[[Caller, TemplateId, TemplateEdit], Awaitable[None]]
 CheckReadiness = Callable[[], Awaitable[Sequence[Check]]]
 # Path template, method, status and seconds of one answered call.
 Observe = Callable[[str, str, int, float], None]
@@ -53,6 +61,18 @@ class Addresses:
     base_url: str
     insiders_base_url: str
     graph_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """What may be asked about the templates of one area; `offer` is for those who ask for something."""
+
+    list: ListTemplates
+    create: CreateTemplate
+    read: ReadTemplate
+    replace: ReplaceTemplate
+    delete: DeleteTemplate
+    offer: ListTemplates
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +94,7 @@ class Services:
     retry_request: ActUponRequest
     list_jobs: ListJobs
     release_job: ReleaseJob
+    mailbox_templates: Templates
     seal_cursor: SealCursor
     open_cursor: OpenCursor
     watch_request: WatchRequest

@@ -26,6 +26,11 @@ def act_of(call: Call[ActionBody]) -> Act:
     return Act(call.body.comment, _idempotency_of(call), call.trace_id)
 
 
+def creating_act_of(call: Call[object]) -> Act:
+    """What the use case keeps of a call that creates something at once; nobody comments on that."""
+    return Act(None, _idempotency_of(call), call.trace_id)
+
+
 def acted(answer: KeptAnswer) -> Answer:
     """The answer to a call that acted upon something, now or when its key came first."""
     headers: Headers = ((b"cache-control", b"no-store"),)

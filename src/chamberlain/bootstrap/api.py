@@ -28,10 +28,12 @@ from chamberlain.bootstrap.identity import (
 )
 from chamberlain.bootstrap.origins import new_id, new_trace_id, now
 from chamberlain.bootstrap.readiness import Readiness
+from chamberlain.bootstrap.templates import template_services
 from chamberlain.bootstrap.watching import Watching
 from chamberlain.embedded.identity.certificates import make_server_certificate
 from chamberlain.metrics import call_answered, submissions_written
 from chamberlain.rules.permissions import ScopePrefixes
+from chamberlain.rules.template_areas import MAIL
 from chamberlain.settings import Settings
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.callers import Callers
@@ -152,6 +154,7 @@ def _services(
         retry_request=RetryRequest(database, callers, prefixes, notifier, watching.notifier, now),
         list_jobs=ListJobs(database, callers, prefixes),
         release_job=ReleaseJob(database, callers, prefixes, notifier),
+        mailbox_templates=template_services(MAIL, database, callers, people, prefixes),
         seal_cursor=cursors.seal,
         open_cursor=cursors.open,
         watch_request=WatchRequest(databases.application, callers, trust.prefixes, watching.timelines),

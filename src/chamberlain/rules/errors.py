@@ -101,9 +101,6 @@ class NotFound(Refusal):
 class Stale(Refusal):
     """The caller has read another version of it than the one that there is."""
 
-    def __init__(self, detail: str) -> None:
-        super().__init__("etagStale", detail)
-
 
 class Conflict(Refusal):
     """Something stands in the way; `conflicting_id` names it when the caller may read it."""

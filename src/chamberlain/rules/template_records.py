@@ -57,7 +57,8 @@ def in_area(record: TemplateRecord | None, area: TemplateArea) -> TemplateRecord
 def require_match(record: TemplateRecord, edit: TemplateEdit) -> None:
     """Raises Stale when the caller has seen another version than the one that there is."""
     if edit.if_match is not None and record.etag not in edit.if_match:
-        raise Stale("The template has changed since you read it. Read it again, and send your change for that version.")
+        detail = "The template has changed since you read it. Read it again, and send your change for that version."
+        raise Stale("etagStale", detail)
 
 
 def kind_faults(record: TemplateRecord, kind: TemplateKind) -> Iterator[Fault]:

@@ -1,0 +1,202 @@
+"""Mailbox templates are administered here, and offered to those who ask for a mailbox."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from msgspec import Struct, json
+
+from chamberlain.api.calls import Answer, Call, Headers
+from chamberlain.api.endpoint import About, Success
+from chamberlain.api.etags import seen_versions
+from chamberlain.api.paging import next_cursor, page_wanted
+from chamberlain.api.services import Services
+from chamberlain.api.submission import creating_act_of
+from chamberlain.api.template_shapes import (
+    MailboxTemplate,
+    OfferedMailboxTemplate,
+    mailbox_template_of,
+    offered_mailbox_template_of,
+)
+from chamberlain.rules.ids import TemplateId
+from chamberlain.rules.template_records import TemplateEdit, TemplateRecord
+from chamberlain.shapes.mailbox_templates import MailboxTemplateBody
+
+
+class MailboxTemplatePage(Struct, rename="camel", frozen=True):
+    """Some templates, newest first; `nextCursor` is null on the last page."""
+
+    items: tuple[MailboxTemplate, ...]
+    next_cursor: str | None
+
+
+class OfferedMailboxTemplatePage(Struct, rename="camel", frozen=True):
+    """Some templates, newest first; `nextCursor` is null on the last page."""
+
+    items: tuple[OfferedMailboxTemplate, ...]
+    next_cursor: str | None
+
+
+class _Identified(Struct):
+    id: UUID
+
+
+async def list_(services: Services, call: Call[None]) -> Answer:
+    """All of the tenant's, those that are not active too."""
+    page = await services.mailbox_templates.list(call.caller, page_wanted(services, call))
+    body = MailboxTemplatePage(tuple(map(mailbox_template_of, page.items)), next_cursor(services, call, page.next))
+    return Answer(200, json.encode(body), (_NO_STORE,))
+
+
+async def create(services: Services, call: Call[MailboxTemplateBody]) -> Answer:
+    """Make a template."""
+    answer = await services.mailbox_templates.create(call.caller, call.body, creating_act_of(call), _render)
+    template_id = json.decode(answer.body, type=_Identified).id
+    location = f"{services.addresses.base_url}/admin/mail/v1/templates/{template_id}/"
+    headers: Headers = (_NO_STORE, (b"location", location.encode("ascii")))
+    if answer.replayed:
+        headers += ((b"idempotency-replayed", b"true"),)
+    return Answer(201, answer.body, headers)
+
+
+async def read(services: Services, call: Call[None]) -> Answer:
+    """One template, whole."""
+    return _shown(await services.mailbox_templates.read(call.caller, TemplateId(call.ids["templateId"])))
+
+
+async def replace(services: Services, call: Call[MailboxTemplateBody]) -> Answer:
+    """Let a template say something else."""
+    template_id = TemplateId(call.ids["templateId"])
+    return _shown(await services.mailbox_templates.replace(call.caller, template_id, call.body, _edit(call)))
+
+
+async def delete(services: Services, call: Call[None]) -> Answer:
+    """Remove a template."""
+    await services.mailbox_templates.delete(call.caller, TemplateId(call.ids["templateId"]), _edit(call))
+    return Answer(204, b"")
+
+
+async def offer(services: Services, call: Call[None]) -> Answer:
+    """Those that the caller may use."""
+    page = await services.mailbox_templates.offer(call.caller, page_wanted(services, call))
+    items = tuple(map(offered_mailbox_template_of, page.items))
+    body = OfferedMailboxTemplatePage(items, next_cursor(services, call, page.next))
+    return Answer(200, json.encode(body), (_NO_STORE,))
+
+
+def _render(record: TemplateRecord) -> bytes:
+    return json.encode(mailbox_template_of(record))
+
+
+def _shown(record: TemplateRecord) -> Answer:
+    return Answer(200, _render(record), (_NO_STORE, (b"etag", record.etag.encode("ascii"))))
+
+
+def _edit(call: Call[MailboxTemplateBody] | Call[None]) -> TemplateEdit:
+    return TemplateEdit(seen_versions(call.headers), call.trace_id)
+
+
+_NO_STORE = (b"cache-control", b"no-store")
+_TAG = "Mailbox templates"
+_ADDED = (
+    "What the service adds (`id`, `createdAt`, `createdBy`, `updatedAt`, and `hasSecret` and `disabledReason` of the "
+    "webhook) may be sent, so that what was read can be changed and put back, and is ignored."
+)
+
+ABOUT_LIST = About(
+    id="listMailboxTemplates",
+    tag=_TAG,
+    summary="List mailbox templates, newest first",
+    description="All of them, active or not. For administrators of the tenant.",
+)
+ABOUT_CREATE = About(
+    id="createMailboxTemplate",
+    tag=_TAG,
+    summary="Create a mailbox template",
+    description="An active template with `isDefault` becomes the default of its kind and takes that from the one that "
+    f"was it. {_ADDED}",
+    example={"kind": "room", "name": "Quiet room", "defaults": {"country": "Switzerland"}},
+)
+ABOUT_READ = About(id="readMailboxTemplate", tag=_TAG, summary="Read a mailbox template")
+ABOUT_REPLACE = About(
+    id="replaceMailboxTemplate",
+    tag=_TAG,
+    summary="Replace a mailbox template",
+    description="The whole of it: what is not sent is what a new template would have. Its `kind` stays. Requests under "
+    f"way keep the template that they were asked for with. {_ADDED}",
+    example={"kind": "room", "name": "Quiet room", "active": False},
+)
+ABOUT_DELETE = About(
+    id="deleteMailboxTemplate",
+    tag=_TAG,
+    summary="Delete a mailbox template",
+    description="What was made with it stays, and requests under way go on.",
+)
+ABOUT_OFFER = About(
+    id="listOfferedMailboxTemplates",
+    tag="Mailboxes",
+    summary="List the mailbox templates that one may use",
+    description="Active ones of whose audience the caller is. No audience holds an application back.",
+)
+
+_OFFERED: Mapping[str, object] = {
+    "id": "7e000000-0000-4000-8000-000000000003",
+    "kind": "room",
+    "name": "Room",
+    "description": "Meeting rooms",
+    "isDefault": True,
+    "approvalRequired": False,
+    "customFields": [],
+}
+_EXAMPLE: Mapping[str, object] = {
+    "id": "7e000000-0000-4000-8000-000000000003",
+    "kind": "room",
+    "name": "Room",
+    "description": "Meeting rooms",
+    "active": True,
+    "isDefault": True,
+    "audience": {"users": [], "groups": ["94000000-0000-4000-8000-000000000001"]},
+    "domain": "rooms.estate.example",
+    "naming": {"address": "{input}"},
+    "defaults": {"country": "Switzerland", "hideFromGAL": False},
+    "customFields": [],
+    "approval": None,
+    "webhook": None,
+    "createdAt": "2026-11-20T09:00:00.000Z",
+    "createdBy": {"type": "system", "id": None, "displayName": "Example estate"},
+    "updatedAt": "2026-11-20T09:00:00.000Z",
+}
+_CACHE = {"Cache-Control": "Always `no-store`."}
+_VERSIONED = {**_CACHE, "ETag": "Names this version, for `If-Match`."}
+
+LISTED = (Success(200, "A page of templates.", MailboxTemplatePage, _CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
+CREATED = (
+    Success(
+        201,
+        "It is there.",
+        MailboxTemplate,
+        headers={
+            **_CACHE,
+            "Location": "Address of the template.",
+            "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+        },
+        example=_EXAMPLE,
+        links={
+            "template": {
+                "operationId": "readMailboxTemplate",
+                "parameters": {"templateId": "$response.body#/id"},
+                "description": "The template.",
+            }
+        },
+    ),
+)
+READ = (Success(200, "The template.", MailboxTemplate, _VERSIONED, _EXAMPLE),)
+REPLACED = (Success(200, "The template as it is now.", MailboxTemplate, _VERSIONED, _EXAMPLE),)
+DELETED = (Success(204, "It is gone."),)
+OFFERED = (
+    Success(200, "A page of templates.", OfferedMailboxTemplatePage, _CACHE, {"items": [_OFFERED], "nextCursor": None}),
+)
+LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+CREATE_CODES = ("notAdministrator", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress")
+READ_CODES = ("notAdministrator", "notFound")
+REPLACE_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
+DELETE_CODES = ("notAdministrator", "notFound", "etagStale")
