@@ -10,7 +10,6 @@ from msgspec import inspect
 from chamberlain.api.app import ENDPOINTS
 from chamberlain.api.endpoints import documents
 from chamberlain.api.openapi import describe
-from chamberlain.embedded.directory.graph.server import _ROUTES
 from chamberlain.rules.callers import ActorType, Caller
 from chamberlain.rules.errors import Forbidden
 from chamberlain.rules.ids import ClientId, TenantId
@@ -60,13 +59,6 @@ def test_it_names_every_property_of_a_group() -> None:
     assert isinstance(form, inspect.StructType)
 
     assert named(section(PAGE, "### POST /collab/v1/groups/")) == [field.encode_name for field in form.fields]
-
-
-def test_it_names_every_path_of_the_directory() -> None:
-    documented = [name.removeprefix("GET ") for name in named(section(PAGE, "## Looking at the directory"))]
-    paths = [path.replace("{id}", "94000000-0000-4000-8000-000000000001") for path in documented]
-
-    assert [sum(pattern.fullmatch(path) is not None for path in paths) for pattern, _ in _ROUTES] == [1] * len(paths)
 
 
 def refusal_of(kind: ActorType, operation: Operation) -> Forbidden:

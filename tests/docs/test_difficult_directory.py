@@ -3,7 +3,14 @@
 import json
 import re
 
-from chamberlain.embedded.directory.faults import AWAY, NOT_FOUND, NOT_SHOWN, TOO_MANY
+from chamberlain.embedded.directory.faults import (
+    AWAY,
+    MAILBOX_NOT_FOUND,
+    MAILBOX_NOT_SHOWN,
+    NOT_FOUND,
+    NOT_SHOWN,
+    TOO_MANY,
+)
 from chamberlain.settings import Settings, variable
 from tests.docs.pages import ROOT, named, rows, section
 
@@ -19,6 +26,14 @@ def test_it_names_every_reason_and_its_setting() -> None:
         TOO_MANY: "CHAMBERLAIN_FAULT_THROTTLE",
         AWAY: "CHAMBERLAIN_FAULT_UNAVAILABLE",
     }
+
+
+def test_it_says_the_same_of_mailboxes() -> None:
+    assert 'For a mailbox they say "mailbox" instead of "group".' in section(PAGE, "## What a request shows")
+    assert tuple(sentence.replace("group", "mailbox") for sentence in (NOT_SHOWN, NOT_FOUND)) == (
+        MAILBOX_NOT_SHOWN,
+        MAILBOX_NOT_FOUND,
+    )
 
 
 def test_it_names_every_setting_with_a_value_that_is_read() -> None:

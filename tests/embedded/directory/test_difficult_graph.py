@@ -11,6 +11,7 @@ from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
 from tests.embedded.directory.conftest import Served, serving
 from tests.embedded.directory.houses import CREW, SECTION, STAFF
+from tests.embedded.directory.mailboxes import ROOM, furnish
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
@@ -99,3 +100,28 @@ async def test_it_rejects_who_has_no_token_before_anything_else(databases: Datab
 
     assert [answer.status_code for answer in answers] == [401] * 3
     assert first.status_code == 200
+
+
+async def test_it_hides_a_mailbox_as_long_as_a_group(databases: Databases) -> None:
+    await load(databases.worker.pool, SECTION)
+    await furnish(databases.worker.pool)
+    made_at: datetime = await databases.worker.pool.fetchval("SELECT max(created_at) FROM directory.mailboxes")
+    moment = made_at + 10 * SECOND
+    faults = Faults(visibility_delay=15 * SECOND, not_found_after_create=20 * SECOND)
+    paths = [f"/v1.0/users/{ROOM}", f"/v1.0/users/{ROOM}/mailboxSettings", f"/v1.0/places/{ROOM}"]
+
+    async def seen(served: Served) -> tuple[int, int, set[int]]:
+        users = await served.get("/v1.0/users", whose="house-directory")
+        rooms = await served.get("/v1.0/places/microsoft.graph.room", whose="house-directory")
+        statuses = {(await served.get(path, whose="house-directory")).status_code for path in paths}
+        return len(users.json()["value"]), len(rooms.json()["value"]), statuses
+
+    async with serving(databases.application.pool, Injection(faults, lambda: moment)) as served:
+        hidden = await seen(served)
+        moment += 5 * SECOND
+        listed = await seen(served)
+        moment += 5 * SECOND
+        known = await seen(served)
+
+    # People were always there.
+    assert (hidden, listed, known) == ((4, 0, {404}), (7, 1, {404}), (7, 1, {200}))
