@@ -1,8 +1,8 @@
 """The example estate in a database of its own, and the parts of the service that stand on it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -21,13 +21,17 @@ from chamberlain.rules.errors import OutsideFault, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.jobs import Claim, JobKind
+from chamberlain.rules.mailbox_records import AcceptedMailbox
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.requests import Accepted, IdempotencyKey, RequestRecord, Submission
 from chamberlain.shapes.configuration import Configuration, read_configuration
 from chamberlain.shapes.groups import read_group_order
+from chamberlain.shapes.mailboxes import read_mailbox_order
 from chamberlain.store import jobs, requests
 from chamberlain.store.batcher import Acceptor
+from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
@@ -35,6 +39,8 @@ from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.configuration_apply import ApplyConfiguration
 from chamberlain.usecases.group_provision import ProvisionGroups
 from chamberlain.usecases.group_request import RequestGroup
+from chamberlain.usecases.mailbox_provision import ProvisionMailboxes
+from chamberlain.usecases.mailbox_request import RequestMailbox
 from tests.databases import Databases
 
 ESTATE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
@@ -56,6 +62,11 @@ CLIENT = ClientId("c11e0000-0000-4000-8000-000000000001")
 TRACE = TraceId("4bf92f3577b34da6a3ce929d0e0e4736")
 OPERATOR = Actor(ActorType.SYSTEM, None, "Test")
 LEASE = timedelta(seconds=10)
+PREFIX = "https://api.estate.example"
+PREFIXES = ScopePrefixes(PREFIX, PREFIX)
+SHARED_MAILBOX = TemplateId(UUID("7e000000-0000-4000-8000-000000000001"))
+EQUIPMENT_MAILBOX = TemplateId(UUID("7e000000-0000-4000-8000-000000000002"))
+ROOM_MAILBOX = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
 
 
 def changed_estate(**templates: Mapping[str, object]) -> Configuration:
@@ -149,6 +160,8 @@ class Estate:
     acceptor: Acceptor
     request_group: RequestGroup
     provision_groups: ProvisionGroups
+    request_mailbox: RequestMailbox
+    provision_mailboxes: ProvisionMailboxes
     moment: datetime
 
     def now(self) -> datetime:
@@ -169,16 +182,26 @@ class Estate:
         order = read_group_order(body)
         return await self.request_group(caller or caller_of(ADA), order, Submission(body, idempotency, TRACE))
 
-    async def claim(self, *, most: int = 100) -> Claim:
+    async def ask_mailbox(
+        self, sent: Mapping[str, object], *, caller: Caller | None = None, key: str | None = None
+    ) -> AcceptedMailbox:
+        """Ask for a mailbox as the API does; without a template, the body shows the type."""
+        body = msgspec.json.encode(sent)
+        idempotency = None if key is None else IdempotencyKey(key, body)
+        order = read_mailbox_order(body)
+        return await self.request_mailbox(caller or mail_caller_of(ADA), order, Submission(body, idempotency, TRACE))
+
+    async def claim(self, *, most: int = 100, kinds: Iterable[JobKind] = JobKind) -> Claim:
         """Lease what is due, as a worker does."""
         lease_id = uuid4()
         async with self.databases.worker.across_tenants() as tx:
-            taken = await jobs.claim(tx, lease_id, kinds=JobKind, most=most, lease=LEASE, tenant_limit=1000)
+            taken = await jobs.claim(tx, lease_id, kinds=kinds, most=most, lease=LEASE, tenant_limit=1000)
         return Claim(lease_id, tuple(taken))
 
     async def work(self) -> None:
         """Run what is due, once."""
-        await self.provision_groups(await self.claim())
+        await self.provision_groups(await self.claim(kinds=[JobKind.GROUP_PROVISION]))
+        await self.provision_mailboxes(await self.claim(kinds=[JobKind.MAILBOX_PROVISION]))
 
     async def record(self, request_id: RequestId, tenant_id: TenantId = ESTATE) -> RequestRecord:
         """The request as it is stored."""
@@ -192,6 +215,12 @@ class Estate:
         reference = GroupReference(tenant_id, "chamberlain_group", request_id)
         (group,) = await self.directory.observe([reference])
         return group
+
+    async def mailbox(self, request_id: RequestId, tenant_id: TenantId = ESTATE) -> ObservedMailbox | None:
+        """The mailbox that the directory shows for a request."""
+        reference = MailboxReference(tenant_id, "chamberlain_mailbox", request_id)
+        (mailbox,) = await self.directory.observe_mailboxes([reference])
+        return mailbox
 
     async def rows(self, statement: str, *values: object) -> list[tuple[object, ...]]:
         """What the database holds, of all tenants."""
@@ -235,6 +264,11 @@ def caller_of(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
     )
 
 
+def mail_caller_of(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
+    """Somebody with a token to create mailboxes."""
+    return replace(caller_of(user, tenant_id), permissions=frozenset({f"{PREFIX}/mail/App.ReadWrite.All"}))
+
+
 async def open_estate(databases: Databases, configuration: Configuration | None = None) -> Estate:
     """Load the example estate, or a changed one, and build what a service has."""
     configuration = configuration or changed_estate()
@@ -271,6 +305,26 @@ def service_of(databases: Databases) -> Estate:
             now=now,
         ),
         provision_groups=ProvisionGroups(
+            database=databases.worker,
+            people=people,
+            directory=directory,
+            revisions=Revisions(),
+            notifier=Notifier(databases.addresses.application, REQUESTS_CHANNEL),
+            new_id=uuid4,
+            now=now,
+        ),
+        request_mailbox=RequestMailbox(
+            database=databases.application,
+            people=people,
+            callers=Callers(databases.application, people, now),
+            prefixes=PREFIXES,
+            catalog=catalog,
+            acceptor=acceptor,
+            notifier=Notifier(databases.addresses.application),
+            new_id=uuid4,
+            now=now,
+        ),
+        provision_mailboxes=ProvisionMailboxes(
             database=databases.worker,
             people=people,
             directory=directory,

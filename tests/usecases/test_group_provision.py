@@ -1,15 +1,12 @@
 """Provisioning: a queued request becomes a group that is found by the request's id, once, whatever happens."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 import msgspec
 import pytest
 
-from chamberlain.directory.port import Capabilities, Directory, Outcome, Work
 from chamberlain.rules.errors import Rejected, TryAgain, Unavailable
-from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import GroupId
 from tests.estates import (
     ADA,
@@ -22,30 +19,9 @@ from tests.estates import (
     Estate,
     caller_of,
 )
+from tests.usecases.deadly import DeadlyDirectory, Killed
 
 AWAY = TryAgain(timedelta(seconds=10), "The directory does not answer.")
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
-@dataclass
-class DeadlyDirectory(Directory):
-    """A directory behind which the process is killed: just after it has brought everything about."""
-
-    directory: Directory
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self.directory.capabilities
-
-    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
-        return await self.directory.observe(references)
-
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        await self.directory.ensure(works)
-        raise Killed
 
 
 async def expire_leases(estate: Estate) -> None:

@@ -13,8 +13,12 @@ class JobKind(StrEnum):
     """What a job does; its subject says to what."""
 
     GROUP_PROVISION = "groupProvision"
+    MAILBOX_PROVISION = "mailboxProvision"
     RETENTION_SWEEP = "retentionSweep"
 
+
+# The jobs whose subject is a request.
+PROVISIONING = frozenset({JobKind.GROUP_PROVISION, JobKind.MAILBOX_PROVISION})
 
 # The tenant of jobs that are nobody's, and the subject of those that are about nothing in particular.
 NOBODY = TenantId(UUID(int=0))
@@ -40,7 +44,9 @@ def job_kind_of(kind: RequestKind) -> JobKind:
     match kind:
         case RequestKind.GROUP | RequestKind.TEAM:
             return JobKind.GROUP_PROVISION
-        case RequestKind.SHARED | RequestKind.EQUIPMENT | RequestKind.ROOM | RequestKind.ASSIGNMENT:
+        case RequestKind.SHARED | RequestKind.EQUIPMENT | RequestKind.ROOM:
+            return JobKind.MAILBOX_PROVISION
+        case RequestKind.ASSIGNMENT:
             raise ValueError(f"Requests of kind {kind} are not made yet.")
 
 
@@ -97,7 +103,7 @@ class HeldJob:
     @property
     def request_id(self) -> RequestId | None:
         """The request that it brings about, if it does that."""
-        return RequestId(self.subject) if self.kind == JobKind.GROUP_PROVISION else None
+        return RequestId(self.subject) if self.kind in PROVISIONING else None
 
 
 @dataclass(frozen=True, slots=True)

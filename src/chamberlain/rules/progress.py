@@ -4,14 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from chamberlain.rules.callers import Actor
+from chamberlain.rules.events import RequestSummary
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.requests import Progress, RequestKind, RequestResult, RequestState, StepRecord
 from chamberlain.rules.timeline import Entry
 
 
 @dataclass(frozen=True, slots=True)
-class GroupTask:
-    """A request for a group or team, with what was settled at its submission. `body` is the JSON that was sent."""
+class Task:
+    """A request with what was settled at its submission. `body` is the JSON that was sent; `caller` is who asked, for a
+    mailbox perhaps an application."""
 
     request_id: RequestId
     tenant_id: TenantId
@@ -52,3 +54,16 @@ class Settlement:
     def may_come_again(self) -> bool:
         """Whether it may be tried so often, by itself or by hand, that its timeline has to be shortened."""
         return self.progress.state is not RequestState.SUCCEEDED
+
+
+def summary_of_task(task: Task, progress: Progress) -> RequestSummary:
+    """What events tell of a request that has come so far."""
+    return RequestSummary(
+        request_id=task.request_id,
+        tenant_id=task.tenant_id,
+        kind=task.kind,
+        state=progress.state,
+        display_name=task.display_name,
+        error=progress.error,
+        created_by=task.created_by,
+    )

@@ -1,13 +1,30 @@
 """Submissions: a request as it is written when it is accepted, and what can come of writing it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.changes import Change
 from chamberlain.rules.groups import GroupAddress
-from chamberlain.rules.ids import RequestId, TemplateId
+from chamberlain.rules.ids import MailboxId, RequestId, TemplateId, UserId
 from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.mailboxes import MailboxOrder, TemplateSource
 from chamberlain.rules.requests import IdempotencyKey, RequestKind, RequestState, StepRecord
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxDraft:
+    """What is written of a mailbox beside its request. `name_key` and `alias` are reserved as its address is.
+
+    `order` has the template's defaults; `readers` may read the mailbox without being administrators.
+    """
+
+    id: MailboxId
+    order: MailboxOrder
+    name_key: str
+    alias: str | None
+    template_source: TemplateSource
+    readers: frozenset[UserId]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +52,15 @@ class Draft:
     job: JobKind | None
     change: Change
     approvals: tuple[ApprovalRecord, ...] = ()
+    warnings: tuple[str, ...] = ()
+    mailbox: MailboxDraft | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """It is durable."""
+    """It is durable. `at` is when it was written, as far as somebody wants to know: for mailboxes alone."""
+
+    at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +77,13 @@ class Reused:
 
 
 @dataclass(frozen=True, slots=True)
+class NameTaken:
+    """Another mailbox has this name."""
+
+
+@dataclass(frozen=True, slots=True)
 class AddressTaken:
-    """Every address that would do is given away."""
+    """Every address that would do is given away, or the alias is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +103,4 @@ class Again:
     """It lost to another one that was then refused itself."""
 
 
-Verdict = Written | Replayed | Reused | AddressTaken | TemplateChanged | LimitFull | Again
+Verdict = Written | Replayed | Reused | NameTaken | AddressTaken | TemplateChanged | LimitFull | Again

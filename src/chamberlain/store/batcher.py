@@ -22,27 +22,33 @@ from chamberlain.rules.submissions import (
     Again,
     Draft,
     LimitFull,
+    MailboxDraft,
+    NameTaken,
     Replayed,
     Reused,
     TemplateChanged,
     Verdict,
     Written,
 )
+from chamberlain.shapes.mailboxes import write_mailbox_order
 from chamberlain.store.changes import audit_payload
 from chamberlain.store.database import Connection, Database, Record, repeat_if_stale
 from chamberlain.store.events import event_data
 
 ACCEPT: Final = """
-SELECT ordinal, outcome, request_id, approval_required
+SELECT ordinal, outcome, request_id, approval_required, now() AS at
 FROM chamberlain.accept_requests(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
     $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30,
-    $31, $32, $33
+    $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42
 )
 """
 
 # How long a submission waits for another's uncommitted name or key before it is told so.
 PATIENCE = timedelta(seconds=10)
+# The function looks at the whole batch once for each tenant in it: with a tenant for each draft, 512 drafts take 0.6 s,
+# and 128 a sixteenth of that.
+MOST_TOGETHER = 128
 
 _encode = msgspec.json.Encoder().encode
 
@@ -64,7 +70,9 @@ class Acceptor:
         self._database = database
         self._observe = observe
         self._patience = patience
-        self._batcher: Batcher[Draft, Verdict] = Batcher(self._flush, divisible=(asyncpg.PostgresError,))
+        self._batcher: Batcher[Draft, Verdict] = Batcher(
+            self._flush, divisible=(asyncpg.PostgresError,), most=MOST_TOGETHER
+        )
 
     async def accept(self, draft: Draft) -> Verdict:
         """Write the draft with all its rows. Raises Unavailable when it could not be written, BodyInvalid when it
@@ -99,10 +107,7 @@ class Acceptor:
         async with self._database.statement() as connection:
             rows = await repeat_if_stale(lambda: _accept(connection, columns))
         self._observe(len(drafts))
-        verdicts: list[Verdict] = [Written()] * len(drafts)
-        for row in rows:
-            verdicts[row["ordinal"] - 1] = _verdict(row)
-        return verdicts
+        return _verdicts(rows, len(drafts))
 
 
 async def _accept(connection: Connection, columns: Sequence[Sequence[object]]) -> Sequence[Record]:
@@ -114,7 +119,9 @@ def _columns(drafts: Sequence[Draft]) -> Sequence[Sequence[object]]:
     that sending them takes."""
     origins: dict[tuple[object, ...], int] = {}
     rows = [_row(draft, origins.setdefault(_origin(draft), len(origins) + 1)) for draft in drafts]
-    return [*zip(*origins, strict=True), *zip(*rows, strict=True)]
+    mailboxes = [_mailbox(place, draft.mailbox) for place, draft in enumerate(drafts, start=1) if draft.mailbox]
+    of_mailboxes = zip(*mailboxes, strict=True) if mailboxes else NO_MAILBOXES
+    return [*zip(*origins, strict=True), *zip(*rows, strict=True), *of_mailboxes]
 
 
 def _origin(draft: Draft) -> tuple[object, ...]:
@@ -138,6 +145,8 @@ def _origin(draft: Draft) -> tuple[object, ...]:
         change.action,
         _encode(draft.approvals).decode() if draft.approvals else None,
         blocked_by(draft.approvals),
+        _encode(draft.warnings).decode() if draft.warnings else None,
+        draft.mailbox.template_source if draft.mailbox else None,
     )
 
 
@@ -166,12 +175,40 @@ def _row(draft: Draft, origin: int) -> tuple[object, ...]:
     )
 
 
+def _mailbox(place: int, mailbox: MailboxDraft) -> tuple[object, ...]:
+    return (
+        place,
+        mailbox.id,
+        mailbox.order.name,
+        mailbox.name_key,
+        mailbox.alias,
+        f"{{{','.join(map(str, sorted(mailbox.readers)))}}}",
+        write_mailbox_order(mailbox.order).decode(),
+    )
+
+
+NO_MAILBOXES: Final = ((),) * 7
+
+
+def _verdicts(rows: Sequence[Record], number: int) -> list[Verdict]:
+    """What came of each, in its order. A row tells of one that was not written; the one about none of them says when
+    the others were."""
+    at = next((row["at"] for row in rows if row["ordinal"] == 0), None)
+    verdicts: list[Verdict] = [Written(at)] * number
+    for row in rows:
+        if row["ordinal"] > 0:
+            verdicts[row["ordinal"] - 1] = _verdict(row)
+    return verdicts
+
+
 def _verdict(row: Record) -> Verdict:
     match row["outcome"]:
         case "replayed":
             return Replayed(RequestId(row["request_id"]), row["approval_required"])
         case "reused":
             return Reused()
+        case "nameTaken":
+            return NameTaken()
         case "addressTaken":
             return AddressTaken()
         case "templateChanged":

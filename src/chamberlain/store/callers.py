@@ -7,6 +7,7 @@ directory. What was found is remembered for a minute at most.
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from chamberlain.directory.port import People
 from chamberlain.rules.callers import Actor, Caller
@@ -35,6 +36,10 @@ class Callers:
         """How far the caller may go. Raises Forbidden when only an administrator may go on, and Unavailable."""
         asked = allowance.asks_for_administrator
         return allowance.extent(is_administrator=asked and await self.administers(caller))
+
+    async def reader(self, caller: Caller, allowance: Allowance) -> UUID | None:
+        """Whose things the caller may see: only the caller's own, or with None everybody's. Raises as `extent` does."""
+        return caller.id if await self.extent(caller, allowance) is Extent.OWN else None
 
     async def require_visible(
         self, caller: Caller, allowance: Allowance, record: RequestRecord | None

@@ -6,10 +6,13 @@ current ones any more (`accept_requests`), and whoever refuses by it asks `refre
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from chamberlain.rules.errors import Unauthenticated
 from chamberlain.rules.ids import TemplateId, TenantId
-from chamberlain.rules.templates import CompiledGroupTemplate, TemplateHead
+from chamberlain.rules.mailbox_templates import CompiledMailboxTemplate
+from chamberlain.rules.mailboxes import MailboxType
+from chamberlain.rules.templates import CompiledGroupTemplate, StoredTemplate, TemplateHead, TemplateKind
 from chamberlain.rules.tenants import Tenant
 from chamberlain.store import templates, tenants
 from chamberlain.store.database import Database, Transaction
@@ -18,14 +21,19 @@ from chamberlain.store.database import Database, Transaction
 MOST_ENTRIES = 10_000
 
 
+# A template by its id, or the default template of a type of mailboxes.
+Choice: TypeAlias = TemplateId | MailboxType
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A tenant with one of its templates. `head` is None when there is no such template, `group` when it makes no
-    group."""
+    group, `mailbox` when it makes no mailbox."""
 
     tenant: Tenant
     head: TemplateHead | None
     group: CompiledGroupTemplate | None
+    mailbox: CompiledMailboxTemplate | None
 
 
 class Catalog:
@@ -33,40 +41,46 @@ class Catalog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._entries: OrderedDict[tuple[TenantId, TemplateId], Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[TenantId, Choice], Entry] = OrderedDict()
 
-    async def entry(self, tenant_id: TenantId, template_id: TemplateId) -> Entry:
+    async def entry(self, tenant_id: TenantId, choice: Choice) -> Entry:
         """What is remembered, or else what is true now."""
-        remembered = self._entries.get((tenant_id, template_id))
+        remembered = self._entries.get((tenant_id, choice))
         if remembered is None:
-            return await self.current(tenant_id, template_id)
-        self._entries.move_to_end((tenant_id, template_id))
+            return await self.current(tenant_id, choice)
+        self._entries.move_to_end((tenant_id, choice))
         return remembered
 
-    async def refresh(self, entry: Entry, template_id: TemplateId) -> Entry | None:
+    async def refresh(self, entry: Entry, choice: Choice) -> Entry | None:
         """What is true now if that differs from the entry, else None."""
-        current = await self.current(entry.tenant.id, template_id)
+        current = await self.current(entry.tenant.id, choice)
         return None if current == entry else current
 
-    async def current(self, tenant_id: TenantId, template_id: TemplateId) -> Entry:
+    async def current(self, tenant_id: TenantId, choice: Choice) -> Entry:
         """What is true now, for those who decide without a write."""
         async with self._database.transaction(tenant_id) as tx:
-            entry = await _entry(tx, tenant_id, template_id)
+            entry = await _entry(tx, tenant_id, choice)
         # What does not exist is not remembered: anybody could fill the memory with made-up ids.
-        self._entries.pop((tenant_id, template_id), None)
+        self._entries.pop((tenant_id, choice), None)
         if entry.head is not None:
-            self._entries[tenant_id, template_id] = entry
+            self._entries[tenant_id, choice] = entry
             if len(self._entries) > MOST_ENTRIES:
                 self._entries.popitem(last=False)
         return entry
 
 
-async def _entry(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> Entry:
+async def _entry(tx: Transaction, tenant_id: TenantId, choice: Choice) -> Entry:
     tenant = await tenants.find(tx, tenant_id)
     if tenant is None:
         # Whose token was verified a moment ago; it has been removed since.
         raise Unauthenticated("tokenInvalid", "The organisation of this token is not served here any more.")
-    stored = await templates.find(tx, template_id)
+    stored = await _template(tx, tenant_id, choice)
     if stored is None:
-        return Entry(tenant, None, None)
-    return Entry(tenant, stored.head, templates.group_template(stored))
+        return Entry(tenant, None, None, None)
+    return Entry(tenant, stored.head, templates.group_template(stored), templates.mailbox_template(stored))
+
+
+async def _template(tx: Transaction, tenant_id: TenantId, choice: Choice) -> StoredTemplate | None:
+    if isinstance(choice, MailboxType):
+        return await templates.find_default(tx, tenant_id, TemplateKind(choice))
+    return await templates.find(tx, choice)

@@ -21,8 +21,8 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('ena
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 owner, $5 kinds, $6 state, $7 number of rows. What is
 # null does not count; each call is planned for its own values, so that it costs nothing either.
-_BEHIND: Final = "($2::timestamptz IS NULL OR (r.created_at, r.request_id) < ($2, $3::uuid))"
-_NEWEST: Final = "ORDER BY r.created_at DESC, r.request_id DESC LIMIT $7"
+BEHIND: Final = "($2::timestamptz IS NULL OR (r.created_at, r.request_id) < ($2, $3::uuid))"
+NEWEST: Final = "ORDER BY r.created_at DESC, r.request_id DESC LIMIT $7"
 _IN_ANY_STATE: Final = "($6::text IS NULL OR r.state = $6)"
 _IN_STATE: Final = "r.state = $6"
 _EVERYBODYS: Final = "$4::uuid IS NULL"
@@ -48,27 +48,27 @@ def _page_of(places: str) -> str:
     """  # noqa: S608 - text of ours alone.
 
 
-def _newest(table: str, *conditions: str) -> str:
+def newest(table: str, *conditions: str) -> str:
     """The newest places of a table, along one of its indexes."""
     return f"""SELECT r.created_at, r.request_id FROM {table} r
-    WHERE r.tenant_id = $1 AND {_BEHIND} AND {" AND ".join(conditions)} {_NEWEST}"""  # noqa: S608 - as above.
+    WHERE r.tenant_id = $1 AND {BEHIND} AND {" AND ".join(conditions)} {NEWEST}"""  # noqa: S608 - as above.
 
 
-def _merged(table: str, *conditions: str) -> str:
+def merged(table: str, *conditions: str) -> str:
     """The newest of each kind, and of these the newest: so an index that names the kind serves those who name none."""
     return f"""SELECT r.created_at, r.request_id FROM unnest($5::text[]) AS wanted (kind)
-    CROSS JOIN LATERAL ({_newest(table, "r.kind = wanted.kind", *conditions)}) r {_NEWEST}"""  # noqa: S608 - as above.
+    CROSS JOIN LATERAL ({newest(table, "r.kind = wanted.kind", *conditions)}) r {NEWEST}"""  # noqa: S608 - as above.
 
 
 _REQUESTS: Final = "chamberlain.request"
 _BY_STATE: Final = "chamberlain.request_by_state"
 
-ALL: Final = _page_of(_newest(_REQUESTS, _EVERYBODYS, _OF_ANY_KIND, _IN_ANY_STATE))
-OF_KIND: Final = _page_of(_merged(_REQUESTS, _EVERYBODYS, _IN_ANY_STATE))
-OF_OWNER: Final = _page_of(_merged(_REQUESTS, _OWN, _IN_ANY_STATE))
-BY_STATE: Final = _page_of(_newest(_BY_STATE, _EVERYBODYS, _OF_ANY_KIND, _IN_STATE))
-BY_STATE_OF_KIND: Final = _page_of(_merged(_BY_STATE, _EVERYBODYS, _IN_STATE))
-BY_STATE_OF_OWNER: Final = _page_of(_merged(_BY_STATE, _OWN, _IN_STATE))
+ALL: Final = _page_of(newest(_REQUESTS, _EVERYBODYS, _OF_ANY_KIND, _IN_ANY_STATE))
+OF_KIND: Final = _page_of(merged(_REQUESTS, _EVERYBODYS, _IN_ANY_STATE))
+OF_OWNER: Final = _page_of(merged(_REQUESTS, _OWN, _IN_ANY_STATE))
+BY_STATE: Final = _page_of(newest(_BY_STATE, _EVERYBODYS, _OF_ANY_KIND, _IN_STATE))
+BY_STATE_OF_KIND: Final = _page_of(merged(_BY_STATE, _EVERYBODYS, _IN_STATE))
+BY_STATE_OF_OWNER: Final = _page_of(merged(_BY_STATE, _OWN, _IN_STATE))
 # What is queued or running has a job that was due already; what waits has one for later. They are looked up by their
 # ids, however few the planner believes there are: hence no order within.
 UNDER_WAY: Final = _page_of(f"""
@@ -82,7 +82,7 @@ UNDER_WAY: Final = _page_of(f"""
         ))
     )
     SELECT r.created_at, r.request_id FROM under_way r
-    WHERE {_BEHIND} AND {_IN_STATE} AND ({_EVERYBODYS} OR {_OWN}) AND ({_OF_ANY_KIND} OR r.kind = ANY ($5)) {_NEWEST}
+    WHERE {BEHIND} AND {_IN_STATE} AND ({_EVERYBODYS} OR {_OWN}) AND ({_OF_ANY_KIND} OR r.kind = ANY ($5)) {NEWEST}
 """)  # noqa: S608 - as above.
 
 

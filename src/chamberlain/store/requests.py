@@ -13,7 +13,7 @@ import msgspec
 from chamberlain.rules.actions import TARGETS, Action
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
-from chamberlain.rules.progress import GroupTask, Settlement
+from chamberlain.rules.progress import Settlement, Task
 from chamberlain.rules.requests import (
     IdempotencyKey,
     RequestError,
@@ -90,10 +90,16 @@ WHERE tenant_id = $1 AND request_id = $2 AND state = $9
 RETURNING request_id
 """
 
-GIVE_BACK_ADDRESS = """
-DELETE FROM chamberlain.reservation v USING chamberlain.request r
-WHERE r.tenant_id = $1 AND r.request_id = $2
-AND v.tenant_id = $1 AND v.kind = 'address' AND v.value = lower(r.address) AND v.request_id = $2
+GIVE_BACK = """
+WITH held AS (
+    SELECT 'address' AS kind, lower(address) AS value FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
+    UNION ALL
+    SELECT 'address', alias FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = $2
+    UNION ALL
+    SELECT 'name', name_key FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = $2
+)
+DELETE FROM chamberlain.reservation v USING held
+WHERE v.tenant_id = $1 AND v.kind = held.kind AND v.value = held.value AND v.request_id = $2
 """
 
 Shape = TypeVar("Shape")
@@ -130,7 +136,7 @@ async def find_by_key(
     return Replayed(RequestId(row["request_id"]), row["approval_required"]), row["digest"] == idempotency.digest
 
 
-async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[GroupTask]:
+async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[Task]:
     """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
     return [_task(row) for row in await tx.fetch(TAKE_UP, request_ids)]
 
@@ -155,10 +161,10 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
 
 
 async def cancel(tx: Transaction, before: RequestRecord, *, at: datetime) -> bool:
-    """End a request before it is through, and give its address back; False when it has moved meanwhile."""
+    """End a request before it is through, and give its name and addresses back; False when it has moved meanwhile."""
     moved = await _move(tx, before, Action.CANCEL, at=at, finished_at=at)
     if moved:
-        await tx.execute(GIVE_BACK_ADDRESS, tx.tenant_id, before.request_id)
+        await tx.execute(GIVE_BACK, tx.tenant_id, before.request_id)
     return moved
 
 
@@ -223,8 +229,8 @@ def record_of(row: Record) -> RequestRecord:
     )
 
 
-def _task(row: Record) -> GroupTask:
-    return GroupTask(
+def _task(row: Record) -> Task:
+    return Task(
         request_id=RequestId(row["request_id"]),
         tenant_id=TenantId(row["tenant_id"]),
         kind=RequestKind(row["kind"]),

@@ -13,6 +13,7 @@ WHERE state = 'failed' AND since < $1 ORDER BY since LIMIT $2
 
 # A request is never finished before it was made: by the time of its making there is an index. What hangs on a request
 # and is about nothing else goes with it. Audit and events stay; who shares its row with it, the timeline, goes.
+# A mailbox that exists stays, and keeps its name and addresses.
 REMOVE_FINISHED = """
 WITH old AS MATERIALIZED (
     SELECT oldest.request_id FROM chamberlain.tenant t CROSS JOIN LATERAL (
@@ -24,11 +25,21 @@ WITH old AS MATERIALIZED (
     LIMIT $2
 ), gone AS (
     DELETE FROM chamberlain.request r USING old WHERE r.request_id = old.request_id
-    RETURNING r.tenant_id, r.request_id, r.address
+    RETURNING r.tenant_id, r.request_id, r.kind, r.state, r.address, r.updated_at
 ), given_back AS (
     DELETE FROM chamberlain.reservation v USING gone
     WHERE v.tenant_id = gone.tenant_id AND v.kind = 'address' AND v.value = lower(gone.address)
-    AND v.request_id = gone.request_id
+    AND v.request_id = gone.request_id AND gone.kind NOT IN ('shared', 'equipment', 'room')
+), remembered AS (
+    UPDATE chamberlain.mailbox m SET updated_at = gone.updated_at FROM gone
+    WHERE m.request_id = gone.request_id AND gone.state = 'succeeded'
+), never_made AS (
+    DELETE FROM chamberlain.mailbox m USING gone WHERE m.request_id = gone.request_id AND gone.state <> 'succeeded'
+    RETURNING m.tenant_id, m.readers, m.kind, m.created_at, m.request_id
+), unread AS (
+    DELETE FROM chamberlain.mailbox_reader d USING never_made m, unnest(m.readers) reader
+    WHERE d.tenant_id = m.tenant_id AND d.user_id = reader AND d.kind = m.kind AND d.created_at = m.created_at
+    AND d.request_id = m.request_id
 )
 SELECT count(*) AS removed FROM gone
 """

@@ -1,10 +1,12 @@
 """The template revisions that a process has read: a revision never changes, so what is remembered is true for ever."""
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from chamberlain.rules.progress import GroupTask
-from chamberlain.rules.templates import CompiledGroupTemplate
+from chamberlain.rules.mailbox_templates import CompiledMailboxTemplate
+from chamberlain.rules.progress import Task
+from chamberlain.rules.templates import CompiledGroupTemplate, StoredTemplate
 from chamberlain.store import templates
 from chamberlain.store.database import Transaction
 
@@ -15,15 +17,31 @@ if TYPE_CHECKING:
 
 MOST_ENTRIES = 2_000
 
+Compiled = TypeVar("Compiled")
+
 
 class Revisions:
-    """Remembers compiled templates, the least recently used are forgotten first."""
+    """Remembers compiled templates of each kind, the least recently used are forgotten first."""
 
     def __init__(self) -> None:
-        self._compiled: OrderedDict[tuple[TenantId, UUID, int], CompiledGroupTemplate] = OrderedDict()
+        self._groups = _Revisions(templates.group_template)
+        self._mailboxes = _Revisions(templates.mailbox_template)
 
-    async def group_template(self, tx: Transaction, task: GroupTask) -> CompiledGroupTemplate:
-        """The template of a task, as it was at submission."""
+    async def group_template(self, tx: Transaction, task: Task) -> CompiledGroupTemplate:
+        """The template of a task for a group or team, as it was at submission."""
+        return await self._groups.find(tx, task)
+
+    async def mailbox_template(self, tx: Transaction, task: Task) -> CompiledMailboxTemplate:
+        """The template of a task for a mailbox, as it was at submission."""
+        return await self._mailboxes.find(tx, task)
+
+
+class _Revisions(Generic[Compiled]):
+    def __init__(self, compile_template: Callable[[StoredTemplate], Compiled | None]) -> None:
+        self._compile = compile_template
+        self._compiled: OrderedDict[tuple[TenantId, UUID, int], Compiled] = OrderedDict()
+
+    async def find(self, tx: Transaction, task: Task) -> Compiled:
         place = (task.tenant_id, task.template_id, task.template_revision)
         if (compiled := self._compiled.get(place)) is None:
             compiled = await self._read(tx, task)
@@ -34,9 +52,9 @@ class Revisions:
             self._compiled.move_to_end(place)
         return compiled
 
-    async def _read(self, tx: Transaction, task: GroupTask) -> CompiledGroupTemplate:
+    async def _read(self, tx: Transaction, task: Task) -> Compiled:
         stored = await templates.find_revision(tx, task.tenant_id, task.template_id, task.template_revision)
-        compiled = None if stored is None else templates.group_template(stored)
+        compiled = None if stored is None else self._compile(stored)
         if compiled is None:
-            raise LookupError(f"Request {task.request_id} names a revision of a group template that is not there.")
+            raise LookupError(f"Request {task.request_id} names a revision of a template that is not there.")
         return compiled

@@ -4,7 +4,7 @@ import msgspec
 
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.ids import TemplateId, TenantId
-from chamberlain.rules.mailbox_templates import MAILBOX_KINDS
+from chamberlain.rules.mailbox_templates import MAILBOX_KINDS, CompiledMailboxTemplate, compile_mailbox_template
 from chamberlain.rules.templates import (
     CompiledGroupTemplate,
     StoredTemplate,
@@ -13,7 +13,7 @@ from chamberlain.rules.templates import (
     compile_group_template,
 )
 from chamberlain.shapes.group_templates import GroupTemplateShape, to_group_template
-from chamberlain.shapes.mailbox_templates import MailboxTemplateShape
+from chamberlain.shapes.mailbox_templates import MailboxTemplateShape, to_mailbox_template
 from chamberlain.store.actors import encode_actor
 from chamberlain.store.database import Record, Transaction
 
@@ -138,6 +138,16 @@ def group_template(stored: StoredTemplate) -> CompiledGroupTemplate | None:
     shape = _decode_group(stored.content)
     return compile_group_template(
         to_group_template(shape, tenant_id=stored.head.tenant_id, revision=stored.head.revision)
+    )
+
+
+def mailbox_template(stored: StoredTemplate) -> CompiledMailboxTemplate | None:
+    """A template made ready for use; None for one that makes no mailbox."""
+    if stored.head.kind not in MAILBOX_KINDS:
+        return None
+    shape = _decode_mailbox(stored.content)
+    return compile_mailbox_template(
+        to_mailbox_template(shape, tenant_id=stored.head.tenant_id, revision=stored.head.revision)
     )
 
 

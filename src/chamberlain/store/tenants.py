@@ -4,28 +4,31 @@ import msgspec
 
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.issuers import Issuer
-from chamberlain.rules.tenants import Limits, Tenant
+from chamberlain.rules.tenants import Applicability, Limits, Tenant
 from chamberlain.store.database import Database, Record, Transaction
 
 FIND = """
 SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
-    open_requests, running_jobs, requests_per_minute
+    open_requests, running_jobs, requests_per_minute, applicability
 FROM chamberlain.tenant WHERE tenant_id = $1
 """
 
 # A tenant from a configuration file: its revision grows only when something of it is new.
 PUT = """
 INSERT INTO chamberlain.tenant AS t (tenant_id, name, domains, administrator_users, administrator_groups,
-extension_prefix, open_requests, running_jobs, requests_per_minute) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+extension_prefix, open_requests, running_jobs, requests_per_minute, applicability)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (tenant_id) DO UPDATE SET
     revision = t.revision + 1, updated_at = now(), name = excluded.name, domains = excluded.domains,
     administrator_users = excluded.administrator_users, administrator_groups = excluded.administrator_groups,
     extension_prefix = excluded.extension_prefix, open_requests = excluded.open_requests,
-    running_jobs = excluded.running_jobs, requests_per_minute = excluded.requests_per_minute
+    running_jobs = excluded.running_jobs, requests_per_minute = excluded.requests_per_minute,
+    applicability = excluded.applicability
 WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.extension_prefix, t.open_requests,
-    t.running_jobs, t.requests_per_minute) IS DISTINCT FROM
+    t.running_jobs, t.requests_per_minute, t.applicability) IS DISTINCT FROM
     (excluded.name, excluded.domains, excluded.administrator_users, excluded.administrator_groups,
-    excluded.extension_prefix, excluded.open_requests, excluded.running_jobs, excluded.requests_per_minute)
+    excluded.extension_prefix, excluded.open_requests, excluded.running_jobs, excluded.requests_per_minute,
+    excluded.applicability)
 RETURNING revision
 """
 
@@ -54,6 +57,7 @@ async def put(tx: Transaction, tenant: Tenant) -> bool:
         tenant.limits.open_requests,
         tenant.limits.running_jobs,
         tenant.limits.requests_per_minute,
+        tenant.applicability,
     )
     return row is not None
 
@@ -99,4 +103,5 @@ def _tenant(row: Record) -> Tenant:
         extension_prefix=row["extension_prefix"],
         suspended=row["suspended"],
         limits=Limits(row["open_requests"], row["running_jobs"], row["requests_per_minute"]),
+        applicability=Applicability(row["applicability"]),
     )

@@ -12,31 +12,32 @@ from uuid import UUID
 
 from chamberlain.directory.port import Directory, Outcome, People, Work
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.events import Event, RequestSummary, group_created, request_failed
+from chamberlain.rules.events import Event, group_created, request_failed
 from chamberlain.rules.group_faults import faults_in_directory, team_license_missing
 from chamberlain.rules.group_names import GroupNames
 from chamberlain.rules.group_questions import people_question
 from chamberlain.rules.groups import GroupAddress, GroupOrder, GroupReference, ObservedGroup, WantedGroup, wanted_group
-from chamberlain.rules.ids import EventId, RequestId
-from chamberlain.rules.jobs import Claim, Job, Postponed
+from chamberlain.rules.ids import EventId
+from chamberlain.rules.jobs import Claim
 from chamberlain.rules.plans import Step, remaining
-from chamberlain.rules.progress import GroupTask, Settlement
+from chamberlain.rules.progress import Settlement, Task, summary_of_task
 from chamberlain.rules.requests import Progress, RequestResult, RequestState
 from chamberlain.rules.steps import after_faults, after_outcome
 from chamberlain.rules.templates import GroupTemplate, template_not_allowed
 from chamberlain.rules.timeline import entries_of
 from chamberlain.shapes.groups import read_group_order
-from chamberlain.store import events, jobs, requests
+from chamberlain.store import requests
 from chamberlain.store.database import Database
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
+from chamberlain.store.settle import Settled, settle
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A task with what is wanted, and the steps that its request has."""
 
-    task: GroupTask
+    task: Task
     order: GroupOrder
     template: GroupTemplate
     wanted: WantedGroup
@@ -146,35 +147,13 @@ class ProvisionGroups:
         return after_outcome(plan.task.steps, done=done, fault=fault, started_at=started_at, now=self.now())
 
     async def _record(self, claim: Claim, runs: Sequence[Run]) -> None:
-        """Write what came of it, in one transaction; what another worker has taken over meanwhile is left to that
-        one."""
         now = self.now()
-        by_subject = {run.plan.task.request_id: run for run in runs}
-        waits = [
-            Postponed(job.id, waiting.next_attempt_at - now)
-            for job in claim.jobs
-            if (run := by_subject.get(_request(job))) and (waiting := run.progress.waiting)
-        ]
-        postponed = {wait.job_id for wait in waits}
-        ended = [job.id for job in claim.jobs if job.id not in postponed]
-        async with self.database.across_tenants() as tx:
-            ours = await jobs.complete(tx, claim.lease_id, ended) | await jobs.postpone(tx, claim.lease_id, waits)
-            kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
-            await requests.put_down(tx, [_settlement(run, now) for run in kept])
-            await events.append(tx, [event for run in kept if (event := self._event(run, now)) is not None])
-        self.notifier.tell([run.plan.task.request_id for run in kept])
+        settled = [Settled(_settlement(run, now), self._event(run, now)) for run in runs]
+        self.notifier.tell(await settle(self.database, claim, settled, now=now))
 
     def _event(self, run: Run, now: datetime) -> Event | None:
         task, progress = run.plan.task, run.progress
-        summary = RequestSummary(
-            request_id=task.request_id,
-            tenant_id=task.tenant_id,
-            kind=task.kind,
-            state=progress.state,
-            display_name=task.display_name,
-            error=progress.error,
-            created_by=task.created_by,
-        )
+        summary = summary_of_task(task, progress)
         event_id = EventId(self.new_id())
         if progress.state is RequestState.FAILED:
             return request_failed(event_id, summary, now=now)
@@ -184,7 +163,7 @@ class ProvisionGroups:
         return None
 
 
-def _plan(task: GroupTask, template: GroupTemplate) -> Plan:
+def _plan(task: Task, template: GroupTemplate) -> Plan:
     order = read_group_order(task.body)
     wanted = wanted_group(
         order,
@@ -200,10 +179,6 @@ def _plan(task: GroupTask, template: GroupTemplate) -> Plan:
 
 def _reference(plan: Plan) -> GroupReference:
     return GroupReference(plan.task.tenant_id, plan.wanted.extension, plan.task.request_id)
-
-
-def _request(job: Job) -> RequestId:
-    return RequestId(job.subject)
 
 
 def _settlement(run: Run, now: datetime) -> Settlement:

@@ -10,8 +10,9 @@ from uuid import UUID
 
 from chamberlain.directory.port import People
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.errors import Conflict, Fault, Forbidden, KeyReused, NotPossible, Refusal, TryAgain, Unavailable
-from chamberlain.rules.group_drafts import Moment, Situation, draft_of
+from chamberlain.rules.drafts import Moment
+from chamberlain.rules.errors import Conflict, Fault, Forbidden, NotPossible, TryAgain, Unavailable
+from chamberlain.rules.group_drafts import Situation, draft_of
 from chamberlain.rules.group_faults import (
     faults_in_directory,
     faults_without_directory,
@@ -25,28 +26,16 @@ from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.rehearsals import NO_REQUEST, GroupRehearsal, rehearse_group
 from chamberlain.rules.requests import Accepted, Submission
-from chamberlain.rules.submissions import (
-    AddressTaken,
-    Again,
-    Draft,
-    LimitFull,
-    Replayed,
-    Reused,
-    TemplateChanged,
-    Written,
-)
+from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
 from chamberlain.rules.templates import GroupTemplate, TemplateKind, template_fault, template_not_allowed
-from chamberlain.rules.tenants import limit_full
 from chamberlain.store import counters, requests
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.catalog import Catalog, Entry
 from chamberlain.store.database import Database
 from chamberlain.store.notifier import Notifier
+from chamberlain.store.submit import Submitter, again
 
 KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
-
-# Each round is lost only to a change that somebody else makes meanwhile; so many in a row are no chance.
-MOST_ROUNDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +52,12 @@ class RequestGroup:
 
     async def __call__(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
         """Raises NotPossible, Forbidden, Conflict, KeyReused, LimitReached or Unavailable; then nothing was changed."""
+        submitter = Submitter(self.database, self.catalog, self.acceptor, self.notifier)
         try:
-            return await self._accept(caller, order, submission)
+            return await self._accept(submitter, caller, order, submission)
         except (NotPossible, Forbidden, Conflict):
-            # What was accepted under this key before may be just what stands in the way now. Where nothing does, the
-            # key is looked at by the write itself.
-            if (earlier := await self._earlier(caller, submission)) is not None:
-                return earlier
+            if (earlier := await submitter.earlier(caller, submission)) is not None:
+                return again(caller, earlier)
             raise
 
     async def rehearse(self, caller: Caller, order: GroupOrder) -> GroupRehearsal:
@@ -87,53 +75,19 @@ class RequestGroup:
             approvers = await self._look_up(question)
         return rehearse_group(situation, names, answer=answer, approvers=approvers, reserved=reserved)
 
-    async def _earlier(self, caller: Caller, submission: Submission) -> Accepted | None:
-        if submission.idempotency is None:
-            return None
-        async with self.database.transaction(caller.tenant_id) as tx:
-            found = await requests.find_by_key(tx, caller.client_id, caller.id, submission.idempotency)
-        if found is None:
-            return None
-        replayed, is_same = found
-        if not is_same:
-            raise KeyReused
-        return _again(caller, replayed)
-
-    async def _accept(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
-        entry = await self.catalog.entry(caller.tenant_id, order.template_id)
-        for _ in range(MOST_ROUNDS):
-            try:
-                draft = await self._draft(caller, order, submission, entry)
-            except (NotPossible, Forbidden, Conflict):
-                # What is remembered may be stale, so nobody is refused by it before it was looked at anew.
-                current = await self.catalog.refresh(entry, order.template_id)
-                if current is None:
-                    raise
-                entry = current
-                continue
-            verdict = await self.acceptor.accept(draft)
-            match verdict:
-                case Written():
-                    self.notifier.flag()
-                    return Accepted(draft.request_id, caller.tenant_id, draft.approval_required)
-                case Replayed():
-                    return _again(caller, verdict)
-                case Reused() | AddressTaken() | LimitFull():
-                    raise await self._refusal(caller, draft, verdict)
-                case TemplateChanged():
-                    entry = await self.catalog.refresh(entry, order.template_id) or entry
-                case Again():
-                    pass
-        raise Unavailable("overloaded", "The template changes faster than it can be read. Send the request again.")
-
-    async def _refusal(self, caller: Caller, draft: Draft, verdict: Reused | AddressTaken | LimitFull) -> Refusal:
-        match verdict:
-            case Reused():
-                return KeyReused()
-            case AddressTaken():
-                return await self._address_taken(caller, GroupNames(draft.display_name, draft.addresses))
-            case LimitFull(limit=limit):
-                return limit_full(limit)
+    async def _accept(
+        self, submitter: Submitter, caller: Caller, order: GroupOrder, submission: Submission
+    ) -> Accepted:
+        draft, outcome = await submitter.submit(
+            caller, order.template_id, lambda entry: self._draft(caller, order, submission, entry)
+        )
+        match outcome:
+            case Written():
+                return Accepted(draft.request_id, caller.tenant_id, draft.approval_required)
+            case Replayed():
+                return again(caller, outcome)
+            case NameTaken() | AddressTaken():
+                raise await self._address_taken(caller, GroupNames(draft.display_name, draft.addresses))
 
     async def _draft(self, caller: Caller, order: GroupOrder, submission: Submission, entry: Entry) -> Draft:
         situation = await self._situation(caller, order, entry, RequestId(self.new_id()))
@@ -242,10 +196,6 @@ def _user(caller: Caller) -> UserId:
     if caller.user_id is None:
         raise Forbidden("applicationNotSupported", "Groups and teams have a user as owner. Use a token of a user.")
     return caller.user_id
-
-
-def _again(caller: Caller, replayed: Replayed) -> Accepted:
-    return Accepted(replayed.request_id, caller.tenant_id, replayed.approval_required, replayed=True)
 
 
 def _require_permitted(template: GroupTemplate, user: UserId, answer: PeopleAnswer) -> None:

@@ -1,4 +1,4 @@
-"""Cancel a request that is not through: it ends, and gives its address back. What is in the directory already stays."""
+"""Cancel a request that is not through: it ends, and gives its names back. What is in the directory already stays."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

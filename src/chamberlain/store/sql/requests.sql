@@ -2,14 +2,18 @@
 --
 -- What requests have in common comes once: the first arrays have one element for each origin, which is who asked, by which client,
 -- with which template and what follows from it; `origins` says which one a request has, counted from 1. The arrays from there on have
--- one element for each request. Tenants are walked in order, and rows that others may wait for are written in order, so that two
--- batches never wait for each other crosswise. Only requests that were not accepted are returned:
+-- one element for each request, those of mailboxes, which come last, one for each mailbox: `mailbox_items` says which request it is,
+-- counted from 1. A mailbox gets its name, its address and its alias, or nothing. Tenants are walked in order, and rows that others
+-- may wait for are written in order, so that two batches never wait for each other crosswise. Only requests that were not accepted are
+-- returned, and, where there is a mailbox among them, one row that is about no request and says that the others were:
 --   replayed         the key was used for the same thing: its request_id and approval_required are those of the first time
 --   reused           the key was used for something else
---   addressTaken     every address that would do is given away
+--   nameTaken        another mailbox has this name
+--   addressTaken     every address that would do is given away, or the alias is
 --   templateChanged  the template or the tenant is no longer the one that the request was checked against
 --   openRequests, requestsPerMinute  the tenant has as many as it may have
 --   again            it lost to a request of this batch which itself was not accepted
+--   accepted         the row that is about no request: its ordinal is 0
 -- A null key, address or second address means that there is none. A job is queued where job_kinds says so, an event where
 -- event_types does.
 CREATE OR REPLACE FUNCTION chamberlain.accept_requests(
@@ -17,11 +21,13 @@ CREATE OR REPLACE FUNCTION chamberlain.accept_requests(
     template_ids uuid[], template_revisions integer[], template_names text[],
     approvals_required boolean[], people_checked boolean[], steps text[],
     client_ids text[], actor_types text[], actor_ids uuid[], actor_names text[], job_kinds text[], audit_actions text[],
-    approvals text[], blocked text[],
+    approvals text[], blocked text[], warnings text[], template_sources text[],
     origins integer[], request_ids uuid[], display_names text[],
     mail_nicknames text[], addresses text[], second_nicknames text[], second_addresses text[],
     bodies text[], trace_ids text[], keys text[], digests bytea[],
-    audit_payloads text[], event_ids uuid[], event_types text[], event_data text[]
+    audit_payloads text[], event_ids uuid[], event_types text[], event_data text[],
+    mailbox_items bigint[], mailbox_ids uuid[], mailbox_names text[], mailbox_name_keys text[], mailbox_aliases text[],
+    mailbox_readers text[], mailbox_contents text[]
 ) RETURNS TABLE (ordinal bigint, outcome text, request_id uuid, approval_required boolean)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -38,11 +44,13 @@ BEGIN
             SELECT o.* FROM unnest(
                 tenant_ids, tenant_revisions, kinds, states, template_ids, template_revisions, template_names,
                 approvals_required, people_checked, steps,
-                client_ids, actor_types, actor_ids, actor_names, job_kinds, audit_actions, approvals, blocked
+                client_ids, actor_types, actor_ids, actor_names, job_kinds, audit_actions, approvals, blocked,
+                warnings, template_sources
             ) WITH ORDINALITY AS o (
                 tenant_id, tenant_revision, kind, state, template_id, template_revision, template_name,
                 approval_required, people_checked, steps,
-                client_id, actor_type, actor_id, actor_name, job_kind, audit_action, approvals, blocked, origin
+                client_id, actor_type, actor_id, actor_name, job_kind, audit_action, approvals, blocked, warnings,
+                template_source, origin
             )
             WHERE o.tenant_id = tenant
         ), item AS MATERIALIZED (
@@ -54,6 +62,8 @@ BEGIN
                 body, trace_id, key, digest, audit_payload, event_id, event_type, event_data, ordinal
             )
             WHERE i.origin IN (SELECT origin.origin FROM origin)
+        ), mailbox AS MATERIALIZED (
+            SELECT m.* FROM unnest(mailbox_items, mailbox_name_keys, mailbox_aliases) AS m (ordinal, name_key, alias)
         ), true_still AS (
             SELECT * FROM origin JOIN item USING (origin)
             WHERE EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = tenant AND t.revision = origin.tenant_revision)
@@ -90,22 +100,36 @@ BEGIN
             ORDER BY lower(second_address), ordinal
             ON CONFLICT DO NOTHING
             RETURNING request_id
+        ), claim AS MATERIALIZED (
+            SELECT fresh.request_id, 'name' AS kind, name_key AS value, ordinal FROM mailbox JOIN fresh USING (ordinal)
+            UNION ALL
+            SELECT fresh.request_id, 'address', alias, ordinal FROM mailbox JOIN fresh USING (ordinal) WHERE alias IS NOT NULL
+        ), claimed AS (
+            INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
+            SELECT tenant, kind, value, request_id FROM claim ORDER BY kind, value, ordinal
+            ON CONFLICT DO NOTHING
+            RETURNING request_id, kind, value
+        ), incomplete AS (
+            SELECT request_id FROM claim WHERE (request_id, kind, value) NOT IN (SELECT request_id, kind, value FROM claimed)
         ), placed AS (
             SELECT fresh.*, address IS NOT NULL AND request_id IN (SELECT request_id FROM reserved_second) AS at_second
             FROM fresh
-            WHERE address IS NULL OR request_id IN (SELECT request_id FROM reserved)
-            OR request_id IN (SELECT request_id FROM reserved_second)
+            WHERE (
+                address IS NULL OR request_id IN (SELECT request_id FROM reserved)
+                OR request_id IN (SELECT request_id FROM reserved_second)
+            ) AND request_id NOT IN (SELECT request_id FROM incomplete)
         ), inserted AS (
             INSERT INTO chamberlain.request (
                 request_id, tenant_id, kind, state, display_name, mail_nickname, address,
                 template_id, template_revision, template_name, body, approval_required, people_checked, steps,
-                client_id, actor_type, actor_id, actor_name, trace_id, approvals, blocked
+                client_id, actor_type, actor_id, actor_name, trace_id, approvals, blocked, warnings
             )
             SELECT request_id, tenant, kind, state, display_name,
                 CASE WHEN at_second THEN second_nickname ELSE mail_nickname END,
                 CASE WHEN at_second THEN second_address ELSE address END,
                 template_id, template_revision, template_name, body::json, approval_required, people_checked, steps::json,
-                client_id, actor_type, actor_id, actor_name, trace_id, placed.approvals::json, placed.blocked
+                client_id, actor_type, actor_id, actor_name, trace_id, placed.approvals::json, placed.blocked,
+                placed.warnings::json
             FROM placed
         ), queued AS (
             INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
@@ -121,21 +145,45 @@ BEGIN
         SELECT array_agg(item.ordinal) INTO refused FROM item
         WHERE item.ordinal NOT IN (SELECT placed.ordinal FROM placed);
 
+        IF cardinality(mailbox_items) > 0 THEN
+            WITH described AS (
+                INSERT INTO chamberlain.mailbox (
+                    request_id, mailbox_id, tenant_id, kind, name, name_key, display_name, address, alias, template_id,
+                    template_source, content, warnings, readers, approval_required, actor_type, actor_id, actor_name
+                )
+                SELECT request_ids[m.ordinal], m.mailbox_id, tenant, kinds[origins[m.ordinal]], m.name, m.name_key,
+                    display_names[m.ordinal], addresses[m.ordinal], m.alias, template_ids[origins[m.ordinal]],
+                    template_sources[origins[m.ordinal]], m.content::json, warnings[origins[m.ordinal]]::json, m.readers::uuid[],
+                    approvals_required[origins[m.ordinal]], actor_types[origins[m.ordinal]], actor_ids[origins[m.ordinal]],
+                    actor_names[origins[m.ordinal]]
+                FROM unnest(
+                    mailbox_items, mailbox_ids, mailbox_names, mailbox_name_keys, mailbox_aliases, mailbox_readers, mailbox_contents
+                ) AS m (ordinal, mailbox_id, name, name_key, alias, readers, content)
+                WHERE tenant_ids[origins[m.ordinal]] = tenant AND (refused IS NULL OR m.ordinal <> ALL (refused))
+                RETURNING kind, request_id, readers
+            )
+            INSERT INTO chamberlain.mailbox_reader (tenant_id, user_id, kind, request_id)
+            SELECT tenant, reader, described.kind, described.request_id FROM described CROSS JOIN unnest(described.readers) reader;
+        END IF;
         IF refused IS NOT NULL THEN
             RETURN QUERY SELECT * FROM chamberlain.explain_refused(
                 tenant, refused, tenant_revisions, template_ids, template_revisions, client_ids, actor_ids,
-                origins, request_ids, addresses, keys, digests
+                origins, request_ids, addresses, keys, digests, mailbox_items, mailbox_name_keys, mailbox_aliases
             );
         END IF;
     END LOOP;
+    IF cardinality(mailbox_items) > 0 THEN
+        RETURN QUERY SELECT 0::bigint, 'accepted', NULL::uuid, NULL::boolean;
+    END IF;
 END
 $$;
 
 -- Why requests of one tenant were not accepted. Runs after the batch's own rows are written, so it sees what was committed by
--- others meanwhile; it gives back the keys of those that were refused.
+-- others meanwhile; it gives back the keys of those that were refused, and what a mailbox got before it did not get the rest.
 CREATE OR REPLACE FUNCTION chamberlain.explain_refused(
     tenant uuid, refused bigint[], tenant_revisions integer[], template_ids uuid[], template_revisions integer[],
-    client_ids text[], actor_ids uuid[], origins integer[], request_ids uuid[], addresses text[], keys text[], digests bytea[]
+    client_ids text[], actor_ids uuid[], origins integer[], request_ids uuid[], addresses text[], keys text[], digests bytea[],
+    mailbox_items bigint[], mailbox_name_keys text[], mailbox_aliases text[]
 ) RETURNS TABLE (ordinal bigint, outcome text, request_id uuid, approval_required boolean)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -145,12 +193,20 @@ DECLARE
     first_digest bytea;
     first_request uuid;
     full_limit text := 'not asked yet';
+    mailbox integer;
 BEGIN
     DELETE FROM chamberlain.idempotency_key k
     USING unnest(refused) p
     WHERE k.tenant_id = tenant AND k.client_id = client_ids[origins[p]] AND k.caller_id = actor_ids[origins[p]] AND k.key = keys[p]
     AND k.request_id = request_ids[p];
+    IF cardinality(mailbox_items) > 0 THEN
+        DELETE FROM chamberlain.reservation v
+        USING unnest(mailbox_items, mailbox_name_keys, mailbox_aliases) AS m (item, name_key, alias)
+        WHERE m.item = ANY (refused) AND v.tenant_id = tenant AND v.request_id = request_ids[m.item]
+        AND (v.kind, v.value) IN (('name', m.name_key), ('address', m.alias), ('address', lower(addresses[m.item])));
+    END IF;
     FOREACH place IN ARRAY refused LOOP
+        mailbox := array_position(mailbox_items, place);
         ordinal := place;
         origin := origins[place];
         outcome := NULL;
@@ -179,7 +235,12 @@ BEGIN
             outcome := 'templateChanged';
         ELSIF EXISTS (
             SELECT FROM chamberlain.reservation v
-            WHERE v.tenant_id = tenant AND v.kind = 'address' AND v.value = lower(addresses[place])
+            WHERE v.tenant_id = tenant AND v.kind = 'name' AND v.value = mailbox_name_keys[mailbox]
+        ) THEN
+            outcome := 'nameTaken';
+        ELSIF EXISTS (
+            SELECT FROM chamberlain.reservation v
+            WHERE v.tenant_id = tenant AND v.kind = 'address' AND v.value IN (lower(addresses[place]), mailbox_aliases[mailbox])
         ) THEN
             outcome := 'addressTaken';
         ELSE
@@ -215,10 +276,10 @@ BEGIN
     open_room := most_open - (
         SELECT count(*) FROM (
             (SELECT FROM chamberlain.job j
-            WHERE j.tenant_id = tenant AND j.held_reason IS NULL AND j.kind = 'groupProvision' LIMIT most_open)
+            WHERE j.tenant_id = tenant AND j.held_reason IS NULL AND j.kind IN ('groupProvision', 'mailboxProvision') LIMIT most_open)
             UNION ALL
             (SELECT FROM chamberlain.job j
-            WHERE j.tenant_id = tenant AND j.held_reason IS NOT NULL AND j.kind = 'groupProvision' LIMIT most_open)
+            WHERE j.tenant_id = tenant AND j.held_reason IS NOT NULL AND j.kind IN ('groupProvision', 'mailboxProvision') LIMIT most_open)
             UNION ALL
             (SELECT FROM chamberlain.request_by_state s
             WHERE s.tenant_id = tenant AND s.state = 'pendingApproval' LIMIT most_open)

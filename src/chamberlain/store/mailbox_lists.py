@@ -1,0 +1,143 @@
+"""Lists of mailboxes, newest first, at the same cost however many there are: see request_lists.py, whose ways they
+share.
+
+How a name or an address begins is looked up in indexes that are sorted by that and not by time. So a beginning that few
+mailboxes share is looked up there, and its mailboxes are sorted; one that many share is met soon on the way from the
+newest on.
+"""
+
+from typing import Final
+from uuid import UUID
+
+from chamberlain.rules.mailbox_names import comparison_form
+from chamberlain.rules.mailbox_records import MailboxFilter, MailboxRecord
+from chamberlain.rules.mailbox_states import ProvisioningState, request_states_of
+from chamberlain.rules.mailboxes import MailboxType
+from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.store.database import Transaction
+from chamberlain.store.mailboxes import COLUMNS, record_of
+from chamberlain.store.request_lists import BEHIND, NEWEST, PLANNING, merged
+
+# So many mailboxes are sorted in a moment.
+FEW: Final = 1_000
+
+# $1 tenant, $2 and $3 the position (null at the beginning), $4 reader, $5 types, $6 states of their requests, $7 number
+# of rows, $8 and $9 how the name or an address begins.
+_EVERYBODYS: Final = "$4::uuid IS NULL"
+_STATE: Final = "coalesce((SELECT q.state FROM chamberlain.request q WHERE q.request_id = r.request_id), 'succeeded')"
+_IN_STATES: Final = f"($6::text[] IS NULL OR {_STATE} = ANY ($6))"
+_BEGINS: Final = """($8::text IS NULL OR EXISTS (
+    SELECT FROM chamberlain.mailbox b WHERE b.request_id = r.request_id
+    AND (starts_with(b.name_key, $8) OR starts_with(b.address, $9::text) OR starts_with(b.alias, $9))
+))"""
+_MAILBOXES: Final = "chamberlain.mailbox"
+_READERS: Final = "chamberlain.mailbox_reader"
+_BY_STATE: Final = "chamberlain.request_by_state"
+
+
+def _page_of(places: str) -> str:
+    """The mailboxes at these places, in their order. OFFSET 0 keeps the planner from beginning at the other end."""
+    return f"""
+    SELECT m.* FROM ({places}) place CROSS JOIN LATERAL (
+        SELECT {COLUMNS} FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
+        WHERE m.request_id = place.request_id OFFSET 0
+    ) m
+    ORDER BY place.created_at DESC, place.request_id DESC
+    """  # noqa: S608 - text of ours alone.
+
+
+def _beginning(name: str, address: str) -> str:
+    """All that begin so, each index for itself. Texts are compared by their bytes; no character comes behind the
+    last."""
+    parts = [
+        f"""SELECT m.request_id FROM chamberlain.mailbox m WHERE m.tenant_id = $1
+        AND m.{column} COLLATE "C" >= {value}::text AND m.{column} COLLATE "C" < {value} || chr(1114111)"""  # noqa: S608
+        for column, value in (("name_key", name), ("address", address), ("alias", address))
+    ]
+    return " UNION ALL ".join(parts)
+
+
+COUNT_FEW: Final = f"SELECT count(*) AS number FROM ({_beginning('$2', '$3')} LIMIT {FEW + 1}) found"  # noqa: S608
+
+ALL: Final = _page_of(merged(_MAILBOXES, _EVERYBODYS, _IN_STATES, _BEGINS))
+OF_READER: Final = _page_of(merged(_READERS, "r.user_id = $4", _IN_STATES, _BEGINS))
+BY_STATE: Final = _page_of(merged(_BY_STATE, _EVERYBODYS, "r.state = ($6::text[])[1]", _BEGINS))
+# What is queued or running has a job that was due already; what waits has one for later.
+UNDER_WAY: Final = _page_of(f"""
+    WITH under_way AS MATERIALIZED (
+        SELECT r.created_at, r.request_id FROM chamberlain.request r
+        WHERE r.kind = ANY ($5::text[]) AND r.state = ANY ($6::text[]) AND r.request_id = ANY (ARRAY(
+            SELECT j.subject FROM chamberlain.job j
+            WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.run_at <= now()
+            UNION ALL
+            SELECT j.subject FROM chamberlain.job j WHERE j.tenant_id = $1 AND j.held_reason IS NOT NULL
+        ))
+    )
+    SELECT r.created_at, r.request_id FROM (
+        SELECT created_at, request_id FROM under_way
+        UNION ALL
+        ({merged(_BY_STATE, "'waiting' = ANY ($6)", "r.state = 'waiting'", _BEGINS)})
+    ) r
+    WHERE {BEHIND} AND {_EVERYBODYS} AND {_BEGINS} {NEWEST}
+""")  # noqa: S608 - text of ours alone.
+FEW_BEGINNING: Final = _page_of(f"""
+    SELECT r.created_at, r.request_id FROM chamberlain.mailbox r
+    WHERE r.request_id = ANY (ARRAY({_beginning("$8", "$9")}))
+    AND r.kind = ANY ($5::text[]) AND ({_EVERYBODYS} OR $4 = ANY (r.readers)) AND {_IN_STATES} AND {BEHIND} {NEWEST}
+""")  # noqa: S608 - text of ours alone.
+
+
+async def find_page(
+    tx: Transaction, wanted: MailboxFilter, *, reader: UUID | None, page: PageWanted
+) -> Page[MailboxRecord]:
+    """A page of what the filter names, of all mailboxes or of those that this user may read."""
+    await tx.execute(PLANNING)
+    few_begin = wanted.prefix is not None and await _few_begin(tx, wanted.prefix)
+    statement, values = page_statement(tx, wanted, reader, page, few_begin=few_begin)
+    rows = await tx.fetch(statement, *values)
+    records = [record_of(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(records, None)
+    # Mailboxes of one moment stand in the order of their requests, which other tables know as well.
+    return Page(records, Position(records[-1].created_at, records[-1].request_id))
+
+
+def page_statement(
+    tx: Transaction, wanted: MailboxFilter, reader: UUID | None, page: PageWanted, *, few_begin: bool
+) -> tuple[str, tuple[object, ...]]:
+    """The statement that reads a page and one row more, with its values."""
+    after = page.after
+    place = (None, None) if after is None else (after.created_at, after.id)
+    kinds = list(MailboxType) if wanted.type is None else [wanted.type]
+    states = None if wanted.provisioning_state is None else sorted(request_states_of(wanted.provisioning_state))
+    prefixes = (None, None) if wanted.prefix is None else _prefixes(wanted.prefix)
+    values = (tx.tenant_id, *place, reader, kinds, states, page.limit + 1, *prefixes)
+    return FEW_BEGINNING if few_begin else _statement(wanted.provisioning_state, reader), values
+
+
+async def _few_begin(tx: Transaction, prefix: str) -> bool:
+    (row,) = await tx.fetch(COUNT_FEW, tx.tenant_id, *_prefixes(prefix))
+    return int(row["number"]) <= FEW
+
+
+def _prefixes(prefix: str) -> tuple[str, str]:
+    """How a name begins in the form in which names are compared, and an address in its own."""
+    return comparison_form(prefix), prefix.lower()
+
+
+def _statement(state: ProvisioningState | None, reader: UUID | None) -> str:
+    if reader is not None:
+        return OF_READER
+    match state:
+        case None | ProvisioningState.ACTIVE:
+            return ALL
+        case ProvisioningState.QUEUED | ProvisioningState.PROVISIONING:
+            return UNDER_WAY
+        case (
+            ProvisioningState.PENDING_APPROVAL
+            | ProvisioningState.FAILED
+            | ProvisioningState.REJECTED
+            | ProvisioningState.CANCELLED
+            | ProvisioningState.EXPIRED
+        ):
+            return BY_STATE

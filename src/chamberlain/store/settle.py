@@ -1,0 +1,43 @@
+"""Settling: what came of claimed jobs is written with their requests and events, in one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from chamberlain.rules.events import Event
+from chamberlain.rules.ids import RequestId
+from chamberlain.rules.jobs import Claim, Job, Postponed
+from chamberlain.rules.progress import Settlement
+from chamberlain.store import events, jobs, requests
+from chamberlain.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How a request is put down, and the event that tells of it, if one does."""
+
+    settlement: Settlement
+    event: Event | None
+
+
+async def settle(database: Database, claim: Claim, settled: Sequence[Settled], *, now: datetime) -> Sequence[RequestId]:
+    """Write what came of it; gives the requests that have changed. What another worker has taken over meanwhile is left
+    to that one, and a job whose request was cancelled is done."""
+    by_subject = {each.settlement.request_id: each for each in settled}
+    waits = [
+        Postponed(job.id, waiting.next_attempt_at - now)
+        for job in claim.jobs
+        if (each := by_subject.get(_request(job))) and (waiting := each.settlement.progress.waiting)
+    ]
+    postponed = {wait.job_id for wait in waits}
+    ended = [job.id for job in claim.jobs if job.id not in postponed]
+    async with database.across_tenants() as tx:
+        ours = await jobs.complete(tx, claim.lease_id, ended) | await jobs.postpone(tx, claim.lease_id, waits)
+        kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
+        await requests.put_down(tx, [each.settlement for each in kept])
+        await events.append(tx, [each.event for each in kept if each.event is not None])
+    return [each.settlement.request_id for each in kept]
+
+
+def _request(job: Job) -> RequestId:
+    return RequestId(job.subject)

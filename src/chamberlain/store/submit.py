@@ -1,0 +1,95 @@
+"""Submitting: drafts are made from what is remembered of tenant and template, until one is written or refused."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotPossible, Unavailable
+from chamberlain.rules.requests import Accepted, Submission
+from chamberlain.rules.submissions import (
+    AddressTaken,
+    Again,
+    Draft,
+    LimitFull,
+    NameTaken,
+    Replayed,
+    Reused,
+    TemplateChanged,
+    Written,
+)
+from chamberlain.rules.tenants import limit_full
+from chamberlain.store import requests
+from chamberlain.store.batcher import Acceptor
+from chamberlain.store.catalog import Catalog, Choice, Entry
+from chamberlain.store.database import Database
+from chamberlain.store.notifier import Notifier
+
+# Each round is lost only to a change that somebody else makes meanwhile; so many in a row are no chance.
+MOST_ROUNDS = 10
+
+# What the one who asks has to answer; all else is settled here.
+Outcome: TypeAlias = Written | Replayed | NameTaken | AddressTaken
+MakeDraft: TypeAlias = Callable[[Entry], Awaitable[Draft]]
+
+
+@dataclass(frozen=True, slots=True)
+class Submitter:
+    """Submits what use cases draft."""
+
+    database: Database
+    catalog: Catalog
+    acceptor: Acceptor
+    notifier: Notifier
+
+    async def submit(self, caller: Caller, choice: Choice, make_draft: MakeDraft) -> tuple[Draft, Outcome]:
+        """What came of it, and of which draft. Raises what making one raises (NotPossible, Forbidden, Conflict), and
+        KeyReused, LimitReached and Unavailable; then nothing was changed."""
+        entry = await self.catalog.entry(caller.tenant_id, choice)
+        for _ in range(MOST_ROUNDS):
+            try:
+                draft = await make_draft(entry)
+            except (NotPossible, Forbidden, Conflict):
+                # What is remembered may be stale, so nobody is refused by it before it was looked at anew.
+                current = await self.catalog.refresh(entry, choice)
+                if current is None:
+                    raise
+                entry = current
+                continue
+            verdict = await self.acceptor.accept(draft)
+            match verdict:
+                case Written():
+                    self.notifier.flag()
+                    return draft, verdict
+                case Replayed() | NameTaken() | AddressTaken():
+                    return draft, verdict
+                case Reused():
+                    raise KeyReused
+                case LimitFull(limit=limit):
+                    raise limit_full(limit)
+                case TemplateChanged():
+                    entry = await self.catalog.refresh(entry, choice) or entry
+                case Again():
+                    pass
+        raise Unavailable("overloaded", "The template changes faster than it can be read. Send the request again.")
+
+    async def earlier(self, caller: Caller, submission: Submission) -> Replayed | None:
+        """What was accepted under the key of a submission before. Raises KeyReused when that was something else.
+
+        It may be just what stands in the way now. Where nothing does, the key is looked at by the write itself.
+        """
+        if submission.idempotency is None:
+            return None
+        async with self.database.transaction(caller.tenant_id) as tx:
+            found = await requests.find_by_key(tx, caller.client_id, caller.id, submission.idempotency)
+        if found is None:
+            return None
+        replayed, is_same = found
+        if not is_same:
+            raise KeyReused
+        return replayed
+
+
+def again(caller: Caller, replayed: Replayed) -> Accepted:
+    """What is answered to somebody who has asked for it before."""
+    return Accepted(replayed.request_id, caller.tenant_id, replayed.approval_required, replayed=True)

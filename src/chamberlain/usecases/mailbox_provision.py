@@ -1,0 +1,217 @@
+"""Bring mailboxes about: load what is true now, observe, plan, apply, record.
+
+Running it twice is boring: what the directory shows already is not done again, and the mailbox is found by the mark of
+its request.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from chamberlain.directory.port import Directory, MailboxOutcome, MailboxWork, People
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
+from chamberlain.rules.events import Event, mailbox_created, request_failed
+from chamberlain.rules.ids import EventId, MailboxId
+from chamberlain.rules.jobs import Claim
+from chamberlain.rules.mailbox_faults import faults_in_directory, mailbox_not_allowed
+from chamberlain.rules.mailbox_names import MailboxNames
+from chamberlain.rules.mailbox_plans import remaining_of_mailbox
+from chamberlain.rules.mailbox_questions import people_question
+from chamberlain.rules.mailbox_records import mailbox_result
+from chamberlain.rules.mailbox_situations import MailboxSituation, situation_of
+from chamberlain.rules.mailbox_templates import CompiledMailboxTemplate, completed
+from chamberlain.rules.mailbox_wanted import wanted_mailbox
+from chamberlain.rules.mailboxes import MailboxOrder, MailboxReference, ObservedMailbox, WantedMailbox
+from chamberlain.rules.plans import Step
+from chamberlain.rules.progress import Settlement, Task, summary_of_task
+from chamberlain.rules.requests import Progress, RequestState
+from chamberlain.rules.steps import after_faults, after_outcome
+from chamberlain.rules.timeline import entries_of
+from chamberlain.shapes.mailboxes import read_mailbox_order
+from chamberlain.store import mailboxes, requests, tenants
+from chamberlain.store.database import Database
+from chamberlain.store.notifier import Notifier
+from chamberlain.store.revisions import Revisions
+from chamberlain.store.settle import Settled, settle
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A task with what is wanted, and the steps that its request has."""
+
+    task: Task
+    mailbox_id: MailboxId
+    sent: MailboxOrder
+    compiled: CompiledMailboxTemplate
+    wanted: WantedMailbox
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps towards the directory; checking people is ours."""
+        return tuple([record.step for record in self.task.steps if record.step is not Step.CHECK_PEOPLE])
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What became of one plan in this run."""
+
+    plan: Plan
+    progress: Progress
+    mailbox: ObservedMailbox | None
+    people_checked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisionMailboxes:
+    """Works on a batch of claimed jobs; each has its own outcome."""
+
+    database: Database
+    people: People
+    directory: Directory
+    revisions: Revisions
+    notifier: Notifier
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+
+    async def __call__(self, claim: Claim) -> None:
+        """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
+        started_at = self.now()
+        plans = await self._take_up(claim)
+        unchecked = [plan for plan in plans if not plan.task.people_checked]
+        # Asked at the same time, they travel together.
+        checked = await asyncio.gather(*[self._check_people(plan, started_at) for plan in unchecked])
+        runs = [run for run in checked if run is not None]
+        stopped = {run.plan.task.request_id for run in runs}
+        runs += await self._ensure([plan for plan in plans if plan.task.request_id not in stopped], started_at)
+        await self._record(claim, runs)
+
+    async def _take_up(self, claim: Claim) -> Sequence[Plan]:
+        async with self.database.across_tenants() as tx:
+            tasks = await requests.take_up(tx, [job.subject for job in claim.jobs])
+            ids = await mailboxes.ids_of_requests(tx, [task.request_id for task in tasks])
+            templates = [await self.revisions.mailbox_template(tx, task) for task in tasks]
+        self.notifier.tell([task.request_id for task in tasks])
+        return [_plan(task, ids[task.request_id], each) for task, each in zip(tasks, templates, strict=True)]
+
+    async def _check_people(self, plan: Plan, started_at: datetime) -> Run | None:
+        """The step that stands in for the checks of the submission when the directory did not answer then; None to go
+        on."""
+        situation = await self._situation(plan)
+        # Whether an address is free shows when it is taken.
+        names = MailboxNames(name_key="", local_part=None, domain=situation.domain, alias=None)
+        try:
+            answer = await self.people.look_up(people_question(situation, names))
+        except TryAgain as fault:
+            return Run(plan, self._after(plan, (), fault, started_at), None, people_checked=False)
+        refusal = mailbox_not_allowed(situation, answer)
+        if refusal is not None:
+            rejected = Rejected(refusal.code, refusal.detail)
+            return Run(plan, self._after(plan, (), rejected, started_at), None, people_checked=False)
+        faults = faults_in_directory(situation, answer)
+        if faults:
+            progress = after_faults(plan.task.steps, faults, started_at=started_at, now=self.now())
+            return Run(plan, progress, None, people_checked=False)
+        return None
+
+    async def _situation(self, plan: Plan) -> MailboxSituation:
+        task = plan.task
+        async with self.database.across_tenants() as tx:
+            tenant = await tenants.find(tx, task.tenant_id)
+        if tenant is None:
+            raise LookupError(f"The tenant of request {task.request_id} is not there.")
+        caller = Caller(
+            tenant_id=task.tenant_id,
+            type=task.created_by.type,
+            id=task.caller,
+            client_id=task.client_id,
+            # What the token allowed was looked at when the request came in.
+            permissions=frozenset(),
+            expires_at=task.created_at,
+        )
+        return situation_of(caller, plan.sent, request_id=task.request_id, tenant=tenant, compiled=plan.compiled)
+
+    async def _ensure(self, plans: Sequence[Plan], started_at: datetime) -> list[Run]:
+        if not plans:
+            return []
+        try:
+            found = await self.directory.observe_mailboxes([_reference(plan) for plan in plans])
+        except TryAgain as fault:
+            return [self._run(plan, (), MailboxOutcome(None, (), fault), started_at) for plan in plans]
+        works = [
+            MailboxWork(plan.wanted, remaining_of_mailbox(plan.wanted, mailbox, plan.steps))
+            for plan, mailbox in zip(plans, found, strict=True)
+        ]
+        outcomes = await self._outcomes(works, found)
+        return [
+            self._run(plan, set(plan.steps).difference(work.steps), outcome, started_at)
+            for plan, work, outcome in zip(plans, works, outcomes, strict=True)
+        ]
+
+    async def _outcomes(
+        self, works: Sequence[MailboxWork], found: Sequence[ObservedMailbox | None]
+    ) -> Sequence[MailboxOutcome]:
+        """What comes of each work; what is there already is left alone."""
+        unfinished = [work for work in works if work.steps]
+        try:
+            ensured = iter(await self.directory.ensure_mailboxes(unfinished) if unfinished else ())
+        except TryAgain as fault:
+            ensured = iter([MailboxOutcome(None, (), fault) for _ in unfinished])
+        return [
+            next(ensured) if work.steps else MailboxOutcome(mailbox, (), None)
+            for work, mailbox in zip(works, found, strict=True)
+        ]
+
+    def _run(self, plan: Plan, shown: Collection[Step], outcome: MailboxOutcome, started_at: datetime) -> Run:
+        done = {Step.CHECK_PEOPLE, *shown, *outcome.done}
+        progress = self._after(plan, done, outcome.fault, started_at)
+        return Run(plan, progress, outcome.mailbox, people_checked=True)
+
+    def _after(self, plan: Plan, done: Collection[Step], fault: OutsideFault | None, started_at: datetime) -> Progress:
+        return after_outcome(plan.task.steps, done=done, fault=fault, started_at=started_at, now=self.now())
+
+    async def _record(self, claim: Claim, runs: Sequence[Run]) -> None:
+        now = self.now()
+        settled = [Settled(_settlement(run, now), self._event(run, now)) for run in runs]
+        self.notifier.tell(await settle(self.database, claim, settled, now=now))
+
+    def _event(self, run: Run, now: datetime) -> Event | None:
+        task, progress = run.plan.task, run.progress
+        summary = summary_of_task(task, progress)
+        event_id = EventId(self.new_id())
+        if progress.state is RequestState.FAILED:
+            return request_failed(event_id, summary, now=now)
+        if progress.state is RequestState.SUCCEEDED and run.mailbox is not None:
+            return mailbox_created(
+                event_id,
+                summary,
+                run.mailbox,
+                mailbox_id=run.plan.mailbox_id,
+                template_id=task.template_id,
+                metadata=completed(run.plan.sent, run.plan.compiled.template).metadata,
+                now=now,
+            )
+        return None
+
+
+def _plan(task: Task, mailbox_id: MailboxId, compiled: CompiledMailboxTemplate) -> Plan:
+    sent = read_mailbox_order(task.body)
+    wanted = wanted_mailbox(
+        sent, compiled.template, request_id=task.request_id, mail=task.mail, prefix=task.extension_prefix
+    )
+    return Plan(task, mailbox_id, sent, compiled, wanted)
+
+
+def _reference(plan: Plan) -> MailboxReference:
+    return MailboxReference(plan.task.tenant_id, plan.wanted.extension, plan.task.request_id)
+
+
+def _settlement(run: Run, now: datetime) -> Settlement:
+    task, mailbox = run.plan.task, run.mailbox
+    result = None
+    if run.progress.state is RequestState.SUCCEEDED and mailbox is not None:
+        result = mailbox_result(run.plan.mailbox_id, mailbox)
+    timeline = entries_of(task.steps, run.progress, result=result, at=now)
+    return Settlement(task.request_id, run.progress, result, run.people_checked, now, timeline)

@@ -1,0 +1,260 @@
+"""Ask for a mailbox: everything is checked, then the request is queued durably, and only then answered.
+
+A rehearsal takes the same way as far as nothing is written.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from chamberlain.directory.port import People
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.drafts import Moment
+from chamberlain.rules.errors import Conflict, Fault, Forbidden, NotPossible, TryAgain, Unavailable
+from chamberlain.rules.group_questions import approvers_question
+from chamberlain.rules.ids import EventId, MailboxId, RequestId
+from chamberlain.rules.mailbox_drafts import at_acceptance, mailbox_draft_of, record_of_draft
+from chamberlain.rules.mailbox_faults import (
+    faults_in_directory,
+    faults_without_directory,
+    mailbox_not_allowed,
+    sent_user_faults,
+)
+from chamberlain.rules.mailbox_names import MailboxNames, address_taken, name_taken, names_of
+from chamberlain.rules.mailbox_questions import caller_question, named_in, people_question
+from chamberlain.rules.mailbox_records import AcceptedMailbox
+from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal, rehearse_mailbox
+from chamberlain.rules.mailbox_situations import MailboxSituation, situation_of
+from chamberlain.rules.mailbox_templates import MAILBOX_KINDS
+from chamberlain.rules.mailbox_types import no_default_template, type_of_body
+from chamberlain.rules.mailboxes import MailboxOrder, MailboxType
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.rehearsals import NO_REQUEST
+from chamberlain.rules.requests import Accepted, Submission
+from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
+from chamberlain.rules.templates import template_fault
+from chamberlain.store import counters, mailboxes, requests
+from chamberlain.store.batcher import Acceptor
+from chamberlain.store.callers import Callers
+from chamberlain.store.catalog import Catalog, Choice, Entry
+from chamberlain.store.database import Database, Transaction
+from chamberlain.store.notifier import Notifier
+from chamberlain.store.submit import Submitter, again
+
+
+@dataclass(frozen=True, slots=True)
+class RequestMailbox:
+    """Accepts a mailbox, or says everything that stands against it. `new_id` gives random ids, `now` the time."""
+
+    database: Database
+    people: People
+    callers: Callers
+    prefixes: ScopePrefixes
+    catalog: Catalog
+    acceptor: Acceptor
+    notifier: Notifier
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+
+    async def __call__(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
+        """Raises NotPossible, Forbidden, Conflict, KeyReused, LimitReached or Unavailable; then nothing was changed."""
+        submitter = Submitter(self.database, self.catalog, self.acceptor, self.notifier)
+        try:
+            return await self._accept(submitter, caller, order, submission)
+        except (NotPossible, Forbidden, Conflict):
+            if (earlier := await submitter.earlier(caller, submission)) is not None:
+                return await self._again(caller, earlier)
+            raise
+
+    async def rehearse(self, caller: Caller, order: MailboxOrder) -> MailboxRehearsal:
+        """What would come of it: checked and planned in the same way, without a write and without using up a number.
+        Raises NotPossible, Forbidden or Unavailable. A name or address that is taken is told as a conflict."""
+        entry = await self.catalog.current(caller.tenant_id, await self._choice(caller, order))
+        situation = await self._situation(caller, order, entry, NO_REQUEST)
+        names, answer = await self._checked(situation, await self._caller(situation), None)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            addresses = await mailboxes.reserved(tx, "address", names.addresses)
+            is_name_reserved = bool(await mailboxes.reserved(tx, "name", [names.name_key]))
+        approvers = None
+        if (rule := situation.template.approval) is not None:
+            question = approvers_question(rule.levels, tenant_id=caller.tenant_id, requester=situation.requester)
+            approvers = await self._look_up(question)
+        return rehearse_mailbox(
+            situation,
+            names,
+            answer=answer,
+            approvers=approvers,
+            reserved_addresses=addresses,
+            is_name_reserved=is_name_reserved,
+        )
+
+    async def _accept(
+        self, submitter: Submitter, caller: Caller, order: MailboxOrder, submission: Submission
+    ) -> AcceptedMailbox:
+        choice = await self._choice(caller, order)
+        draft, outcome = await submitter.submit(
+            caller, choice, lambda entry: self._draft(caller, order, submission, entry)
+        )
+        match outcome:
+            case Written(at=at):
+                accepted = Accepted(draft.request_id, caller.tenant_id, draft.approval_required)
+                return AcceptedMailbox(record_of_draft(draft, at or self.now()), accepted)
+            case Replayed():
+                return await self._again(caller, outcome)
+            case NameTaken():
+                raise await self._name_taken(caller, order, _names_in(draft))
+            case AddressTaken():
+                raise await self._address_taken(caller, _names_in(draft), frozenset())
+
+    async def _again(self, caller: Caller, replayed: Replayed) -> AcceptedMailbox:
+        """What was answered then."""
+        async with self.database.transaction(caller.tenant_id) as tx:
+            record = await mailboxes.find_of_request(tx, replayed.request_id)
+        if record is None:
+            raise LookupError(f"Request {replayed.request_id} was accepted under this key and has no mailbox.")
+        return AcceptedMailbox(at_acceptance(record), again(caller, replayed))
+
+    async def _choice(self, caller: Caller, order: MailboxOrder) -> Choice:
+        """The template that is asked for, or else the type whose default it shall be."""
+        if order.template_id is not None:
+            return order.template_id
+        match type_of_body(order):
+            case Fault() as fault:
+                raise NotPossible([fault, *await self._faults_of_people(caller, order)])
+            case MailboxType() as mailbox_type:
+                return mailbox_type
+
+    async def _draft(self, caller: Caller, order: MailboxOrder, submission: Submission, entry: Entry) -> Draft:
+        situation = await self._situation(caller, order, entry, RequestId(self.new_id()))
+        names, answer = await self._names(situation)
+        if answer is not None and not answer.taken_addresses.isdisjoint(names.addresses):
+            raise await self._taken(caller, order, names, answer.taken_addresses)
+        return mailbox_draft_of(
+            situation,
+            submission,
+            names,
+            answer,
+            mailbox_id=MailboxId(self.new_id()),
+            moment=Moment(EventId(self.new_id()), self.now()),
+        )
+
+    async def _situation(
+        self, caller: Caller, order: MailboxOrder, entry: Entry, request_id: RequestId
+    ) -> MailboxSituation:
+        fault = template_fault(entry.head, MAILBOX_KINDS)
+        if order.template_id is None and entry.head is None and isinstance(shown := type_of_body(order), MailboxType):
+            fault = no_default_template(shown)
+        if fault is not None or entry.mailbox is None:
+            raise NotPossible([*filter(None, (fault,)), *await self._faults_of_people(caller, order)])
+        return situation_of(caller, order, request_id=request_id, tenant=entry.tenant, compiled=entry.mailbox)
+
+    async def _names(self, situation: MailboxSituation) -> tuple[MailboxNames, PeopleAnswer | None]:
+        """The names that the mailbox gets, after everything was checked, and what the directory answered, if it did."""
+        caller = await self._caller(situation)
+        names, answer = await self._checked(situation, caller, None)
+        if situation.compiled.needs_numbers:
+            # Only a request that is right in everything else uses up a number.
+            return await self._checked(situation, caller, await self._number(situation))
+        return names, answer
+
+    async def _caller(self, situation: MailboxSituation) -> PeopleAnswer | None:
+        """Who asks, as far as the address needs that."""
+        question = caller_question(situation) if situation.compiled.needs_properties else None
+        if question is None:
+            return None
+        caller = await self._look_up(question)
+        if caller is None:
+            raise Unavailable("overloaded", "The directory does not tell what this address needs. Send it again.")
+        return caller
+
+    async def _checked(
+        self, situation: MailboxSituation, caller: PeopleAnswer | None, number: int | None
+    ) -> tuple[MailboxNames, PeopleAnswer | None]:
+        person = None if caller is None else caller.people.get(situation.requester)
+        names = names_of(
+            situation.order,
+            situation.compiled,
+            domain=situation.domain,
+            properties={} if person is None else person.properties,
+            number=number,
+        )
+        answer = await self._look_up(people_question(situation, names))
+        faults = faults_without_directory(situation, names)
+        if answer is not None:
+            if (refusal := mailbox_not_allowed(situation, answer)) is not None:
+                raise refusal
+            faults += faults_in_directory(situation, answer)
+        if faults:
+            raise NotPossible(faults)
+        return names, answer
+
+    async def _look_up(self, question: PeopleQuestion) -> PeopleAnswer | None:
+        try:
+            return await self.people.look_up(question)
+        except TryAgain:
+            # The directory's trouble is not the caller's: the worker will ask, as the first step of the request.
+            return None
+
+    async def _faults_of_people(self, caller: Caller, order: MailboxOrder) -> tuple[Fault, ...]:
+        """What can be said of the people of an order whose template is at fault."""
+        answer = await self._look_up(PeopleQuestion(caller.tenant_id, users=frozenset(named_in(order))))
+        return () if answer is None else tuple(sent_user_faults(order, answer.people.keys()))
+
+    async def _number(self, situation: MailboxSituation) -> int:
+        template = situation.template
+        async with self.database.transaction(situation.tenant.id) as tx:
+            return await counters.next_number(tx, template.head.id, template.address_rule)
+
+    async def _taken(
+        self, caller: Caller, order: MailboxOrder, names: MailboxNames, in_directory: frozenset[str]
+    ) -> Conflict:
+        """What the directory calls taken may be so because another mailbox has the name, which is the better answer."""
+        async with self.database.transaction(caller.tenant_id) as tx:
+            is_name_taken = bool(await mailboxes.reserved(tx, "name", [names.name_key]))
+        if is_name_taken:
+            return await self._name_taken(caller, order, names)
+        return await self._address_taken(caller, names, in_directory)
+
+    async def _name_taken(self, caller: Caller, order: MailboxOrder, names: MailboxNames) -> Conflict:
+        conflict, reader = name_taken(order), await self._reader(caller)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            holder = await mailboxes.find_holder(tx, "name", names.name_key, reader=reader)
+        conflict.conflicting_id = None if holder is None else str(holder)
+        return conflict
+
+    async def _address_taken(self, caller: Caller, names: MailboxNames, in_directory: frozenset[str]) -> Conflict:
+        reader = await self._reader(caller)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            taken = in_directory | await mailboxes.reserved(tx, "address", names.addresses)
+            conflict = address_taken(names, taken)
+            if (address := next((each for each in names.addresses if each in taken), None)) is not None:
+                conflict.conflicting_id = await _holder(tx, caller, address, reader)
+        return conflict
+
+    async def _reader(self, caller: Caller) -> UUID | None:
+        """As whom the caller may read mailboxes."""
+        return await self.callers.reader(caller, require(caller, Operation.READ_MAILBOXES, self.prefixes))
+
+
+async def _holder(tx: Transaction, caller: Caller, address: str, reader: UUID | None) -> str | None:
+    """Who has an address, as far as this caller may know."""
+    if (mailbox := await mailboxes.find_holder(tx, "address", address, reader=reader)) is not None:
+        return str(mailbox)
+    record = await requests.find_by_address(tx, address)
+    if record is None or record.created_by.id != caller.id:
+        return None
+    return str(record.request_id if record.result is None else record.result.id)
+
+
+def _names_in(draft: Draft) -> MailboxNames:
+    (address,) = draft.addresses
+    domain = address.mail.partition("@")[2]
+    mailbox = draft.mailbox
+    return MailboxNames(
+        name_key="" if mailbox is None else mailbox.name_key,
+        local_part=address.mail_nickname,
+        domain=domain,
+        alias=None if mailbox is None else mailbox.alias,
+    )
