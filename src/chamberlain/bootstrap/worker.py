@@ -18,6 +18,7 @@ from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.group_provision import ProvisionGroups
+from chamberlain.usecases.mailbox_provision import ProvisionMailboxes
 from chamberlain.usecases.retention_sweep import SweepRetention
 from chamberlain.worker.loop import Loop, Pace
 
@@ -31,11 +32,21 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
     wake = asyncio.Event()
     pool = databases.worker.pool
     notifier = Notifier(databases.addresses.direct, REQUESTS_CHANNEL)
-    provision = ProvisionGroups(
+    people, directory, revisions = make_people(settings, pool), make_directory(settings, pool), Revisions()
+    groups = ProvisionGroups(
         database=databases.worker,
-        people=make_people(settings, pool),
-        directory=make_directory(settings, pool),
-        revisions=Revisions(),
+        people=people,
+        directory=directory,
+        revisions=revisions,
+        notifier=notifier,
+        new_id=new_id,
+        now=now,
+    )
+    mailboxes = ProvisionMailboxes(
+        database=databases.worker,
+        people=people,
+        directory=directory,
+        revisions=revisions,
         notifier=notifier,
         new_id=new_id,
         now=now,
@@ -53,7 +64,11 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
     await sweep.begin(new_trace_id())
     loop = Loop(
         databases.worker,
-        {JobKind.GROUP_PROVISION: provision, JobKind.RETENTION_SWEEP: sweep},
+        {
+            JobKind.GROUP_PROVISION: groups,
+            JobKind.MAILBOX_PROVISION: mailboxes,
+            JobKind.RETENTION_SWEEP: sweep,
+        },
         wake=wake,
         new_id=new_id,
         observe=jobs_done,
