@@ -1,5 +1,7 @@
 """Commands as somebody at a shell meets them."""
 
+import socket
+import threading
 from pathlib import Path
 
 import httpx2
@@ -69,7 +71,7 @@ def test_it_rejects_a_token_when_nothing_runs(service: Service) -> None:
     done = run_command("token", *arguments, "--port", str(port), "--data-dir", str(service.data_dir))
 
     assert done.returncode == 1
-    assert done.stderr == f"Nothing answers on port {port}. Start the service first, or name its --port.\n"
+    assert f"does not answer on port {port + 1}. Start it first" in done.stderr
 
 
 def test_it_rejects_a_token_to_somebody_who_may_not_read_the_data_folder(tmp_path: Path) -> None:
@@ -102,3 +104,35 @@ def test_it_rejects_a_worker_beside_the_embedded_database(tmp_path: Path) -> Non
 
     assert done.returncode == 1
     assert "needs an outside database" in done.stderr
+
+
+def test_whoever_else_listens_on_the_port_is_not_shown_the_secret(service: Service) -> None:
+    port = free_port()
+    secret = (service.data_dir / "local.secret").read_bytes().strip()
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", port)) as plain, socket.create_server(("127.0.0.1", port + 1)) as tls:
+        strangers = [threading.Thread(target=_listen, args=(each, heard)) for each in (plain, tls)]
+        for stranger in strangers:
+            stranger.start()
+        done = run_command(
+            "token", "--user", "a@b", "--scope", "c", "--port", str(port), "--data-dir", str(service.data_dir)
+        )
+        for listener in (plain, tls):
+            listener.shutdown(socket.SHUT_RDWR)
+        for stranger in strangers:
+            stranger.join(10)
+
+    assert done.returncode == 1
+    assert "does not answer" in done.stderr
+    assert heard
+    assert not any(secret in each for each in heard)
+
+
+def _listen(listener: socket.socket, heard: list[bytes]) -> None:
+    """Keep what the first caller says, and hang up."""
+    try:
+        connection, _ = listener.accept()
+    except OSError:
+        return
+    with connection:
+        heard.append(connection.recv(65536))

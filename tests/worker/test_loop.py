@@ -20,7 +20,7 @@ from chamberlain.store.notifier import JOBS_CHANNEL
 from chamberlain.worker.loop import Handler, Loop, Pace
 from tests.databases import Databases, migrated_database
 from tests.estates import ESTATE, OTHER_GROUP, OTHER_HOUSE, ZOE, caller_of, open_estate, rows, until
-from tests.postgres import named_programs, short_folder
+from tests.postgres import connected, named_programs, short_folder
 
 # Nobody wakes these workers, and no test waits long for them to look.
 PACE = Pace(poll=timedelta(milliseconds=20), pause=timedelta(milliseconds=20))
@@ -348,3 +348,22 @@ async def test_it_handles_a_database_that_goes_away_and_comes_back(caplog: pytes
                 (6, 6)
             ]
         await own.stop()
+
+
+async def test_it_handles_a_database_that_refuses_what_a_worker_must_do_and_says_so(
+    databases: Databases, caplog: pytest.LogCaptureFixture
+) -> None:
+    estate = await open_estate(databases)
+
+    async def told() -> bool:
+        return "The worker cannot take jobs" in caplog.text
+
+    async with connected(databases.addresses.owner) as owner:
+        await owner.execute("REVOKE UPDATE ON chamberlain.job FROM chamberlain_worker")
+        accepted = await estate.request("Apollo")
+        async with working(databases, estate.provision_groups):
+            await until(told)
+            await owner.execute("GRANT UPDATE ON chamberlain.job TO chamberlain_worker")
+            await until(lambda: queue_is_empty(databases))
+
+    assert await estate.group(accepted.request_id)

@@ -16,7 +16,7 @@ from chamberlain.api.streams import Streams
 from chamberlain.bearer.audiences import api_audiences
 from chamberlain.bearer.keys import IssuerKeys
 from chamberlain.bearer.verify import FindIssuer, Verifier
-from chamberlain.bootstrap.data_folder import DataFolder, keep_secret
+from chamberlain.bootstrap.data_folder import DataFolder, make_secret, write_file
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.directory import first_look, make_people
 from chamberlain.bootstrap.graph import GRAPH_AUDIENCE, graph_application
@@ -39,7 +39,7 @@ from chamberlain.store.batcher import Acceptor
 from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.cursors import Cursors
-from chamberlain.store.keyring import load_keyring
+from chamberlain.store.keyring import KeysUnusable, load_keyring
 from chamberlain.store.notifier import Notifier
 from chamberlain.usecases.group_request import RequestGroup
 from chamberlain.usecases.job_list import ListJobs
@@ -85,7 +85,7 @@ async def built_endpoints(
 ) -> AsyncIterator[Endpoints]:
     """Everything that answers, for as long as the block runs. Answers that go on end when `stop` is set."""
     certificate = make_server_certificate(folder.path, now())
-    folder.authority.write_text(certificate.authority_pem, encoding="ascii")
+    write_file(folder.authority, certificate.authority_pem, mode=0o644)
     trust = Trust(
         find_issuer=issuer_finder(databases.application, identity_base_url(settings)),
         keys=IssuerKeys(now, authority_pem=certificate.authority_pem),
@@ -93,7 +93,7 @@ async def built_endpoints(
     )
     acceptor = Acceptor(databases.application, observe=submissions_written)
     keyring = load_keyring(settings.keys_file)
-    platform = make_identity_platform(settings, databases, keyring, keep_secret(folder.local_secret))
+    platform = make_identity_platform(settings, databases, keyring, make_secret(folder.local_secret))
     mounts = {
         urlsplit(settings.graph_url).path: graph_application(
             settings, databases, trust.verifier(frozenset({GRAPH_AUDIENCE}))
@@ -101,7 +101,10 @@ async def built_endpoints(
         "/identity": identity_application(platform),
     }
     # A keys file that does not open the signing keys is told now, not at the first token.
-    await platform.keys.current()
+    try:
+        await platform.keys.current()
+    except KeysUnusable as error:
+        raise KeysUnusable(f"{settings.keys_file}: {error}") from error
     try:
         services = _services(
             settings,

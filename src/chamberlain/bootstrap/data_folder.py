@@ -2,8 +2,14 @@
 
 import os
 import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+# As many as a key of 256 bits has.
+SECRET_BYTES = 32
 
 
 class DataFolderUnusable(Exception):
@@ -18,7 +24,7 @@ class DataFolder:
 
     @property
     def local_secret(self) -> Path:
-        """What `chamberlain token` shows the running service, as proof that it may read this folder."""
+        """What `chamberlain token` shows the service to prove that it may read this folder; new at each start."""
         return self.path / "local.secret"
 
     def client_secret(self, name: str) -> Path:
@@ -38,33 +44,58 @@ class DataFolder:
 
 def open_data_folder(path: Path) -> DataFolder:
     """Make the folder where there is none. Raises DataFolderUnusable."""
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _told(path):
+        try:
+            path.mkdir(mode=0o700, parents=True)
+        except FileExistsError:
+            _require_private(path)
         if os.geteuid() == 0:
             # PostgreSQL does not run as root: its user must pass through to its own folder, and see nothing else.
-            path.chmod(0o711)
-    except OSError as error:
-        raise DataFolderUnusable(
-            f"The data folder {path} cannot be made or used ({error.strerror}). Name another by --data-dir."
-        ) from error
+            path.chmod(stat.S_IMODE(path.stat().st_mode) | stat.S_IXGRP | stat.S_IXOTH)
     if not os.access(path, os.W_OK | os.X_OK):
-        raise DataFolderUnusable(f"The data folder {path} belongs to somebody else. Name another by --data-dir.")
+        raise DataFolderUnusable(
+            f"The data folder {path} cannot be written to by this user. Name another by --data-dir."
+        )
     return DataFolder(path)
 
 
-def write_secret(path: Path, text: str) -> None:
-    """Write a file that only its owner may read; it is there whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    unfinished.replace(path)
+def write_file(path: Path, text: str, *, mode: int) -> None:
+    """Write a file with these permissions; it is there whole or not at all, also after a power cut."""
+    with _told(path):
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(descriptor)
+        unfinished.replace(path)
+
+
+def make_secret(path: Path) -> str:
+    """A new secret, in a file that only its owner may read; what was there is good no longer."""
+    secret = secrets.token_urlsafe(SECRET_BYTES)
+    write_file(path, f"{secret}\n", mode=0o600)
+    return secret
 
 
 def keep_secret(path: Path) -> str:
-    """The secret in the file; a new one is made when there is none."""
-    if path.exists():
-        return path.read_text(encoding="utf-8").strip()
-    secret = secrets.token_urlsafe(32)
-    write_secret(path, f"{secret}\n")
-    return secret
+    """The secret in the file; a new one is made when there is none, or not a whole one."""
+    with _told(path):
+        secret = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    return secret if len(secret) >= SECRET_BYTES else make_secret(path)
+
+
+def _require_private(path: Path) -> None:
+    found = path.stat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_mode & stat.S_IWOTH:
+        raise DataFolderUnusable(f"{path} is no folder, or everybody can write to it. Name another by --data-dir.")
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataFolderUnusable(
+            f"{path} cannot be made, read or written ({error.strerror}). Mend that, or name another --data-dir."
+        ) from error

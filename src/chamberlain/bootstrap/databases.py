@@ -120,8 +120,14 @@ def _outside(settings: Settings) -> DatabaseAddresses:
 
 
 async def _require_up_to_date(application: Database) -> None:
-    async with application.statement() as connection:
-        missing = await missing_files(connection, migration_sets())
+    try:
+        async with application.statement() as connection:
+            missing = await missing_files(connection, migration_sets())
+    except Unavailable as error:
+        cause = type(error.__cause__).__name__
+        raise DatabaseNotReady(
+            f"The database cannot be reached ({cause}). Start it, or mend CHAMBERLAIN_DATABASE_URL."
+        ) from error
     if missing:
         raise DatabaseNotReady(
             f"The database lacks {len(missing)} migration files ({missing[0]} is the first). Run `chamberlain migrate`."

@@ -33,8 +33,9 @@ class Listener:
     application: ASGIApp
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A socket that is bound, and listens as soon as it is served. Raises PortTaken."""
+def bind(host: str, port: int, *, chosen_by: str = "--port") -> socket.socket:
+    """A socket that is bound, and listens as soon as it is served. Raises PortTaken, which names the option that
+    chose it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -43,7 +44,7 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         bound.close()
         raise PortTaken(
-            f"Nothing can listen on {host} port {port} ({error.strerror}). Stop what does, or choose another --port."
+            f"Nothing can listen on {host} port {port} ({error.strerror}). Stop what does, or change {chosen_by}."
         ) from error
     return bound
 

@@ -3,9 +3,12 @@
 import asyncio
 import contextlib
 import gc
+import logging
 import signal
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+
+logger = logging.getLogger(__name__)
 
 # More is made between two collections than the interpreter's default supposes; fewer of them halve the worst latency.
 COLLECT_AFTER = 50_000
@@ -13,14 +16,25 @@ COLLECT_AFTER = 50_000
 
 @asynccontextmanager
 async def running(task: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Run it in the background for as long as the block runs. What it raises comes out at the end of the block."""
+    """Run it in the background for as long as the block runs.
+
+    A part that dies takes the process with it, in order: it is told at once, the process is asked to stop, and what was
+    raised comes out at the end of the block, so that whoever supervises the process starts another.
+    """
     work = asyncio.create_task(task)
+    work.add_done_callback(_tell_and_stop)
     try:
         yield
     finally:
         work.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await work
+
+
+def _tell_and_stop(work: asyncio.Task[None]) -> None:
+    if not work.cancelled() and (error := work.exception()) is not None:
+        logger.error("A part of the process has ended by a bug; the process stops.", exc_info=error)
+        signal.raise_signal(signal.SIGTERM)
 
 
 def stopping_by_signal() -> asyncio.Event:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from socket import socket
 
 import structlog
 
@@ -33,6 +34,7 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
         async with AsyncExitStack() as stack:
             # Sockets come first: a port that is taken is told before anything is started.
             plain, tls = bind(settings.host, settings.port), bind(settings.host, settings.tls_port)
+            figures = _bound_metrics(settings)
             folder = open_data_folder(settings.data_dir)
             databases = await stack.enter_async_context(opened_databases(settings, folder))
             if databases.is_embedded and await load_example_estate(databases, folder):
@@ -49,7 +51,7 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
                 Listener(plain, None, endpoints.application),
                 Listener(tls, endpoints.tls, endpoints.application),
             ]
-            listeners += _metrics_listeners(settings, databases)
+            listeners += [Listener(each, None, metrics_application(databases.worker)) for each in figures]
             settle_garbage_collector()
             _announce(settings, say)
             await serve_until(stop, listeners)
@@ -65,11 +67,13 @@ async def work(settings: Settings, *, say: Say) -> None:
                 "A worker of its own needs an outside database; with the embedded one, `serve` works as well."
             )
         stop = stopping_by_signal()
+        figures = _bound_metrics(settings)
         folder = open_data_folder(settings.data_dir)
         async with opened_databases(settings, folder) as databases, running_worker(settings, databases, stop):
             settle_garbage_collector()
             say("The worker is at work.")
-            await serve_until(stop, _metrics_listeners(settings, databases))
+            listeners = [Listener(each, None, metrics_application(databases.worker)) for each in figures]
+            await serve_until(stop, listeners)
         logger.info("The worker has stopped.")
 
 
@@ -81,11 +85,11 @@ async def running_notifier(databases: Databases) -> AsyncIterator[Notifier]:
         yield notifier
 
 
-def _metrics_listeners(settings: Settings, databases: Databases) -> list[Listener]:
+def _bound_metrics(settings: Settings) -> list[socket]:
+    """The socket for the figures, on loopback alone, where the operator wants one."""
     if settings.metrics_port is None:
         return []
-    figures = bind("127.0.0.1", settings.metrics_port)
-    return [Listener(figures, None, metrics_application(databases.worker))]
+    return [bind("127.0.0.1", settings.metrics_port, chosen_by="CHAMBERLAIN_METRICS_PORT")]
 
 
 def _require_identity_allowed(settings: Settings) -> None:

@@ -1,5 +1,6 @@
 """Tokens for scripts on the same machine, asked of the running service."""
 
+import ssl
 import sys
 from typing import NoReturn
 
@@ -21,17 +22,22 @@ def print_token(settings: Settings, *, user: str | None, client: str | None, sco
             f"{secret_file} cannot be read ({error.strerror}). Run this as who runs the service, with its --data-dir."
         )
     asked = {"user": user} if user is not None else {"client": client}
-    address = f"http://127.0.0.1:{settings.port}/identity/local/token"
+    # Only the service of this folder has the certificate that is in it; whoever else listens is not shown the secret.
+    address = f"https://localhost:{settings.tls_port}/identity/local/token"
     try:
         answer = httpx2.post(
             address,
             json={**asked, "scope": " ".join(scopes)},
             headers={"Local-Secret": secret},
+            verify=ssl.create_default_context(cafile=settings.data_dir / "ca.pem"),
             trust_env=False,
             timeout=10,
         )
     except httpx2.HTTPError:
-        _fail(f"Nothing answers on port {settings.port}. Start the service first, or name its --port.")
+        _fail(
+            f"The service of {settings.data_dir} does not answer on port {settings.tls_port}. "
+            "Start it first, or name its --port and --data-dir."
+        )
     body = answer.json()
     if answer.status_code != 200:
         _fail(str(body.get("error_description") or body.get("detail") or body))

@@ -68,7 +68,7 @@ class Loop:
         renewal.add_done_callback(_tell)
         try:
             while not self._stopping:
-                await self._take_more()
+                await self._take_more_or_tell()
         finally:
             if self._running:
                 await asyncio.wait(self._running, timeout=self._pace.grace.total_seconds())
@@ -80,6 +80,14 @@ class Loop:
         """Claim nothing more."""
         self._stopping = True
         self._wake.set()
+
+    async def _take_more_or_tell(self) -> None:
+        """A worker that cannot take jobs says so and tries again: no error of the database ends it in silence."""
+        try:
+            await self._take_more()
+        except Exception:
+            logger.exception("The worker cannot take jobs; it tries again.")
+            await asyncio.sleep(self._pace.pause.total_seconds())
 
     async def _take_more(self) -> None:
         """Start one batch; without one, wait until there may be one: somebody wakes us, a batch is through, or it is
