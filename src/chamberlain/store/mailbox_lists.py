@@ -62,11 +62,11 @@ COUNT_FEW: Final = f"SELECT count(*) AS number FROM ({_beginning('$2', '$3')} LI
 ALL: Final = _page_of(merged(_MAILBOXES, _EVERYBODYS, _IN_STATES, _BEGINS))
 OF_READER: Final = _page_of(merged(_READERS, "r.user_id = $4", _IN_STATES, _BEGINS))
 BY_STATE: Final = _page_of(merged(_BY_STATE, _EVERYBODYS, "r.state = ($6::text[])[1]", _BEGINS))
-# What is queued or running has a job that was due already; what waits has one for later.
+# What is queued or running has a job that was due already; what waits may have one that is due again.
 UNDER_WAY: Final = _page_of(f"""
     WITH under_way AS MATERIALIZED (
         SELECT r.created_at, r.request_id FROM chamberlain.request r
-        WHERE r.kind = ANY ($5::text[]) AND r.state = ANY ($6::text[]) AND r.request_id = ANY (ARRAY(
+        WHERE r.kind = ANY ($5::text[]) AND r.state = ANY ($6::text[]) AND r.state <> 'waiting' AND r.request_id = ANY (ARRAY(
             SELECT j.subject FROM chamberlain.job j
             WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.run_at <= now()
             UNION ALL
@@ -92,8 +92,8 @@ async def find_page(
 ) -> Page[MailboxRecord]:
     """A page of what the filter names, of all mailboxes or of those that this user may read."""
     await tx.execute(PLANNING)
-    few_begin = wanted.prefix is not None and await _few_begin(tx, wanted.prefix)
-    statement, values = page_statement(tx, wanted, reader, page, few_begin=few_begin)
+    few = wanted.prefix is not None and await few_begin(tx, wanted.prefix)
+    statement, values = page_statement(tx, wanted, reader, page, few=few)
     rows = await tx.fetch(statement, *values)
     records = [record_of(row) for row in rows[: page.limit]]
     if len(rows) <= page.limit:
@@ -103,7 +103,7 @@ async def find_page(
 
 
 def page_statement(
-    tx: Transaction, wanted: MailboxFilter, reader: UUID | None, page: PageWanted, *, few_begin: bool
+    tx: Transaction, wanted: MailboxFilter, reader: UUID | None, page: PageWanted, *, few: bool
 ) -> tuple[str, tuple[object, ...]]:
     """The statement that reads a page and one row more, with its values."""
     after = page.after
@@ -112,10 +112,11 @@ def page_statement(
     states = None if wanted.provisioning_state is None else sorted(request_states_of(wanted.provisioning_state))
     prefixes = (None, None) if wanted.prefix is None else _prefixes(wanted.prefix)
     values = (tx.tenant_id, *place, reader, kinds, states, page.limit + 1, *prefixes)
-    return FEW_BEGINNING if few_begin else _statement(wanted.provisioning_state, reader), values
+    return FEW_BEGINNING if few else _statement(wanted.provisioning_state, reader), values
 
 
-async def _few_begin(tx: Transaction, prefix: str) -> bool:
+async def few_begin(tx: Transaction, prefix: str) -> bool:
+    """Whether so few begin so that all of them are sorted in a moment."""
     (row,) = await tx.fetch(COUNT_FEW, tx.tenant_id, *_prefixes(prefix))
     return int(row["number"]) <= FEW
 
