@@ -7,7 +7,10 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from chamberlain.directory.embedded import KEY_MEMBER, FaultyDirectory
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
+from chamberlain.embedded.directory.faults import Faults, Injection
+from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import MailboxId
@@ -17,6 +20,7 @@ from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox, Permi
 from chamberlain.rules.requests import RequestState
 from chamberlain.shapes.mailboxes import write_mailbox_order
 from chamberlain.store import mailboxes
+from tests.directory.patience import Clock
 from tests.estates import ADA, BEN, CLEO, ESTATE, NOBODY, Estate, mail_caller_of
 from tests.usecases.acts import cancel, retry
 from tests.usecases.deadly import DeadlyDirectory, Killed
@@ -49,6 +53,15 @@ class DyingDirectory(Directory):
         if self.steps:
             await self.directory.ensure_mailboxes([replace(work, steps=work.steps[: self.steps]) for work in works])
         raise Killed
+
+
+def step_by_step(estate: Estate) -> None:
+    """A directory that does one step after the other, each in a call of its own, as a suite does."""
+    injection = Injection(Faults(), Clock())
+    pool = estate.databases.worker.pool
+    estate.directory.directory = FaultyDirectory(
+        FaultyGroups(pool, injection, key_member=KEY_MEMBER), FaultyMailboxes(pool, injection, key_member=KEY_MEMBER)
+    )
 
 
 async def expire_leases(estate: Estate) -> None:
@@ -166,6 +179,7 @@ async def test_running_it_twice_is_boring(estate: Estate, kind: str) -> None:
 @pytest.mark.parametrize("steps", range(12))
 async def test_killed_between_any_two_steps_it_ends_in_the_same_mailbox(estate: Estate, steps: int) -> None:
     whole, wanted = await ask_and_work(estate, ROOM)
+    step_by_step(estate)
     accepted = await estate.ask_mailbox({**ROOM, "name": "Basel", "permissions": {str(BEN): "SendAs"}})
     dying = replace(estate.provision_mailboxes, directory=DyingDirectory(estate.directory, steps))
     with pytest.raises(Killed):

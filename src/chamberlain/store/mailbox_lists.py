@@ -66,7 +66,8 @@ BY_STATE: Final = _page_of(merged(_BY_STATE, _EVERYBODYS, "r.state = ($6::text[]
 UNDER_WAY: Final = _page_of(f"""
     WITH under_way AS MATERIALIZED (
         SELECT r.created_at, r.request_id FROM chamberlain.request r
-        WHERE r.kind = ANY ($5::text[]) AND r.state = ANY ($6::text[]) AND r.state <> 'waiting' AND r.request_id = ANY (ARRAY(
+        WHERE r.kind = ANY ($5::text[]) AND r.state = ANY ($6::text[]) AND r.state <> 'waiting'
+        AND r.request_id = ANY (ARRAY(
             SELECT j.subject FROM chamberlain.job j
             WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.run_at <= now()
             UNION ALL
