@@ -82,9 +82,12 @@ UNDER_WAY: Final = _page_of(f"""
     WHERE {BEHIND} AND {_EVERYBODYS} AND {_BEGINS} {NEWEST}
 """)  # noqa: S608 - text of ours alone.
 FEW_BEGINNING: Final = _page_of(f"""
-    SELECT r.created_at, r.request_id FROM chamberlain.mailbox r
-    WHERE r.request_id = ANY (ARRAY({_beginning("$8", "$9")}))
-    AND r.kind = ANY ($5::text[]) AND ({_EVERYBODYS} OR $4 = ANY (r.readers)) AND {_IN_STATES} AND {BEHIND} {NEWEST}
+    SELECT r.created_at, r.request_id FROM (SELECT DISTINCT request_id FROM ({_beginning("$8", "$9")}) b) found
+    CROSS JOIN LATERAL (
+        SELECT m.created_at, m.request_id, m.kind, m.readers FROM chamberlain.mailbox m
+        WHERE m.request_id = found.request_id OFFSET 0
+    ) r
+    WHERE r.kind = ANY ($5::text[]) AND ({_EVERYBODYS} OR $4 = ANY (r.readers)) AND {_IN_STATES} AND {BEHIND} {NEWEST}
 """)  # noqa: S608 - text of ours alone.
 
 

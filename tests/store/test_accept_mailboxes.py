@@ -1,0 +1,90 @@
+"""Mailboxes are written with their requests, and get all of their names or none."""
+
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from chamberlain.rules.ids import MailboxId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.mailboxes import MailboxOrder, TemplateSource
+from chamberlain.rules.requests import RequestKind
+from chamberlain.rules.submissions import AddressTaken, Again, Draft, MailboxDraft, NameTaken, Written
+from chamberlain.store.batcher import Acceptor
+from tests.databases import Databases
+from tests.estates import ADA, SHARED_MAILBOX, apply, changed_estate, counts, rows
+from tests.store.test_batcher import accept_all, draft
+
+
+def mailbox_draft(name: str, *, address: str | None = None, alias: str | None = None) -> Draft:
+    """A right draft for a shared mailbox."""
+    one = draft(address or name)
+    mailbox = MailboxDraft(
+        id=MailboxId(uuid4()),
+        order=MailboxOrder(name, name),
+        name_key=name,
+        alias=None if alias is None else f"{alias}@estate.example",
+        template_source=TemplateSource.REQUEST,
+        readers=frozenset({ADA}),
+    )
+    return replace(
+        one, kind=RequestKind.SHARED, template_id=SHARED_MAILBOX, job=JobKind.MAILBOX_PROVISION, mailbox=mailbox
+    )
+
+
+@pytest.fixture
+async def prepared(databases: Databases) -> Databases:
+    """The tenants and templates of the example estate."""
+    await apply(databases, changed_estate())
+    return databases
+
+
+async def test_it_works_and_a_mailbox_is_written_with_its_request_and_holds_its_names(prepared: Databases) -> None:
+    one = mailbox_draft("info", alias="desk")
+
+    verdict = await Acceptor(prepared.application).accept(one)
+
+    assert isinstance(verdict, Written)
+    assert one.mailbox is not None
+    assert await rows(
+        prepared, "SELECT mailbox_id, kind, name, address, alias, created_at, readers FROM chamberlain.mailbox"
+    ) == [(one.mailbox.id, "shared", "info", "info@estate.example", "desk@estate.example", verdict.at, [ADA])]
+    assert await rows(prepared, "SELECT kind, value FROM chamberlain.reservation ORDER BY kind, value") == [
+        ("address", "desk@estate.example"),
+        ("address", "info@estate.example"),
+        ("name", "info"),
+    ]
+    assert await rows(prepared, "SELECT user_id, request_id FROM chamberlain.mailbox_reader") == [(ADA, one.request_id)]
+
+
+async def test_a_mailbox_gets_all_of_its_names_or_gives_them_back(prepared: Databases) -> None:
+    acceptor = Acceptor(prepared.application)
+    await acceptor.accept(draft("apollo"))
+    await acceptor.accept(mailbox_draft("info", alias="desk"))
+    before = await counts(prepared)
+    wanted = [
+        mailbox_draft("first", address="apollo", alias="free1"),
+        mailbox_draft("second", address="free2", alias="apollo"),
+        mailbox_draft("info", address="free3", alias="free4"),
+        mailbox_draft("third", address="desk"),
+        draft("desk"),
+    ]
+
+    verdicts = await accept_all([acceptor], wanted)
+
+    assert verdicts == [AddressTaken(), AddressTaken(), NameTaken(), AddressTaken(), AddressTaken()]
+    assert await counts(prepared) == before
+    assert await accept_all([acceptor], [mailbox_draft("first"), mailbox_draft("second", alias="free2")]) == [
+        Written(),
+        Written(),
+    ]
+
+
+async def test_who_loses_to_one_that_is_refused_itself_is_told_to_come_again(prepared: Databases) -> None:
+    acceptor = Acceptor(prepared.application)
+    await acceptor.accept(draft("apollo"))
+
+    verdicts = await accept_all([acceptor], [mailbox_draft("info", address="apollo"), mailbox_draft("info")])
+
+    assert verdicts == [AddressTaken(), Again()]
+    assert await acceptor.accept(mailbox_draft("info")) == Written()
