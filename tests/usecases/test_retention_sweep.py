@@ -9,7 +9,7 @@ from chamberlain.rules.errors import Rejected
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.jobs import NOBODY, Claim, JobKind
 from chamberlain.rules.requests import RequestState
-from chamberlain.rules.retention import BATCH, PAUSE, SHORT_PAUSE, Retention
+from chamberlain.rules.retention import BATCH, BATCHES, PAUSE, SHORT_PAUSE, Retention
 from chamberlain.store import jobs
 from chamberlain.usecases.retention_sweep import SweepRetention
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, LEASE, TRACE, Estate, caller_of
@@ -148,7 +148,7 @@ async def test_it_goes_on_soon_when_there_is_more_and_rests_when_there_is_not(es
         "INSERT INTO chamberlain.idempotency_key (tenant_id, client_id, caller_id, key, digest, created_at) "
         "SELECT $1, '', $1, n::text, '', now() - interval '8 days' FROM generate_series(1, $2::integer) n",
         NOBODY,
-        BATCH + 1,
+        BATCH * BATCHES + 1,
     )
     wait = "SELECT run_at - now() < $1, run_at > now(), lease_id FROM chamberlain.job WHERE kind = 'retentionSweep'"
 

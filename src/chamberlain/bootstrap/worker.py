@@ -64,29 +64,35 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
     await sweep.begin(new_trace_id())
     loop = Loop(
         databases.worker,
-        {
-            JobKind.GROUP_PROVISION: groups,
-            JobKind.MAILBOX_PROVISION: mailboxes,
-            JobKind.RETENTION_SWEEP: sweep,
-        },
+        {JobKind.GROUP_PROVISION: groups, JobKind.MAILBOX_PROVISION: mailboxes},
         wake=wake,
         new_id=new_id,
         observe=jobs_done,
         pace=Pace(tenant_limit=settings.tenant_running_jobs),
     )
-    work = asyncio.create_task(loop.run())
+    # What takes seconds and hurries nobody has a loop of its own, so that no request waits for it.
+    errands = Loop(
+        databases.worker,
+        {JobKind.RETENTION_SWEEP: sweep},
+        wake=asyncio.Event(),
+        new_id=new_id,
+        observe=jobs_done,
+    )
+    work = [asyncio.create_task(each.run()) for each in (loop, errands)]
     async with (
         running(listen(databases.addresses.direct, JOBS_CHANNEL, lambda _payload: wake.set())),
-        running(_stop_with(stop, loop)),
+        running(_stop_with(stop, loop, errands)),
         running(notifier.run()),
     ):
         try:
             yield
         finally:
             loop.stop()
-            await work
+            errands.stop()
+            await asyncio.gather(*work)
 
 
-async def _stop_with(stop: asyncio.Event, loop: Loop) -> None:
+async def _stop_with(stop: asyncio.Event, *loops: Loop) -> None:
     await stop.wait()
-    loop.stop()
+    for loop in loops:
+        loop.stop()

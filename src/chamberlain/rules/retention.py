@@ -6,8 +6,10 @@ from datetime import datetime, timedelta
 # A client that has no answer after a week has given up (docs/reference/api.md, "Headers").
 KEYS = timedelta(days=7)
 
-# Of each kind that one run takes: short enough that nobody waits for its locks.
+# What one transaction takes: little enough that nobody waits for its locks.
 BATCH = 1_000
+# What one run takes of that, so that it is over soon when the worker stops.
+BATCHES = 20
 # When a run has left nothing, and when it may have.
 PAUSE = timedelta(hours=1)
 SHORT_PAUSE = timedelta(seconds=1)
@@ -36,5 +38,5 @@ def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
 
 
 def next_sweep(*, swept: int) -> timedelta:
-    """How long to wait when the fullest batch of a run had so many in it."""
+    """How long to wait when the fullest of the last batches of a run had so many in it."""
     return SHORT_PAUSE if swept >= BATCH else PAUSE

@@ -1,9 +1,9 @@
 """Sweep: cancel what failed long ago, and remove what nobody looks at any more.
 
-It is a job that queues itself again: there is one for the whole installation, and each run takes one batch.
+It is a job that queues itself again: there is one for the whole installation, and each run takes a few batches.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -14,9 +14,9 @@ from chamberlain.rules.events import request_cancelled, summary_of
 from chamberlain.rules.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.rules.jobs import Claim, JobKind, Postponed
 from chamberlain.rules.requests import RequestState
-from chamberlain.rules.retention import BATCH, Retention, cutoffs, next_sweep
+from chamberlain.rules.retention import BATCH, BATCHES, Retention, cutoffs, next_sweep
 from chamberlain.store import changes, idempotency, jobs, requests, retention
-from chamberlain.store.database import Database
+from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 
 SERVICE = Actor(ActorType.SYSTEM, None, "Chamberlain")
@@ -45,18 +45,26 @@ class SweepRetention:
                 await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, next_sweep(swept=swept))])
 
     async def _sweep(self, trace_id: TraceId) -> int:
-        """Gives the size of the fullest batch."""
+        """Gives the size of the fullest of the last batches."""
         before = cutoffs(self.keep, self.now())
         # Keys first: one of a creation names its request.
-        async with self.database.across_tenants() as tx:
-            keys = await idempotency.sweep(tx, before=before.keys, most=BATCH)
+        keys = await self._remove(lambda tx: idempotency.sweep(tx, before=before.keys, most=BATCH))
         async with self.database.across_tenants() as tx:
             failed = await retention.failed_before(tx, before.failed_requests, BATCH)
         for tenant_id, request_id in failed:
             await self._cancel(tenant_id, request_id, trace_id)
-        async with self.database.across_tenants() as tx:
-            finished = await retention.remove_finished(tx, before.finished_requests, BATCH)
+        finished = await self._remove(lambda tx: retention.remove_finished(tx, before.finished_requests, BATCH))
         return max(keys, len(failed), finished)
+
+    async def _remove(self, batch: Callable[[Transaction], Awaitable[int]]) -> int:
+        """Gives the size of the last batch; when that was full, there may be more."""
+        swept = BATCH
+        for _ in range(BATCHES):
+            if swept < BATCH:
+                break
+            async with self.database.across_tenants() as tx:
+                swept = await batch(tx)
+        return swept
 
     async def _cancel(self, tenant_id: TenantId, request_id: RequestId, trace_id: TraceId) -> None:
         """As anybody else cancels it, unless somebody has just retried it."""
