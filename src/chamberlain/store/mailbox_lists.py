@@ -65,14 +65,16 @@ BY_STATE: Final = _page_of(merged(_BY_STATE, _EVERYBODYS, "r.state = ($6::text[]
 # What is queued or running has a job that was due already; what waits may have one that is due again.
 UNDER_WAY: Final = _page_of(f"""
     WITH under_way AS MATERIALIZED (
-        SELECT r.created_at, r.request_id FROM chamberlain.request r
-        WHERE r.kind = ANY ($5::text[]) AND r.state = ANY ($6::text[]) AND r.state <> 'waiting'
-        AND r.request_id = ANY (ARRAY(
+        SELECT r.created_at, r.request_id FROM (
             SELECT j.subject FROM chamberlain.job j
             WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.run_at <= now()
             UNION ALL
             SELECT j.subject FROM chamberlain.job j WHERE j.tenant_id = $1 AND j.held_reason IS NOT NULL
-        ))
+        ) job CROSS JOIN LATERAL (
+            SELECT q.created_at, q.request_id, q.kind, q.state FROM chamberlain.request q
+            WHERE q.request_id = job.subject OFFSET 0
+        ) r
+        WHERE r.kind = ANY ($5::text[]) AND r.state = ANY ($6::text[]) AND r.state <> 'waiting'
     )
     SELECT r.created_at, r.request_id FROM (
         SELECT created_at, request_id FROM under_way
