@@ -108,16 +108,21 @@ async def test_a_new_service_starts_at_once_after_a_killed_one() -> None:
                 assert _ends(server_pid, seconds=0)
 
 
-async def test_it_handles_a_number_in_the_pid_file_that_belongs_to_another_process_by_now() -> None:
-    """After the restart of a container this is nearly always so."""
+async def test_it_handles_lock_files_with_a_number_that_belongs_to_another_process_by_now() -> None:
+    """After the restart of a container this is nearly always so; the number of a dead process nobody buried counts too.
+
+    The other process is of the server's user: one of another user, the server ignores by itself.
+    """
     with short_folder() as folder:
-        async with started(folder):
-            pass
-        other = await asyncio.create_subprocess_exec("sleep", "60")
-        (folder / "data" / "postmaster.pid").write_text(f"{other.pid}\n{folder / 'data'}\n0\n5432\n\n\n\nready\n")
+        async with started(folder) as server, connected(server.addresses.owner) as owner:
+            await owner.execute("CREATE TABLE guest AS SELECT 'Ophelia' AS name")
+        data = folder / "data"
+        other = await asyncio.create_subprocess_exec("sleep", "60", user=data.stat().st_uid)
+        (data / "postmaster.pid").write_text(f"{other.pid}\n{data}\n0\n5432\n\n\n\nready\n")
+        (data / ".s.PGSQL.5432.lock").write_text(f"{other.pid}\n{data}\n0\n5432\n{data}\n")
 
         async with started(folder) as server:
-            assert await _first_answer(server.addresses.owner, "SELECT 1") == 1
+            assert await _first_answer(server.addresses.owner, "SELECT name FROM guest") == "Ophelia"
         assert other.returncode is None
         other.kill()
         await other.wait()

@@ -8,6 +8,7 @@ from chamberlain.embedded.postgres import roles
 
 # Part of the socket's file name only; nothing listens on a network.
 PORT = 5432
+SOCKET_NAME = f".s.PGSQL.{PORT}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from chamberlain.embedded.postgres.addresses import PORT
+from chamberlain.embedded.postgres.addresses import SOCKET_NAME
 from chamberlain.embedded.postgres.errors import AlreadyRunning, FolderNotUsable, FolderOutOfReach, SocketPathTooLong
 from chamberlain.embedded.postgres.users import ServerUser, can_enter
 
@@ -37,7 +37,7 @@ class Folder:
 
     @property
     def socket(self) -> Path:
-        return self.data / f".s.PGSQL.{PORT}"
+        return self.data / SOCKET_NAME
 
     @property
     def programs(self) -> Path:

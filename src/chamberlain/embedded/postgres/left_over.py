@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+from chamberlain.embedded.postgres.addresses import SOCKET_NAME
 from chamberlain.embedded.postgres.errors import StillRunning
 
 logger = logging.getLogger(__name__)
@@ -36,10 +37,23 @@ def end_left_over(data: Path) -> None:
     pids = _pids_on(data)
     if pids:
         raise StillRunning(data, pids)
-    # Its number may belong to somebody else by now (after a restart of a container nearly always), which the new
-    # server would take for a running one.
     if sys.platform == "linux":
-        (data / "postmaster.pid").unlink(missing_ok=True)
+        _remove_locks(data)
+
+
+def wait_for_left_over(data: Path) -> None:
+    """Let the processes of a server that has ended end as well; the one that writes the log does so last."""
+    _wait_for_end(_pids_on(data), _SECONDS_AFTER_SIGNAL)
+
+
+def _remove_locks(data: Path) -> None:
+    """Remove the two files that hold the number of the server that has ended, and its socket.
+
+    The number may belong to somebody else by now (after a restart of a container nearly always), or to a dead process
+    that nobody has buried yet. The new server would take either for a running one.
+    """
+    for name in ("postmaster.pid", SOCKET_NAME, f"{SOCKET_NAME}.lock"):
+        (data / name).unlink(missing_ok=True)
 
 
 def _pids_on(data: Path) -> list[int]:
