@@ -9,7 +9,8 @@ from pathlib import Path
 from chamberlain.embedded.postgres.child import start_child
 from chamberlain.embedded.postgres.errors import DidNotStart
 from chamberlain.embedded.postgres.folder import Folder
-from chamberlain.embedded.postgres.left_over import end_left_over
+from chamberlain.embedded.postgres.left_over import end_left_over, wait_for_left_over
+from chamberlain.embedded.postgres.server_log import log_sizes, written_since
 from chamberlain.embedded.postgres.users import ServerUser
 
 # Time to repeat, after a crash, what the last checkpoint does not have yet: 2 GB of log at the most.
@@ -31,6 +32,7 @@ class ServerProcess:
         ]
         self._user = user
         self._process: subprocess.Popen[bytes] | None = None
+        self._log_sizes: dict[str, int] = {}
         self._starting = threading.Lock()
         self.stopping = threading.Event()
 
@@ -72,6 +74,7 @@ class ServerProcess:
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         self._folder.start_log.unlink(missing_ok=True)
+        self._log_sizes = log_sizes(self._folder.data)
         with self._folder.start_log.open("xb") as output:
             return start_child(
                 self._command,
@@ -91,5 +94,8 @@ class ServerProcess:
         return lines[0] == str(pid) and any(line.strip() == "ready" for line in lines)
 
     def _did_not_start(self, reason: str) -> DidNotStart:
-        lines = self._folder.start_log.read_text(errors="replace").splitlines()
-        return DidNotStart(self._folder.data, reason, "\n".join(lines[-20:]))
+        """Quote the server's own log; before it has opened that, it says everything in the start's log."""
+        data = self._folder.data
+        wait_for_left_over(data)
+        said = written_since(data, self._log_sizes) or self._folder.start_log.read_text(errors="replace")
+        return DidNotStart(data, reason, "\n".join(said.splitlines()[-20:]))
