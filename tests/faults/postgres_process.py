@@ -55,21 +55,32 @@ def running_postgres_process(folder: Path) -> Iterator[PostgresProcess]:
 
 
 def _start(folder: Path) -> tuple[subprocess.Popen[str], int]:
-    keeper = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.postgres_process", str(folder)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
-    )
+    """Start a keeper and wait until its server can be used, or fail with what the keeper said instead."""
+    log = folder.with_name("keeper.log")
+    with log.open("w") as stream:
+        keeper = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.postgres_process", str(folder)],
+            stdout=subprocess.PIPE,
+            stderr=stream,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+        )
     assert keeper.stdout is not None
-    return keeper, int(keeper.stdout.readline())
+    answer = keeper.stdout.readline()
+    if not answer:
+        keeper.communicate(timeout=20)
+        raise AssertionError(f"PostgreSQL did not start, and its keeper ended: {log.read_text()}")
+    return keeper, int(answer)
 
 
 async def _keep(folder: Path) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    server = await postgres.start(folder, programs=named_programs(), run_as=None)
+    try:
+        server = await postgres.start(folder, programs=named_programs(), run_as=None)
+    except postgres.EmbeddedPostgresError as error:
+        sys.exit(str(error))
     print(server.pid, flush=True)  # noqa: T201 - this is what whoever started it waits for.
     await stop.wait()
     await server.stop()
