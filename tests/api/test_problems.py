@@ -84,8 +84,12 @@ def test_a_path_that_is_no_reference_becomes_one() -> None:
 
 
 def raised() -> Iterator[tuple[type[Refusal], str]]:
-    """Every refusal that the source makes with a code that stands there in words."""
-    for path in Path(chamberlain.__file__).parent.rglob("*.py"):
+    """Every refusal that the source makes with a code that stands there in words. What is embedded has errors of its
+    own, some of the same names."""
+    package = Path(chamberlain.__file__).parent
+    for path in package.rglob("*.py"):
+        if path.is_relative_to(package / "embedded"):
+            continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
                 case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str(code)), *_]):
