@@ -225,24 +225,6 @@ async def test_it_quotes_the_log_that_has_the_reason() -> None:
         assert "fast shutdown request" not in str(refusal.value), "what was said before this start"
 
 
-async def test_it_does_not_quote_through_a_link() -> None:
-    """Root may look for the reason, and the server's user must not choose what root reads."""
-    with short_folder() as folder:
-        async with started(folder):
-            pass
-        (folder / "secret").write_text("secret")
-        for log in (folder / "data" / "log").iterdir():
-            log.unlink()
-            log.symlink_to(folder / "secret")
-        (folder / "secret").chmod(0o400)
-        (folder / "data" / "pg_wal").rename(folder / "pg_wal")
-
-        with pytest.raises(postgres.DidNotStart) as refusal:
-            await postgres.start(folder, programs=named_programs(), run_as=None)
-
-        assert "secret" not in str(refusal.value)
-
-
 async def test_it_handles_a_first_start_that_was_cut_short() -> None:
     with short_folder() as folder:
         (folder / "data.unfinished").mkdir()
