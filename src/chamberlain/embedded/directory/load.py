@@ -21,8 +21,8 @@ async def load(pool: Pool, section: Mapping[str, object]) -> None:
     estate = read_estate(section)
     with answering():
         async with pool.acquire() as connection, connection.transaction():
-            # Two processes that start at once load one after the other.
-            await connection.execute("LOCK TABLE directory.users IN SHARE ROW EXCLUSIVE MODE")
+            # Two processes that start at once load one after the other; whoever makes mailboxes need not wait.
+            await connection.execute("SELECT pg_advisory_xact_lock(hashtext('directory.load'))")
             await _load_users(connection, estate.users)
             await _load_labels(connection, estate)
             new = await _load_groups(connection, estate.groups)
