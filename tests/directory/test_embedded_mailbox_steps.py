@@ -15,8 +15,7 @@ from tests.databases import Databases
 from tests.directory.conftest import faulty_directory
 from tests.directory.patience import Clock
 from tests.directory.population import CLEO, SECTION
-from tests.directory.test_ensure_mailboxes import Make, each_type
-from tests.directory.wanted_mailboxes import plain, reference, shared
+from tests.directory.wanted_mailboxes import Make, each_type, plain, reference, shared
 
 HOUR = timedelta(hours=1)
 

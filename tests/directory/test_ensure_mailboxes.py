@@ -1,5 +1,4 @@
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -21,11 +20,7 @@ from chamberlain.rules.plans import Step
 from tests.directory import wanted
 from tests.directory.conftest import Stage
 from tests.directory.population import ADA, BEN, CLEO, NOBODY, OTHER_TENANT, TENANT, ZOE
-from tests.directory.wanted_mailboxes import Changes, equipment, plain, reference, room, shared
-
-MAKERS = [plain, shared, room, equipment]
-each_type = pytest.mark.parametrize("make", MAKERS, ids=["plain", "shared", "room", "equipment"])
-Make = Callable[..., MailboxWork]
+from tests.directory.wanted_mailboxes import MAKERS, Changes, Make, each_type, equipment, plain, reference, room, shared
 
 FULL_ACCESS, SEND_AS = PermissionLevel.FULL_ACCESS, PermissionLevel.SEND_AS
 

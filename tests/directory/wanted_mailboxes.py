@@ -1,8 +1,11 @@
 """Mailboxes as tests want them: one of each type with all that it can have, and whatever is changed about it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypedDict, Unpack
 from uuid import uuid4
+
+import pytest
 
 from chamberlain.directory.port import MailboxWork
 from chamberlain.rules.ids import RequestId, TenantId, UserId
@@ -140,3 +143,8 @@ def equipment(**changes: Unpack[Changes]) -> MailboxWork:
 def reference(work: MailboxWork) -> MailboxReference:
     """How the mailbox of this work is found again."""
     return MailboxReference(work.wanted.tenant_id, work.wanted.extension, work.wanted.request_id)
+
+
+Make = Callable[..., MailboxWork]
+MAKERS: list[Make] = [plain, shared, room, equipment]
+each_type = pytest.mark.parametrize("make", MAKERS, ids=["plain", "shared", "room", "equipment"])
