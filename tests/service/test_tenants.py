@@ -24,7 +24,7 @@ from tests.services import (
 
 EVERYTHING = f"{API}/collab/App.ReadWrite.All {API}/mail/App.ReadWrite.All {API}/admin/Config.ReadWrite.All"
 # What endpoints with an id in their path take; those without a line here are content with an empty object.
-BODIES: dict[str, object] = {}
+BODIES: dict[str, object] = {"/admin/mail/v1/templates/{templateId}/": {"kind": "shared", "name": "Theirs"}}
 TEMPLATES = [GROUP_TEMPLATE, TEAM_TEMPLATE, APPROVED_TEMPLATE, DYNAMIC_TEMPLATE, STRICT_TEMPLATE, INACTIVE_TEMPLATE]
 OTHERS = [
     "e57a7e00-0000-4000-8000-000000000001",
@@ -34,6 +34,7 @@ OTHERS = [
     "51730000-0000-4000-8000-000000000001",
     "1abe1000-0000-4000-8000-000000000001",
     "c11e0000-0000-4000-8000-000000000002",
+    *(f"7e000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3)),
     *TEMPLATES,
 ]
 GRAPH_PATHS = [
