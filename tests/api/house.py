@@ -15,8 +15,12 @@ from chamberlain.rules.approvals import ApprovalMode
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.errors import Fault, NotFound, Refusal, Unauthenticated
 from chamberlain.rules.groups import GroupOrder, MemberShipType
-from chamberlain.rules.ids import ClientId, JobId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.rules.ids import ClientId, JobId, MailboxId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.jobs import HeldJob
+from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
+from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
+from chamberlain.rules.mailbox_states import ProvisioningState
+from chamberlain.rules.mailboxes import MailboxOrder, MailboxType, TemplateSource
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.permissions import ScopePrefixes
@@ -68,6 +72,8 @@ CALLERS = {
     ),
 }
 
+ROOM_TEMPLATE = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
+MAILBOX_ID = MailboxId(UUID("5b1f0a52-7a0e-4f0b-8a55-0f6f5b7f2f11"))
 REHEARSAL = GroupRehearsal(
     template=TemplateHead(ESTATE, TemplateId(UUID(TEMPLATE)), 1, TemplateKind.TEAM, "Project team", active=True),
     display_name="Hooked",
@@ -97,6 +103,8 @@ class House:
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
     observed: list[tuple[str, str, int]] = field(default_factory=list)
+    mailbox_submissions: list[Submission] = field(default_factory=list)
+    mailboxes: dict[MailboxId, MailboxRecord] = field(default_factory=dict)
     refusal: Exception | None = None
     replayed: bool = False
     approval_required: bool = False
@@ -130,6 +138,44 @@ class House:
             raise self.refusal
         self.rehearsed.append((caller, order))
         return replace(REHEARSAL, display_name=order.display_name)
+
+    async def request_mailbox(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
+        if self.refusal is not None:
+            raise self.refusal
+        self.mailbox_submissions.append(submission)
+        self.mailboxes[MAILBOX_ID] = mailbox_record(caller, order)
+        accepted = Accepted(REQUEST, caller.tenant_id, self.approval_required, self.replayed)
+        return AcceptedMailbox(self.mailboxes[MAILBOX_ID], accepted)
+
+    async def rehearse_mailbox(self, caller: Caller, order: MailboxOrder) -> MailboxRehearsal:
+        if self.refusal is not None:
+            raise self.refusal
+        return MailboxRehearsal(
+            template=TemplateHead(caller.tenant_id, ROOM_TEMPLATE, 1, TemplateKind.ROOM, "Room", active=True),
+            template_source=TemplateSource.DEFAULT,
+            name=order.name,
+            display_name=order.display_name,
+            address="atlas@rooms.estate.example",
+            owners=(),
+            approvals=(),
+            steps=(Step.CREATE_MAILBOX,),
+            conflicts=(),
+            warnings=(),
+        )
+
+    async def read_mailbox(self, caller: Caller, mailbox_id: MailboxId) -> MailboxRecord:
+        if self.refusal is not None:
+            raise self.refusal
+        record = self.mailboxes.get(mailbox_id)
+        if record is None or record.tenant_id != caller.tenant_id:
+            raise NotFound("There is no such mailbox.")
+        return record
+
+    async def list_mailboxes(self, caller: Caller, wanted: MailboxFilter, page: PageWanted) -> Page[MailboxRecord]:
+        if self.refusal is not None:
+            raise self.refusal
+        found = [each for each in self.mailboxes.values() if wanted.type in {None, each.type}]
+        return Page([each for each in found if each.tenant_id == caller.tenant_id][: page.limit], None)
 
     async def await_result(self, accepted: Accepted) -> RequestResult | None:
         self.awaiting.append(accepted)
@@ -207,6 +253,10 @@ class House:
             verify=self.verify,
             request_group=self.request_group,
             rehearse_group=self.rehearse_group,
+            request_mailbox=self.request_mailbox,
+            rehearse_mailbox=self.rehearse_mailbox,
+            read_mailbox=self.read_mailbox,
+            list_mailboxes=self.list_mailboxes,
             await_result=self.await_result,
             read_request=self.read_request,
             list_requests=self.list_requests,
@@ -258,3 +308,24 @@ def record() -> RequestRecord:
 def refusing(refusal: Refusal) -> House:
     """A house that refuses everything it is asked."""
     return House(refusal=refusal)
+
+
+def mailbox_record(caller: Caller, order: MailboxOrder) -> MailboxRecord:
+    """A room as it stands when it is queued."""
+    return MailboxRecord(
+        id=MAILBOX_ID,
+        tenant_id=caller.tenant_id,
+        order=order,
+        type=MailboxType.ROOM,
+        mail="atlas@rooms.estate.example",
+        template_id=ROOM_TEMPLATE,
+        template_source=TemplateSource.DEFAULT,
+        provisioning_state=ProvisioningState.QUEUED,
+        request_id=REQUEST,
+        approval_required=False,
+        error=None,
+        warnings=(),
+        created_at=MOMENT,
+        created_by=Actor(caller.type, caller.id, "Ada Achterberg"),
+        updated_at=MOMENT,
+    )

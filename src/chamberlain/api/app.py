@@ -8,7 +8,16 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from chamberlain.api.endpoint import Endpoint
-from chamberlain.api.endpoints import documents, groups, health, jobs, mailbox_templates, requests, timeline
+from chamberlain.api.endpoints import (
+    documents,
+    groups,
+    health,
+    jobs,
+    mailbox_templates,
+    mailboxes,
+    requests,
+    timeline,
+)
 from chamberlain.api.etags import IF_MATCH
 from chamberlain.api.front import TRACE_ID, Front
 from chamberlain.api.openapi import describe
@@ -21,6 +30,7 @@ from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.actions import ACTION
 from chamberlain.shapes.groups import GROUP
+from chamberlain.shapes.mailboxes import MAILBOX
 from chamberlain.shapes.templates import MAILBOX_TEMPLATE
 
 # fmt: off
@@ -42,6 +52,13 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
              parameters=PARAMETERS, codes=jobs.LIST_CODES),
     Endpoint("POST", "/admin/v1/jobs/{jobId}/release/", jobs.release, Operation.ADMINISTER_SERVICE,
              jobs.ABOUT_RELEASE, jobs.RELEASED, shape=ACTION, codes=jobs.RELEASE_CODES, body_is_optional=True),
+    Endpoint("POST", "/mail/v1/mailboxes/", mailboxes.create, Operation.CREATE_MAILBOX, mailboxes.ABOUT_CREATE,
+             mailboxes.CREATED, shape=MAILBOX, parameters=(DRY_RUN,), headers=(mailboxes.PREFER,),
+             codes=mailboxes.CREATE_CODES),
+    Endpoint("GET", "/mail/v1/mailboxes/", mailboxes.list_, Operation.READ_MAILBOXES, mailboxes.ABOUT_LIST,
+             mailboxes.LISTED, parameters=mailboxes.FILTERS, codes=mailboxes.LIST_CODES),
+    Endpoint("GET", "/mail/v1/mailboxes/{mailboxId}/", mailboxes.read, Operation.READ_MAILBOXES,
+             mailboxes.ABOUT_READ, mailboxes.READ, codes=mailboxes.READ_CODES),
     Endpoint("GET", "/mail/v1/templates/", mailbox_templates.offer, Operation.READ_MAILBOX_TEMPLATES,
              mailbox_templates.ABOUT_OFFER, mailbox_templates.OFFERED, parameters=PARAMETERS,
              codes=mailbox_templates.LIST_CODES),

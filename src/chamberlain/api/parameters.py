@@ -15,6 +15,7 @@ from chamberlain.rules.ids import WRITTEN_ID
 FormFaults = list[Malformed | BodyInvalid]
 
 _DIGITS = re.compile("[0-9]+")
+_LINE = re.compile(r"[^\u0000-\u001f\u007f-\u009f]*")
 _IDEMPOTENCY_KEY = re.compile(rb"[!-~]{1,255}")
 
 
@@ -84,6 +85,9 @@ def _unmet(text: str, schema: Mapping[str, Any]) -> str | None:
         # No text of more digits than the bound has is within it, and int() is slow with very many.
         is_within = _DIGITS.fullmatch(text) and len(text) <= len(str(most)) and least <= int(text) <= most
         return None if is_within else f"a whole number from {least} to {most}"
+    if "maxLength" in schema:
+        is_line = _LINE.fullmatch(text) and schema["minLength"] <= len(text) <= schema["maxLength"]
+        return None if is_line else f"{schema['minLength']} to {schema['maxLength']} characters, none for control"
     if "enum" in schema:
         return None if text in schema["enum"] else f"one of {', '.join(schema['enum'])}"
     return None

@@ -7,8 +7,11 @@ from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.groups import GroupOrder
-from chamberlain.rules.ids import JobId, RequestId, TemplateId, TraceId
+from chamberlain.rules.ids import JobId, MailboxId, RequestId, TemplateId, TraceId
 from chamberlain.rules.jobs import HeldJob
+from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
+from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
+from chamberlain.rules.mailboxes import MailboxOrder
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.rehearsals import GroupRehearsal
@@ -40,6 +43,10 @@ ReleaseJob = Callable[[Caller, JobId, Act, Callable[[HeldJob], bytes]], Awaitabl
 # A cursor of a position, and back; the text says for whom and for which list. Opening raises Malformed.
 SealCursor = Callable[[Position, str], str]
 OpenCursor = Callable[[str, str], Position]
+RequestMailbox = Callable[[Caller, MailboxOrder, Submission], Awaitable[AcceptedMailbox]]
+RehearseMailbox = Callable[[Caller, MailboxOrder], Awaitable[MailboxRehearsal]]
+ReadMailbox = Callable[[Caller, MailboxId], Awaitable[MailboxRecord]]
+ListMailboxes = Callable[[Caller, MailboxFilter, PageWanted], Awaitable[Page[MailboxRecord]]]
 ReadRequest = Callable[[Caller, RequestId], Awaitable[RequestView]]
 # What lies behind an event and what follows; None when there is nothing, and nothing will be.
 WatchRequest = Callable[[Caller, RequestId, int], Awaitable[Happenings | None]]
@@ -87,6 +94,10 @@ class Services:
     verify: Verify
     request_group: RequestGroup
     rehearse_group: RehearseGroup
+    request_mailbox: RequestMailbox
+    rehearse_mailbox: RehearseMailbox
+    read_mailbox: ReadMailbox
+    list_mailboxes: ListMailboxes
     await_result: AwaitResult
     read_request: ReadRequest
     list_requests: ListRequests

@@ -44,6 +44,9 @@ from chamberlain.store.notifier import Notifier
 from chamberlain.usecases.group_request import RequestGroup
 from chamberlain.usecases.job_list import ListJobs
 from chamberlain.usecases.job_release import ReleaseJob
+from chamberlain.usecases.mailbox_list import ListMailboxes
+from chamberlain.usecases.mailbox_read import ReadMailbox
+from chamberlain.usecases.mailbox_request import RequestMailbox
 from chamberlain.usecases.request_await import AwaitResult
 from chamberlain.usecases.request_cancel import CancelRequest
 from chamberlain.usecases.request_list import ListRequests
@@ -137,10 +140,22 @@ def _services(
     callers = Callers(databases.application, people, now)
     database, prefixes = databases.application, trust.prefixes
     addresses = Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url)
+    catalog = Catalog(databases.application)
     request_group = RequestGroup(
         database=databases.application,
         people=people,
-        catalog=Catalog(databases.application),
+        catalog=catalog,
+        acceptor=acceptor,
+        notifier=notifier,
+        new_id=new_id,
+        now=now,
+    )
+    request_mailbox = RequestMailbox(
+        database=database,
+        people=people,
+        callers=callers,
+        prefixes=prefixes,
+        catalog=catalog,
         acceptor=acceptor,
         notifier=notifier,
         new_id=new_id,
@@ -150,6 +165,10 @@ def _services(
         verify=trust.verifier(api_audiences(trust.prefixes)).verify,
         request_group=request_group,
         rehearse_group=request_group.rehearse,
+        request_mailbox=request_mailbox,
+        rehearse_mailbox=request_mailbox.rehearse,
+        read_mailbox=ReadMailbox(database, callers, prefixes),
+        list_mailboxes=ListMailboxes(database, callers, prefixes),
         await_result=AwaitResult(watching.timelines),
         read_request=ReadRequest(database, callers, prefixes),
         list_requests=ListRequests(database, callers, prefixes),
