@@ -5,7 +5,7 @@ Session state is set for one transaction only, so that a pooler may stand betwee
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -122,14 +122,18 @@ class Database:
 @asynccontextmanager
 async def _begun(connection: Connection, begin: str) -> AsyncIterator[None]:
     # The driver's own transaction would send what is set for it in a message of its own.
-    try:
+    async with AsyncExitStack() as undo:
+        undo.push_async_callback(_roll_back, connection)
         await connection.execute(begin)
         yield
-    except BaseException:
-        with suppress(*UNREACHABLE):
-            await connection.execute("ROLLBACK")
-        raise
+        undo.pop_all()
     await connection.execute("COMMIT")
+
+
+async def _roll_back(connection: Connection) -> None:
+    # A connection that is gone has taken its transaction with it.
+    with suppress(*UNREACHABLE):
+        await connection.execute("ROLLBACK")
 
 
 @contextmanager
