@@ -67,6 +67,9 @@ CALLERS = {
         USER, type=ActorType.APPLICATION, permissions=frozenset({f"{PREFIX}/admin/Collab.Manage.ReadWrite.All"})
     ),
     "Bearer mail": replace(USER, permissions=frozenset({f"{PREFIX}/mail/App.ReadWrite.All"})),
+    "Bearer mail manager": replace(
+        USER, type=ActorType.APPLICATION, permissions=frozenset({f"{PREFIX}/admin/Mail.Manage.ReadWrite.All"})
+    ),
     "Bearer mail automation": replace(
         USER, type=ActorType.APPLICATION, permissions=frozenset({f"{PREFIX}/admin/Mail.Config.ReadWrite.All"})
     ),
@@ -103,8 +106,12 @@ class House:
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
     observed: list[tuple[str, str, int]] = field(default_factory=list)
-    mailbox_submissions: list[Submission] = field(default_factory=list)
+    mailbox_orders: list[tuple[Caller, MailboxOrder, Submission]] = field(default_factory=list)
+    mailbox_rehearsals: list[tuple[Caller, MailboxOrder]] = field(default_factory=list)
+    mailbox_lists: list[tuple[Caller, MailboxFilter, PageWanted]] = field(default_factory=list)
     mailboxes: dict[MailboxId, MailboxRecord] = field(default_factory=dict)
+    # What has become of every mailbox when it is read.
+    mailbox_state: ProvisioningState = ProvisioningState.QUEUED
     refusal: Exception | None = None
     replayed: bool = False
     approval_required: bool = False
@@ -142,25 +149,26 @@ class House:
     async def request_mailbox(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
         if self.refusal is not None:
             raise self.refusal
-        self.mailbox_submissions.append(submission)
-        self.mailboxes[MAILBOX_ID] = mailbox_record(caller, order)
+        self.mailbox_orders.append((caller, order, submission))
+        self.mailboxes[MAILBOX_ID] = replace(mailbox_record(caller, order), approval_required=self.approval_required)
         accepted = Accepted(REQUEST, caller.tenant_id, self.approval_required, self.replayed)
         return AcceptedMailbox(self.mailboxes[MAILBOX_ID], accepted)
 
     async def rehearse_mailbox(self, caller: Caller, order: MailboxOrder) -> MailboxRehearsal:
         if self.refusal is not None:
             raise self.refusal
+        self.mailbox_rehearsals.append((caller, order))
         return MailboxRehearsal(
             template=TemplateHead(caller.tenant_id, ROOM_TEMPLATE, 1, TemplateKind.ROOM, "Room", active=True),
             template_source=TemplateSource.DEFAULT,
             name=order.name,
             display_name=order.display_name,
             address="atlas@rooms.estate.example",
-            owners=(),
-            approvals=(),
+            owners=(NamedPerson(UserId(ADA), "Ada Achterberg"),),
+            approvals=(LevelRehearsal(1, ApprovalMode.ANY, (NamedPerson(DARA, "Dara Lindqvist"),)),),
             steps=(Step.CREATE_MAILBOX,),
-            conflicts=(),
-            warnings=(),
+            conflicts=(Fault("/name", "nameTaken", "Choose another name."),),
+            warnings=("Zeros stand for a number.",),
         )
 
     async def read_mailbox(self, caller: Caller, mailbox_id: MailboxId) -> MailboxRecord:
@@ -169,13 +177,16 @@ class House:
         record = self.mailboxes.get(mailbox_id)
         if record is None or record.tenant_id != caller.tenant_id:
             raise NotFound("There is no such mailbox.")
-        return record
+        return replace(record, provisioning_state=self.mailbox_state)
 
     async def list_mailboxes(self, caller: Caller, wanted: MailboxFilter, page: PageWanted) -> Page[MailboxRecord]:
         if self.refusal is not None:
             raise self.refusal
-        found = [each for each in self.mailboxes.values() if wanted.type in {None, each.type}]
-        return Page([each for each in found if each.tenant_id == caller.tenant_id][: page.limit], None)
+        self.mailbox_lists.append((caller, wanted, page))
+        found = [each for each in self.mailboxes.values() if each.tenant_id == caller.tenant_id]
+        shown = found[: page.limit]
+        more = len(found) > page.limit
+        return Page(shown, Position(shown[-1].created_at, shown[-1].request_id) if more else None)
 
     async def await_result(self, accepted: Accepted) -> RequestResult | None:
         self.awaiting.append(accepted)

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chamberlain.api.app import ENDPOINTS, create_app
 from chamberlain.api.openapi import codes_of
 from chamberlain.api.problems import STATUSES, Problem
 from chamberlain.api.resources import Resources
-from tests.api.house import REQUEST, TEMPLATE, House, record
+from chamberlain.rules.mailboxes import MailboxOrder
+from tests.api.house import CALLERS as KNOWN
+from tests.api.house import MAILBOX_ID, REQUEST, TEMPLATE, House, mailbox_record, record
 from tests.api.shelf import ROOM
 
 PATHS = [
@@ -21,6 +23,10 @@ PATHS = [
     "/collab/v1/groups",
     f"/requests/v1/{REQUEST}/",
     "/requests/v1/x/",
+    "/mail/v1/mailboxes/",
+    "/mail/v1/mailboxes",
+    f"/mail/v1/mailboxes/{MAILBOX_ID}/",
+    "/mail/v1/mailboxes/x/",
     "/mail/v1/templates/",
     "/admin/mail/v1/templates/",
     f"/admin/mail/v1/templates/{ROOM}/",
@@ -33,7 +39,9 @@ GOOD_HEADERS = {
     b"content-type": b"application/json",
 }
 GOOD_BODY = b'{"displayName": "Hooked", "templateId": "%s"}' % TEMPLATE.encode()
-CALLERS = [b"Bearer powerless", b"Bearer administrator", b"Bearer mail"]
+GOOD_MAILBOX = b'{"name": "Atlas", "displayName": "Room Atlas", "officeLocation": "HQ"}'
+CALLERS = [b"Bearer powerless", b"Bearer administrator", b"Bearer mail", b"Bearer mail manager"]
+MAIL = GOOD_HEADERS | {b"authorization": b"Bearer mail"}
 HEADER = st.binary(max_size=20) | st.sampled_from([*GOOD_HEADERS.values(), *CALLERS, b"999999999", b"gzip"])
 NAMES = [b"host", b"authorization", b"content-type", b"idempotency-key", b"if-match", b"traceparent"]
 OTHER_NAMES = [b"client-request-id", b"content-length", b"content-encoding"]
@@ -75,14 +83,19 @@ def call(house: House, scope: dict[str, object], chunks: Iterable[bytes]) -> Sen
 @given(
     method=st.sampled_from(["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"]),
     path=st.sampled_from(PATHS) | st.text(max_size=20).map(lambda text: f"/{text}"),
-    query=st.sampled_from([b"", b"dryRun=true", b"%ff&=&;"]) | st.binary(max_size=10),
+    query=st.sampled_from([b"", b"dryRun=true", b"q=a&type=room", b"%ff&=&;"]) | st.binary(max_size=10),
     headers=HEADERS.map(lambda some: GOOD_HEADERS | some),
-    chunks=st.lists(st.binary(max_size=30) | st.just(GOOD_BODY), max_size=2),
+    chunks=st.lists(st.binary(max_size=30) | st.sampled_from([GOOD_BODY, GOOD_MAILBOX]), max_size=2),
 )
+@example(method="POST", path="/mail/v1/mailboxes/", query=b"", headers=MAIL, chunks=[GOOD_MAILBOX])
+@example(method="POST", path="/mail/v1/mailboxes/", query=b"dryRun=true", headers=MAIL, chunks=[GOOD_MAILBOX])
+@example(method="GET", path="/mail/v1/mailboxes/", query=b"q=a&type=room&limit=1", headers=MAIL, chunks=[])
+@example(method="GET", path=f"/mail/v1/mailboxes/{MAILBOX_ID}/", query=b"", headers=MAIL, chunks=[])
 def test_every_answer_is_one_that_was_promised(
     *, method: str, path: str, query: bytes, headers: dict[bytes, bytes], chunks: list[bytes]
 ) -> None:
-    house = House(records={REQUEST: record()})
+    mailbox = mailbox_record(KNOWN["Bearer mail"], MailboxOrder("Atlas", "Room Atlas"))
+    house = House(records={REQUEST: record()}, mailboxes={MAILBOX_ID: mailbox})
     scope: dict[str, object] = {
         "type": "http",
         "method": method,
