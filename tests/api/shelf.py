@@ -8,10 +8,11 @@ from uuid import UUID
 from chamberlain.api.services import Templates
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Actor, ActorType, Caller
+from chamberlain.rules.edits import Edit, require_match
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.template_areas import MAIL
-from chamberlain.rules.template_records import TemplateEdit, TemplateRecord, in_area, require_match
+from chamberlain.rules.template_records import TemplateRecord, in_area
 from chamberlain.shapes.templates import TemplateBody, identified, stored_template
 
 ROOM = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
@@ -24,7 +25,7 @@ class Shelf:
 
     records: dict[TemplateId, TemplateRecord] = field(default_factory=dict)
     acts: list[Act] = field(default_factory=list)
-    edits: list[TemplateEdit] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
     refusal: Exception | None = None
     replayed: bool = False
 
@@ -56,16 +57,14 @@ class Shelf:
         self._refuse()
         return in_area(self.records.get(template_id), MAIL)
 
-    async def replace(
-        self, caller: Caller, template_id: TemplateId, body: TemplateBody, edit: TemplateEdit
-    ) -> TemplateRecord:
-        require_match(await self.read(caller, template_id), edit)
+    async def replace(self, caller: Caller, template_id: TemplateId, body: TemplateBody, edit: Edit) -> TemplateRecord:
+        require_match((await self.read(caller, template_id)).etag, edit, "template")
         self.edits.append(edit)
         self.put(caller, template_id, body)
         return self.records[template_id]
 
-    async def delete(self, caller: Caller, template_id: TemplateId, edit: TemplateEdit) -> None:
-        require_match(await self.read(caller, template_id), edit)
+    async def delete(self, caller: Caller, template_id: TemplateId, edit: Edit) -> None:
+        require_match((await self.read(caller, template_id)).etag, edit, "template")
         self.edits.append(edit)
         del self.records[template_id]
 

@@ -10,18 +10,19 @@ from chamberlain.api.services import Templates
 from chamberlain.bootstrap.templates import template_services
 from chamberlain.rules.actions import Act
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.edits import Edit
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.requests import IdempotencyKey
 from chamberlain.rules.template_areas import MAIL
-from chamberlain.rules.template_records import TemplateEdit, TemplateRecord
+from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.shapes.mailbox_templates import MailboxTemplateBody
 from chamberlain.shapes.templates import MAILBOX_TEMPLATE
 from chamberlain.store.callers import Callers
 from tests.estates import TRACE, Estate
 from tests.usecases.acts import PREFIXES
 
-ANY = TemplateEdit(None, TRACE)
+ANY = Edit(None, TRACE)
 FIRST_PAGE = PageWanted(200, None)
 NOTHING: Mapping[str, object] = {}
 
@@ -43,12 +44,10 @@ class Keeper:
         kept = await self.templates.create(self.caller, body(members), act, lambda record: record.stored.content)
         return TemplateId(UUID(json.loads(kept.body)["id"]))
 
-    async def replace(
-        self, template_id: TemplateId, members: Mapping[str, object], edit: TemplateEdit = ANY
-    ) -> TemplateRecord:
+    async def replace(self, template_id: TemplateId, members: Mapping[str, object], edit: Edit = ANY) -> TemplateRecord:
         return await self.templates.replace(self.caller, template_id, body(members), edit)
 
-    async def delete(self, template_id: TemplateId, edit: TemplateEdit = ANY) -> None:
+    async def delete(self, template_id: TemplateId, edit: Edit = ANY) -> None:
         await self.templates.delete(self.caller, template_id, edit)
 
     async def read(self, template_id: TemplateId) -> TemplateRecord:

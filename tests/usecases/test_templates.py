@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.edits import Edit
 from chamberlain.rules.errors import Forbidden, NotFound, NotPossible, Stale, TryAgain, Unavailable
 from chamberlain.rules.ids import TemplateId, TenantId, UserId
 from chamberlain.rules.pages import PageWanted
-from chamberlain.rules.template_records import TemplateEdit
 from chamberlain.rules.templates import TemplateKind
 from chamberlain.store import templates
 from tests.estates import ADA, BEN, ESTATE, NOBODY, OTHER_HOUSE, PROJECT_GROUP, TRACE, Estate, caller_of
@@ -155,7 +155,7 @@ async def test_one_that_comes_back_goes_on_counting(estate: Estate, keeper: Keep
 
 async def test_it_rejects_a_version_that_is_not_the_one(keeper: Keeper) -> None:
     made = await keeper.create()
-    seen = TemplateEdit(frozenset({(await keeper.read(made)).etag}), TRACE)
+    seen = Edit(frozenset({(await keeper.read(made)).etag}), TRACE)
     await keeper.replace(made, {"name": "Loud room"}, seen)
 
     with pytest.raises(Stale):

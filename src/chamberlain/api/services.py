@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.edits import Edit
 from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import JobId, MailboxId, RequestId, TemplateId, TraceId
 from chamberlain.rules.jobs import HeldJob
@@ -16,7 +17,7 @@ from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.rehearsals import GroupRehearsal
 from chamberlain.rules.requests import Accepted, RequestFilter, RequestResult, Submission
-from chamberlain.rules.template_records import TemplateEdit, TemplateRecord
+from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.rules.timeline import Happenings
 from chamberlain.shapes.templates import TemplateBody
 
@@ -54,8 +55,8 @@ WatchRequest = Callable[[Caller, RequestId, int], Awaitable[Happenings | None]]
 ListTemplates = Callable[[Caller, PageWanted], Awaitable[Page[TemplateRecord]]]
 CreateTemplate = Callable[[Caller, TemplateBody, Act, Callable[[TemplateRecord], bytes]], Awaitable[KeptAnswer]]
 ReadTemplate = Callable[[Caller, TemplateId], Awaitable[TemplateRecord]]
-ReplaceTemplate = Callable[[Caller, TemplateId, TemplateBody, TemplateEdit], Awaitable[TemplateRecord]]
-DeleteTemplate = Callable[[Caller, TemplateId, TemplateEdit], Awaitable[None]]
+ReplaceTemplate = Callable[[Caller, TemplateId, TemplateBody, Edit], Awaitable[TemplateRecord]]
+DeleteTemplate = Callable[[Caller, TemplateId, Edit], Awaitable[None]]
 CheckReadiness = Callable[[], Awaitable[Sequence[Check]]]
 # Path template, method, status and seconds of one answered call.
 Observe = Callable[[str, str, int, float], None]

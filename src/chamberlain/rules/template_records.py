@@ -1,17 +1,15 @@
 """Records of templates: what administrators read and change, and how a change is kept on record."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from chamberlain.rules.callers import Actor
-from chamberlain.rules.changes import Change, Json, Subject
-from chamberlain.rules.errors import Fault, NotFound, Stale
-from chamberlain.rules.ids import ClientId, TraceId
+from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.edits import Content, Editor, differences
+from chamberlain.rules.errors import Fault, NotFound
 from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.templates import StoredTemplate, TemplateHead, TemplateKind
-
-Content = Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,36 +27,11 @@ class TemplateRecord:
         return f'"{self.stored.head.revision}"'
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateEdit:
-    """How a change of a template that is there comes in; `if_match` are the versions that the caller has seen, None
-    when any will do."""
-
-    if_match: frozenset[str] | None
-    trace_id: TraceId
-
-
-@dataclass(frozen=True, slots=True)
-class Editor:
-    """Who changes a template, by which client, on which trace."""
-
-    actor: Actor
-    client_id: ClientId | None
-    trace_id: TraceId
-
-
 def in_area(record: TemplateRecord | None, area: TemplateArea) -> TemplateRecord:
     """The template, or NotFound when there is none here: each area knows its own kinds only."""
     if record is None or record.stored.head.kind not in area.kinds:
         raise NotFound("There is no such template here. The list has those that there are.")
     return record
-
-
-def require_match(record: TemplateRecord, edit: TemplateEdit) -> None:
-    """Raises Stale when the caller has seen another version than the one that there is."""
-    if edit.if_match is not None and record.etag not in edit.if_match:
-        detail = "The template has changed since you read it. Read it again, and send your change for that version."
-        raise Stale("etagStale", detail)
 
 
 def kind_faults(record: TemplateRecord, kind: TemplateKind) -> Iterator[Fault]:
@@ -76,14 +49,8 @@ def created(head: TemplateHead, content: Content, editor: Editor) -> Change:
 
 def replaced(head: TemplateHead, before: Content, after: Content, editor: Editor) -> Change:
     """The record of a template that says something else now: what changed, and nothing else."""
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    return _change(
-        "replace",
-        head,
-        editor,
-        before={name: before.get(name) for name in names},
-        after={name: after.get(name) for name in names},
-    )
+    was, became = differences(before, after)
+    return _change("replace", head, editor, before=was, after=became)
 
 
 def default_lost(head: TemplateHead, editor: Editor) -> Change:

@@ -9,8 +9,9 @@ import msgspec
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.edits import Editor
 from chamberlain.rules.ids import PolicyId, TenantId, TraceId
-from chamberlain.rules.template_records import Editor, default_lost
+from chamberlain.rules.template_records import default_lost
 from chamberlain.rules.templates import StoredTemplate
 from chamberlain.shapes.configuration import Configuration, TenantEntry
 from chamberlain.shapes.templates import stored_template

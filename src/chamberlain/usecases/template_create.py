@@ -8,11 +8,12 @@ from msgspec import json
 
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import NotPossible
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.permissions import ScopePrefixes, require
 from chamberlain.rules.template_areas import TemplateArea
-from chamberlain.rules.template_records import Editor, TemplateRecord, created, default_lost, in_area
+from chamberlain.rules.template_records import TemplateRecord, created, default_lost, in_area
 from chamberlain.shapes.templates import TemplateBody, TemplateShape, domain_faults, identified, stored_template
 from chamberlain.shapes.templates import template_faults as faults_of
 from chamberlain.store import changes, idempotency, template_records, templates, tenants

@@ -5,19 +5,17 @@ from dataclasses import dataclass
 from msgspec import json
 
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.edits import Edit, Editor, require_match
 from chamberlain.rules.errors import NotPossible
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.permissions import ScopePrefixes, require
 from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.template_records import (
-    Editor,
-    TemplateEdit,
     TemplateRecord,
     default_lost,
     in_area,
     kind_faults,
     replaced,
-    require_match,
 )
 from chamberlain.rules.templates import StoredTemplate, TemplateKind
 from chamberlain.shapes.templates import TemplateBody, TemplateShape, domain_faults, identified, stored_template
@@ -36,9 +34,7 @@ class ReplaceTemplate:
     prefixes: ScopePrefixes
     area: TemplateArea
 
-    async def __call__(
-        self, caller: Caller, template_id: TemplateId, body: TemplateBody, edit: TemplateEdit
-    ) -> TemplateRecord:
+    async def __call__(self, caller: Caller, template_id: TemplateId, body: TemplateBody, edit: Edit) -> TemplateRecord:
         """The template as it is then. What it says already is neither written nor put on record. Raises Forbidden,
         NotFound, Stale, and NotPossible with all faults."""
         await self.callers.extent(caller, require(caller, self.area.administer, self.prefixes))
@@ -47,7 +43,7 @@ class ReplaceTemplate:
         async with self.database.transaction(caller.tenant_id) as tx:
             await templates.lock(tx, caller.tenant_id)
             before = in_area(await template_records.find(tx, template_id), self.area)
-            require_match(before, edit)
+            require_match(before.etag, edit, "template")
             await _check(tx, before, shape, caller)
             await _replace(tx, before.stored, stored_template(shape, caller.tenant_id), editor)
             return in_area(await template_records.find(tx, template_id), self.area)

@@ -17,8 +17,9 @@ from chamberlain.api.template_shapes import (
     mailbox_template_of,
     offered_mailbox_template_of,
 )
+from chamberlain.rules.edits import Edit
 from chamberlain.rules.ids import TemplateId
-from chamberlain.rules.template_records import TemplateEdit, TemplateRecord
+from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.shapes.mailbox_templates import MailboxTemplateBody
 
 
@@ -91,8 +92,8 @@ def _shown(record: TemplateRecord) -> Answer:
     return Answer(200, _render(record), (_NO_STORE, (b"etag", record.etag.encode("ascii"))))
 
 
-def _edit(call: Call[MailboxTemplateBody] | Call[None]) -> TemplateEdit:
-    return TemplateEdit(seen_versions(call.headers), call.trace_id)
+def _edit(call: Call[MailboxTemplateBody] | Call[None]) -> Edit:
+    return Edit(seen_versions(call.headers), call.trace_id)
 
 
 _NO_STORE = (b"cache-control", b"no-store")
