@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
+from chamberlain.rules import guest_plans
 from chamberlain.rules.errors import Rejected
 from chamberlain.rules.mailbox_plans import remaining_of_mailbox
 from chamberlain.rules.mailboxes import (
@@ -87,6 +88,7 @@ async def test_it_makes_the_steps_that_the_suite_tries(stage: Stage) -> None:
         Step.CREATE_TEAM,
         Step.CREATE_CHANNELS,
         Step.ASSIGN_GUEST_RULES,
+        *guest_plans.EFFECTS,
     }
     assert {step for outcome in outcomes for step in outcome.done} == mailbox_steps
 

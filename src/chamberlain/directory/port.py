@@ -1,4 +1,4 @@
-"""The two ports: what the service needs of any directory.
+"""The three ports: what the service needs of any directory.
 
 They are small, at most five methods each, and one conformance suite proves every adapter. Adapters raise, or put into
 their outcomes, two faults only: TryAgain and Rejected.
@@ -11,9 +11,14 @@ from typing import Protocol
 
 from chamberlain.rules.errors import OutsideFault
 from chamberlain.rules.groups import GroupReference, ObservedGroup, WantedGroup
+from chamberlain.rules.ids import GroupId, TenantId
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.plans import Step
+from chamberlain.rules.subjects import ObservedSubject, SubjectReference, WantedGuestRules
+
+# How many groups and sites come with one page of changes, at most. Ours: an answer of about 100 KB.
+MOST_CHANGES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,38 @@ class MailboxOutcome:
     fault: OutsideFault | None
 
 
+@dataclass(frozen=True, slots=True)
+class GuestWork:
+    """Guest rules to bring about on one group or site, by these steps in this order, and by no others."""
+
+    wanted: WantedGuestRules
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuestOutcome:
+    """What came of one piece of work on guest rules, told as for a group. There is never anything but None to show of a
+    group that the directory does not have."""
+
+    subject: ObservedSubject | None
+    done: tuple[Step, ...]
+    fault: OutsideFault | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectChanges:
+    """A page of what is there, or of what has changed: each as it is now, and those that are gone.
+
+    `cursor` asks for what follows. `is_complete` says that nothing is left at present: the scan, or what had changed
+    since, was told to its end, and `cursor` asks for what changes from here on.
+    """
+
+    subjects: tuple[ObservedSubject, ...]
+    removed: tuple[GroupId, ...]
+    cursor: str
+    is_complete: bool
+
+
 class People(Protocol):
     """Who and what is known in a tenant's directory. It is asked before anything is written."""
 
@@ -92,4 +129,29 @@ class Directory(Protocol):
         """As `ensure`, for mailboxes. What is wanted and shows otherwise is set; of what nothing is said (None, no
         entries) everything stays as it is. Whoever is named in the permissions has exactly that level afterwards,
         whoever is revoked has none."""
+        ...
+
+
+class Guests(Protocol):
+    """What of the suite has to do with guests: groups and sites with the guests in them, and the rules for them."""
+
+    async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+        """What the directory shows of each; None where it shows no such group. Never writes. Raises TryAgain."""
+        ...
+
+    async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
+        """Bring each about by its steps; doing it twice ends in the same state as once. Guests who shall go are removed
+        by the step that sets the access. A group that does not exist is Rejected. Raises TryAgain when nothing answers
+        at all."""
+        ...
+
+    async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
+        """The next page, of at most MOST_CHANGES, of all groups and sites of a tenant (from `cursor` None on), and then
+        of what has changed since.
+
+        Nothing is missed, however late it was committed; what changed while pages were read may come twice. A group
+        that is gone comes under `removed` only if it went after the scan had begun: what a whole scan did not show is
+        not there. Raises TryAgain, and Rejected (`cursorUnknown`) for a cursor that the directory does not know any
+        more: then a new scan is needed.
+        """
         ...

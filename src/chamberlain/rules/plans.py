@@ -1,6 +1,6 @@
 """Plans: the steps that lead from what the directory shows to what is wanted.
 
-Which of them a mailbox has stands in mailbox_plans.py.
+Which of them a mailbox has stands in mailbox_plans.py, and those of an assignment of guest rules in guest_plans.py.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,6 +34,10 @@ class Step(StrEnum):
     SET_ALIASES = "setAliases"
     SET_PERMISSIONS = "setPermissions"
     SET_OWNERS = "setOwners"
+    MARK_ASSIGNMENT = "markAssignment"
+    SET_GUEST_ACCESS = "setGuestAccess"
+    SET_GUEST_DOMAINS = "setGuestDomains"
+    SET_SHARING_CAPABILITY = "setSharingCapability"
 
 
 def plan_group(wanted: WantedGroup, *, people_checked: bool) -> tuple[Step, ...]:
@@ -98,6 +102,10 @@ def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:
             | Step.SET_ALIASES
             | Step.SET_PERMISSIONS
             | Step.SET_OWNERS
+            | Step.MARK_ASSIGNMENT
+            | Step.SET_GUEST_ACCESS
+            | Step.SET_GUEST_DOMAINS
+            | Step.SET_SHARING_CAPABILITY
         ):
             raise ValueError(f"{step} is no step of a group.")
 
@@ -127,4 +135,8 @@ TITLES: Mapping[Step, str] = {
     Step.SET_ALIASES: "Add the alias",
     Step.SET_PERMISSIONS: "Set the permissions",
     Step.SET_OWNERS: "Set the owners",
+    Step.MARK_ASSIGNMENT: "Mark what is assigned",
+    Step.SET_GUEST_ACCESS: "Set whether guests may be added, and by whom",
+    Step.SET_GUEST_DOMAINS: "Set the domains that guests may come from",
+    Step.SET_SHARING_CAPABILITY: "Set with whom the site may be shared",
 }

@@ -42,6 +42,11 @@ ENDS: Mapping[Step, timedelta] = {
     Step.SET_VISIBILITY: timedelta(minutes=20),
     Step.SET_ALIASES: timedelta(minutes=20),
     Step.SET_OWNERS: timedelta(minutes=20),
+    # The first step of an assignment is the first to meet the directory: an outage is outlasted. Ours.
+    Step.MARK_ASSIGNMENT: timedelta(hours=24),
+    Step.SET_GUEST_ACCESS: timedelta(minutes=20),
+    Step.SET_GUEST_DOMAINS: timedelta(minutes=20),
+    Step.SET_SHARING_CAPABILITY: timedelta(minutes=20),
     # Rights take up to 2 hours to be effective, and what is said of a place up to 24 to be seen.
     Step.SET_PERMISSIONS: timedelta(hours=2),
     Step.SET_PLACE: timedelta(hours=24),

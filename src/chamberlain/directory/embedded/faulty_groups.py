@@ -78,6 +78,10 @@ class GroupSteps:
                 | Step.SET_ALIASES
                 | Step.SET_PERMISSIONS
                 | Step.SET_OWNERS
+                | Step.MARK_ASSIGNMENT
+                | Step.SET_GUEST_ACCESS
+                | Step.SET_GUEST_DOMAINS
+                | Step.SET_SHARING_CAPABILITY
             ):
                 raise ValueError(f"{step} is no step of a group.")
 
