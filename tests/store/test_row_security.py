@@ -18,6 +18,7 @@ TABLES = """
 SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relkind IN ('r', 'p') AND a.attname = 'tenant_id' AND c.relnamespace = 'chamberlain'::regnamespace ORDER BY 1
 """
+SECRET = "INSERT INTO chamberlain.webhook_secret (tenant_id, template_id, sealed) VALUES ($1, $2, '')"
 
 
 @pytest.fixture
@@ -34,6 +35,7 @@ async def filled(databases: Databases) -> Estate:
     async with databases.worker.across_tenants() as tx:
         await events.append(tx, [event])
         await tx.execute("INSERT INTO chamberlain.issuer (tenant_id, issuer) VALUES ($1, 'https://issuer')", ESTATE)
+        await tx.execute(SECRET, ESTATE, CONFIDENTIAL_TEAM)
     return estate
 
 

@@ -26,7 +26,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """An organisation, as it was at one revision. The first of `domains` is where addresses are made by default."""
+    """An organisation, as it was at one revision. The first of `domains` is where addresses are made by default. With
+    `repairs_drift` the service puts right by itself what was changed behind its back."""
 
     id: TenantId
     revision: int
@@ -38,6 +39,7 @@ class Tenant:
     suspended: bool
     limits: Limits = Limits()
     applicability: Applicability = Applicability.REFUSE
+    repairs_drift: bool = False
 
     @property
     def default_domain(self) -> str:

@@ -80,6 +80,7 @@ def to_tenant(shape: TenantShape, *, revision: int, suspended: bool) -> Tenant:
             requests_per_minute=shape.limits.requests_per_minute,
         ),
         applicability=shape.applicability,
+        repairs_drift=shape.repair.drift,
     )
 
 

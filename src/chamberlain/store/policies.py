@@ -1,9 +1,32 @@
-"""Guest policies: rules over time for guests."""
+"""Guest policies: rules over time for guests. One, and lists newest first."""
+
+from collections.abc import Sequence
+
+import msgspec
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.ids import PolicyId, TenantId
+from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.rules.policies import PolicyHead, StoredPolicy
+from chamberlain.rules.policy_records import PolicyRecord
 from chamberlain.store.actors import encode_actor
-from chamberlain.store.database import Transaction
+from chamberlain.store.database import Record, Transaction
+
+_SELECT = """
+SELECT p.tenant_id, p.policy_id, p.revision, p.active, p.content ->> 'name' AS name, p.content,
+    p.created_at, p.created_by, p.updated_at
+FROM chamberlain.policy p
+"""
+FIND = f"{_SELECT} WHERE p.tenant_id = $1 AND p.policy_id = $2"
+
+# Whoever assigns a policy holds its row by a weaker lock until the commit, so that one is never assigned and removed at
+# the same time.
+FIND_FOR_REMOVAL = f"{FIND} FOR UPDATE"
+
+# $1 tenant, $2 and $3 the position (null at the beginning), $4 number of rows.
+PAGE = f"""{_SELECT} WHERE p.tenant_id = $1
+    AND ($2::timestamptz IS NULL OR (p.created_at, p.policy_id) < ($2, $3::uuid))
+ORDER BY p.created_at DESC, p.policy_id DESC LIMIT $4"""
 
 PUT = """
 INSERT INTO chamberlain.policy AS p (tenant_id, policy_id, revision, active, content, created_by)
@@ -14,6 +37,29 @@ WHERE p.content::text IS DISTINCT FROM excluded.content::text
 RETURNING revision
 """
 
+DELETE = "DELETE FROM chamberlain.policy WHERE tenant_id = $1 AND policy_id = $2"
+
+_decode_actor = msgspec.json.Decoder(Actor).decode
+
+
+async def find(tx: Transaction, tenant_id: TenantId, policy_id: PolicyId) -> PolicyRecord | None:
+    """The policy as it is now."""
+    row = await tx.fetch_row(FIND, tenant_id, policy_id)
+    return _record(row) if row else None
+
+
+async def find_for_removal(tx: Transaction, tenant_id: TenantId, policy_id: PolicyId) -> PolicyRecord | None:
+    """The same, and nobody assigns or changes it until the transaction ends."""
+    row = await tx.fetch_row(FIND_FOR_REMOVAL, tenant_id, policy_id)
+    return _record(row) if row else None
+
+
+async def find_page(tx: Transaction, tenant_id: TenantId, page: PageWanted) -> Page[PolicyRecord]:
+    """A page of the tenant's policies, active or not."""
+    after = page.after
+    place = (None, None) if after is None else (after.created_at, after.id)
+    return _page(await tx.fetch(PAGE, tenant_id, *place, page.limit + 1), page)
+
 
 async def put(
     tx: Transaction, tenant_id: TenantId, policy_id: PolicyId, *, active: bool, content: bytes, created_by: Actor
@@ -21,3 +67,31 @@ async def put(
     """Make or change a policy; says whether anything changed."""
     row = await tx.fetch_row(PUT, tenant_id, policy_id, active, content.decode(), encode_actor(created_by))
     return row is not None
+
+
+async def remove(tx: Transaction, tenant_id: TenantId, policy_id: PolicyId) -> None:
+    """Remove a policy."""
+    await tx.execute(DELETE, tenant_id, policy_id)
+
+
+def _page(rows: Sequence[Record], page: PageWanted) -> Page[PolicyRecord]:
+    records = [_record(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(records, None)
+    return Page(records, Position(records[-1].created_at, records[-1].stored.head.id))
+
+
+def _record(row: Record) -> PolicyRecord:
+    head = PolicyHead(
+        tenant_id=TenantId(row["tenant_id"]),
+        id=PolicyId(row["policy_id"]),
+        revision=row["revision"],
+        name=row["name"],
+        active=row["active"],
+    )
+    return PolicyRecord(
+        stored=StoredPolicy(head, row["content"].encode()),
+        created_at=row["created_at"],
+        created_by=_decode_actor(row["created_by"]),
+        updated_at=row["updated_at"],
+    )

@@ -9,26 +9,26 @@ from chamberlain.store.database import Database, Record, Transaction
 
 FIND = """
 SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
-    open_requests, running_jobs, requests_per_minute, applicability
+    open_requests, running_jobs, requests_per_minute, applicability, repair_drift
 FROM chamberlain.tenant WHERE tenant_id = $1
 """
 
 # A tenant from a configuration file: its revision grows only when something of it is new.
 PUT = """
 INSERT INTO chamberlain.tenant AS t (tenant_id, name, domains, administrator_users, administrator_groups,
-extension_prefix, open_requests, running_jobs, requests_per_minute, applicability)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+extension_prefix, open_requests, running_jobs, requests_per_minute, applicability, repair_drift)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 ON CONFLICT (tenant_id) DO UPDATE SET
     revision = t.revision + 1, updated_at = now(), name = excluded.name, domains = excluded.domains,
     administrator_users = excluded.administrator_users, administrator_groups = excluded.administrator_groups,
     extension_prefix = excluded.extension_prefix, open_requests = excluded.open_requests,
     running_jobs = excluded.running_jobs, requests_per_minute = excluded.requests_per_minute,
-    applicability = excluded.applicability
+    applicability = excluded.applicability, repair_drift = excluded.repair_drift
 WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.extension_prefix, t.open_requests,
-    t.running_jobs, t.requests_per_minute, t.applicability) IS DISTINCT FROM
+    t.running_jobs, t.requests_per_minute, t.applicability, t.repair_drift) IS DISTINCT FROM
     (excluded.name, excluded.domains, excluded.administrator_users, excluded.administrator_groups,
     excluded.extension_prefix, excluded.open_requests, excluded.running_jobs, excluded.requests_per_minute,
-    excluded.applicability)
+    excluded.applicability, excluded.repair_drift)
 RETURNING revision
 """
 
@@ -58,6 +58,7 @@ async def put(tx: Transaction, tenant: Tenant) -> bool:
         tenant.limits.running_jobs,
         tenant.limits.requests_per_minute,
         tenant.applicability,
+        tenant.repairs_drift,
     )
     return row is not None
 
@@ -104,4 +105,5 @@ def _tenant(row: Record) -> Tenant:
         suspended=row["suspended"],
         limits=Limits(row["open_requests"], row["running_jobs"], row["requests_per_minute"]),
         applicability=Applicability(row["applicability"]),
+        repairs_drift=row["repair_drift"],
     )
