@@ -20,6 +20,21 @@ WHERE c.relkind IN ('r', 'p') AND a.attname = 'tenant_id' AND c.relnamespace = '
 """
 SECRET = "INSERT INTO chamberlain.webhook_secret (tenant_id, template_id, sealed) VALUES ($1, $2, '')"
 
+SUBJECT = """
+INSERT INTO chamberlain.subject (
+    tenant_id, subject_id, type, display_name, name_key, is_team, member_ship_type, observed_at
+) VALUES ($1, gen_random_uuid(), 'group', 'All staff', 'all staff', false, 0, now())
+"""
+FINDING = """
+INSERT INTO chamberlain.finding (
+    tenant_id, finding_id, kind, state, source, subject_type, subject_id, subject_name, about, detail, first_seen_at,
+    last_seen_at
+) VALUES (
+    $1, gen_random_uuid(), 'guestAgainstRule', 'open', 'assignment', 'group', gen_random_uuid(), 'All staff', '', '',
+    now(), now()
+)
+"""
+
 
 @pytest.fixture
 async def filled(databases: Databases) -> Estate:
@@ -35,6 +50,9 @@ async def filled(databases: Databases) -> Estate:
     async with databases.worker.across_tenants() as tx:
         await events.append(tx, [event])
         await tx.execute("INSERT INTO chamberlain.issuer (tenant_id, issuer) VALUES ($1, 'https://issuer')", ESTATE)
+        await tx.execute(SUBJECT, ESTATE)
+        await tx.execute("INSERT INTO chamberlain.discovery (tenant_id) VALUES ($1)", ESTATE)
+        await tx.execute(FINDING, ESTATE)
         await tx.execute(SECRET, ESTATE, CONFIDENTIAL_TEAM)
     return estate
 
