@@ -1,26 +1,6 @@
--- The limit of submit_group: the tables that an accepted group is written to, with their indexes and row-level security, but
--- without room for later versions of a row, since none will come; and one function that writes one request in one round
--- trip. It checks nothing: no token, no body, no name rule, no person, no template, no idempotency key.
-CREATE SCHEMA bench;
-GRANT USAGE ON SCHEMA bench TO chamberlain_application;
-CREATE TABLE bench.request (LIKE chamberlain.request INCLUDING ALL);
-CREATE TABLE bench.reservation (LIKE chamberlain.reservation INCLUDING ALL);
-CREATE TABLE bench.job (LIKE chamberlain.job INCLUDING ALL);
-CREATE TABLE bench.audit (LIKE chamberlain.audit INCLUDING ALL);
-
-DO $$
-DECLARE
-    name text;
-BEGIN
-    FOREACH name IN ARRAY ARRAY['request', 'reservation', 'job', 'audit'] LOOP
-        EXECUTE format('ALTER TABLE bench.%I ENABLE ROW LEVEL SECURITY', name);
-        EXECUTE format(
-            'CREATE POLICY own_tenant ON bench.%I TO chamberlain_application '
-            'USING (tenant_id = nullif(current_setting(''chamberlain.tenant_id'', true), '''')::uuid)', name);
-        EXECUTE format('GRANT SELECT, INSERT ON bench.%I TO chamberlain_application', name);
-    END LOOP;
-END
-$$;
+-- The limit of submit_group: the tables that an accepted group is written to, and one function that writes one request in one
+-- round trip. It checks nothing: no token, no body, no name rule, no person, no template, no idempotency key.
+SELECT bench.copy_table(name) FROM unnest(ARRAY['request', 'reservation', 'job', 'audit']) AS name;
 
 CREATE FUNCTION bench.accept_request(
     request_tenant uuid, new_request uuid, template uuid, client text, actor uuid, trace text
@@ -43,7 +23,7 @@ BEGIN
         '[{"step":"createGroup","state":"pending","attempts":0,"started_at":null,"finished_at":null,"reason":null,"next_attempt_at":null,"error":null},{"step":"addOwners","state":"pending","attempts":0,"started_at":null,"finished_at":null,"reason":null,"next_attempt_at":null,"error":null},{"step":"addMembers","state":"pending","attempts":0,"started_at":null,"finished_at":null,"reason":null,"next_attempt_at":null,"error":null}]',
         client, 'user', actor, 'Ada Achterberg', trace
     );
-    INSERT INTO bench.job (tenant_id, kind, subject, trace_id) VALUES (request_tenant, 'group.provision', new_request, trace);
+    INSERT INTO bench.job (tenant_id, kind, subject, trace_id) VALUES (request_tenant, 'groupProvision', new_request, trace);
     INSERT INTO bench.audit (tenant_id, action, request_id, trace_id, payload) VALUES (
         request_tenant, 'group.create', new_request, trace,
         ('{"actor":{"type":"user","id":"ada00000-0000-4000-8000-000000000001","displayName":"Ada Achterberg"},"client":{"id":"c11e0000-0000-4000-8000-000000000001"},"subject":{"type":"request","id":"' || new_request || '","displayName":"Bench ' || new_request || '"},"before":null,"after":{"displayName":"Bench ' || new_request || '","templateId":"7e000000-0000-4000-8000-000000000011"}}')::json

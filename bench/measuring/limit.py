@@ -1,7 +1,7 @@
 """The limit: what PostgreSQL alone does with the same rows, one transaction a request, by pgbench.
 
 The same running server as the service's, the same settings, the same tables with their indexes and row-level security,
-in a schema of their own, so that no worker picks up what pgbench queues.
+in a schema of their own (schema.sql).
 """
 
 import re
@@ -12,10 +12,12 @@ from pathlib import Path
 from bench.measuring.database import Measured
 from chamberlain.embedded.postgres import find_programs
 
+SCHEMA = Path(__file__).with_name("schema.sql")
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What pgbench does: `tables` makes the schema, `transaction` is what each client repeats."""
+    """What pgbench does: `tables` puts into the schema what is needed, `transaction` is what each client repeats."""
 
     tables: Path
     transaction: Path
@@ -30,8 +32,8 @@ class Reached:
 
 
 def prepare_limit(limit: Limit, database: Measured) -> None:
-    """Make the tables."""
-    database.execute(limit.tables.read_text())
+    """Make the schema with its tables."""
+    database.execute(SCHEMA.read_text() + limit.tables.read_text())
 
 
 def run_limit(limit: Limit, database: Measured, *, connections: int, seconds: int) -> Reached:

@@ -1,0 +1,62 @@
+"""One run: of the limit, or of a service with what comes about meanwhile."""
+
+import time
+from itertools import count
+
+from bench.measuring.contestant import Contestant
+from bench.measuring.limit import run_limit
+from bench.measuring.load import run_load
+from bench.measuring.processor import seconds_used
+from bench.measuring.question import Question
+
+LAST = """
+SELECT array_agg(request_id::text)
+FROM (SELECT request_id FROM chamberlain.request ORDER BY created_at DESC LIMIT 20) AS last
+"""
+# A queue that is not empty after this time is a fault, not a backlog.
+DRAINED_WITHIN = 300.0
+
+run_number = count(1)
+
+
+def measure_limit(question: Question, contestant: Contestant, *, connections: int, seconds: int) -> dict[str, float]:
+    """One run of pgbench on the database of this contestant."""
+    used_before = seconds_used(contestant.processes)
+    reached = run_limit(question.limit, contestant.database, connections=connections, seconds=seconds)
+    used = seconds_used(contestant.processes) - used_before
+    return {"rate": reached.rate, "ratio": 1.0, "cpu": 1e6 * used / (reached.rate * seconds)}
+
+
+def measure(question: Question, contestant: Contestant, *, connections: int, seconds: int) -> dict[str, float]:
+    """One run: submissions, and what has come about meanwhile and when the queue is empty."""
+    made_before = contestant.database.count(question.made)
+    used_before = seconds_used(contestant.processes)
+    load = question.load(contestant.service, next(run_number))
+    began = time.monotonic()
+    answered = run_load(load, connections=connections, seconds=seconds)
+    ended = time.monotonic()
+    figures = {"rate": answered.rate, "p50": answered.p50, "p99": answered.p99}
+    if contestant.has_worker:
+        made = contestant.database.count(question.made) - made_before
+        figures["made"] = made / (ended - began)
+        _wait_until_drained(question, contestant)
+        figures["drain"] = time.monotonic() - ended
+        made = contestant.database.count(question.made) - made_before
+        # A request that was under way when wrk left is made all the same.
+        assert answered.requests <= made <= answered.requests + connections, (answered.requests, made)
+    figures["cpu"] = 1e6 * (seconds_used(contestant.processes) - used_before) / answered.requests
+    return figures
+
+
+def check_retrievable(question: Question, contestant: Contestant) -> None:
+    """What is counted by SQL can be found over HTTP: the last few requests of a run, by their ids."""
+    for request_id in contestant.database.texts(LAST):
+        assert question.is_retrievable(contestant.service, request_id), request_id
+
+
+def _wait_until_drained(question: Question, contestant: Contestant) -> None:
+    end = time.monotonic() + DRAINED_WITHIN
+    while contestant.database.count(question.unfinished):
+        if time.monotonic() > end:
+            raise SystemExit(f"The queue is not empty after {DRAINED_WITHIN} s.")
+        time.sleep(0.05)
