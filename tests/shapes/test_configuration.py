@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from chamberlain.shapes.configuration import ConfigurationInvalid, read_configuration
+from chamberlain.shapes.configuration import ConfigurationFile, read_configuration, read_configurations
+from chamberlain.shapes.configuration_faults import ConfigurationInvalid
 from chamberlain.shapes.documents import MOST_BYTES
 from chamberlain.shapes.tenants import to_issuers, to_tenant
 
@@ -144,12 +145,16 @@ def test_it_rejects_a_tenant_of_another_shape(change: tuple[bytes, bytes], told:
     assert re.match(rf"line \d+, {re.escape(told)}: ", line)
 
 
-def test_it_rejects_two_tenants_with_the_same_id_or_domain() -> None:
+def test_it_rejects_two_tenants_with_the_same_id_domain_or_issuer() -> None:
     again = TENANT.removeprefix(b"tenants:\n").replace(b"rooms.estate.example", b"more.example")
 
     told = _told(TENANT + again)
 
-    assert [line.partition(":")[0] for line in told] == ["line 10, tenants[1].id", "line 12, tenants[1].domains[0]"]
+    assert [line.partition(":")[0] for line in told] == [
+        "line 10, tenants[1].id",
+        "line 12, tenants[1].domains[0]",
+        "line 17, tenants[1].issuers[0]",
+    ]
 
 
 def test_it_rejects_two_defaults_of_a_kind() -> None:
@@ -166,3 +171,107 @@ def test_it_rejects_two_defaults_of_a_kind() -> None:
             "Keep one of them."
         )
     ]
+
+
+OTHER = b"""\
+tenants:
+  - {id: e57a7e00-0000-4000-8000-000000000002, name: Other House, domains: [other.example]}
+"""
+
+
+def test_it_reads_several_files_as_one() -> None:
+    files = [ConfigurationFile("a.yaml", TENANT), ConfigurationFile("b.yaml", OTHER + b"directory: {users: []}\n")]
+
+    configuration = read_configurations(files)
+
+    assert [entry.tenant.name for entry in configuration.tenants] == ["Example Estate", "Other House"]
+    assert [str(entry.place) for entry in configuration.tenants] == [
+        "a.yaml, line 2, tenants[0]",
+        "b.yaml, line 2, tenants[0]",
+    ]
+    assert configuration.directory == {"users": []}
+
+
+def test_it_rejects_what_two_files_define_with_both_places() -> None:
+    again = OTHER.replace(b"other.example", b"rooms.estate.example").replace(b"0002", b"0001")
+    files = [ConfigurationFile("a.yaml", OTHER), ConfigurationFile("b.yaml", TENANT), ConfigurationFile("c", again)]
+
+    with pytest.raises(ConfigurationInvalid) as caught:
+        read_configurations(files)
+
+    assert str(caught.value).splitlines() == [
+        (
+            "c, line 2, tenants[0].id: e57a7e00-0000-4000-8000-000000000001 is there twice "
+            "(first at b.yaml, line 2, tenants[0].id). Each may be there once."
+        ),
+        (
+            "c, line 2, tenants[0].domains[0]: rooms.estate.example is there twice "
+            "(first at b.yaml, line 4, tenants[0].domains[1]). Each may be there once."
+        ),
+    ]
+
+
+def test_it_rejects_the_faults_of_all_files_in_their_order() -> None:
+    files = [ConfigurationFile("b.yaml", b"teams: []\n"), ConfigurationFile("a.yaml", b"\ntenants: {}\nx: &a 1\n")]
+
+    with pytest.raises(ConfigurationInvalid) as caught:
+        read_configurations(files)
+
+    assert [(fault.file, fault.line) for fault in caught.value.faults] == [("b.yaml", 1), ("a.yaml", 3)]
+
+
+def test_what_is_left_out_is_something_else_than_what_is_empty() -> None:
+    (left_out,) = read_configuration(OTHER).tenants
+    text = OTHER.replace(b"]}", b"], templates: [], policies: [], issuers: []}")
+    (empty,) = read_configuration(text).tenants
+
+    assert (left_out.templates, left_out.policies, left_out.tenant.issuers) == (None, None, None)
+    assert (empty.templates, empty.policies, empty.tenant.issuers) == ((), (), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            OTHER.replace(b"e57a7e00-0000-4000-8000-000000000002", b"e57a7e00"),
+            "line 2, tenants[0].id: id must be a UUID",
+        ),
+        (
+            OTHER.replace(b"e57a7e00-0000-4000-8000-000000000002", b"00000000-0000-0000-0000-000000000000"),
+            "line 2, tenants[0].id: The all-zero id stands for nothing. Choose another.",
+        ),
+        (
+            OTHER.replace(b"]}", b"], policies: [{id: 00000000-0000-0000-0000-000000000000, name: A}]}"),
+            "line 2, tenants[0].policies[0].id: The all-zero id",
+        ),
+        (
+            OTHER.replace(b"]}", b"], templates: [{id: x, kind: group, name: A}]}"),
+            "line 2, tenants[0].templates[0].id: id must be a UUID",
+        ),
+    ],
+)
+def test_it_rejects_wrong_ids(text: bytes, told: str) -> None:
+    (line,) = _told(text)
+
+    assert line.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("issuer", "is_taken"),
+    [
+        ("https://login.example.org", True),
+        ("http://127.0.0.1:8080", True),
+        ("http://localhost:8080/a", True),
+        ("http://login.example.org", False),
+        ("http://127.0.0.1.example.org", False),
+        ("https://", False),
+        ("https://login.example.org?a", False),
+    ],
+)
+def test_an_issuer_is_reached_over_a_line_that_nobody_else_writes_to(issuer: str, *, is_taken: bool) -> None:
+    text = OTHER.replace(b"]}", f"], issuers: [{{issuer: '{issuer}'}}]}}".encode())
+
+    if is_taken:
+        assert read_configuration(text).tenants[0].tenant.issuers
+    else:
+        assert _told(text)

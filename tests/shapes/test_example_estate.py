@@ -14,7 +14,7 @@ CONFIGURATION = read_configuration(example_estate())
 
 def test_it_works_for_the_tenants_and_their_templates() -> None:
     first, second = CONFIGURATION.tenants
-    ids = {str(each.id)[-2:]: each.name for each in first.templates}
+    ids = {str(each.id)[-2:]: each.name for each in first.templates or ()}
 
     assert (first.tenant.name, first.tenant.domains) == ("Example Estate", ("estate.example", "rooms.estate.example"))
     assert (second.tenant.name, second.tenant.domains) == ("Other House", ("other.example",))
@@ -29,13 +29,15 @@ def test_it_works_for_the_tenants_and_their_templates() -> None:
         "21": "No guests",
         "22": "Partners",
     }
-    assert {str(each.id)[-2:]: each.name for each in first.policies} == {"01": "90 days", "02": "Yearly review"}
-    defaults = [each.kind for each in first.templates if isinstance(each, MailboxTemplateShape) and each.is_default]
+    assert {str(each.id)[-2:]: each.name for each in first.policies or ()} == {"01": "90 days", "02": "Yearly review"}
+    defaults = [
+        each.kind for each in first.templates or () if isinstance(each, MailboxTemplateShape) and each.is_default
+    ]
     assert defaults == ["shared", "equipment", "room"]
 
 
 def test_its_group_templates_can_be_used() -> None:
-    shapes = [each for each in CONFIGURATION.tenants[0].templates if isinstance(each, GroupTemplateShape)]
+    shapes = [each for each in CONFIGURATION.tenants[0].templates or () if isinstance(each, GroupTemplateShape)]
     tenant_id = TenantId(CONFIGURATION.tenants[0].tenant.id)
 
     templates = [to_group_template(each, tenant_id=tenant_id, revision=1) for each in shapes]

@@ -1,18 +1,19 @@
-"""The configuration file: tenants with their templates and policies, and what the embedded products begin with.
+"""Configuration files: tenants with their templates and policies, and what the embedded products begin with.
 
 The sections `directory` and `clients` are handed through as they are: their shapes belong to those products.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 from uuid import UUID
 
-from chamberlain.rules.errors import BodyInvalid, ChamberlainError, Fault
+from chamberlain.rules.errors import BodyInvalid, Fault
+from chamberlain.shapes.configuration_faults import ConfigurationFault, ConfigurationInvalid, Place, placed
 from chamberlain.shapes.documents import DocumentInvalid, read_document
 from chamberlain.shapes.mailbox_templates import MailboxTemplateShape
-from chamberlain.shapes.pointers import child, parts
+from chamberlain.shapes.pointers import child
 from chamberlain.shapes.policies import PolicyShape
 from chamberlain.shapes.reading import Reader
 from chamberlain.shapes.templates import ADDED_BY_THE_SERVICE, TemplateShape, read_template, template_faults
@@ -23,20 +24,23 @@ T = TypeVar("T")
 _SECTIONS = ("tenants", "directory", "clients")
 _TENANT = Reader(TenantShape)
 _POLICY = Reader(PolicyShape)
+# It clears what is assigned, and is the tenant of what is nobody's: no thing can have it.
+_NOTHING = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
 class TenantEntry:
-    """A tenant with what belongs to it."""
+    """A tenant with what belongs to it, and where it stands. Templates or policies of None are left out: they stay."""
 
     tenant: TenantShape
-    templates: tuple[TemplateShape, ...]
-    policies: tuple[PolicyShape, ...]
+    templates: tuple[TemplateShape, ...] | None
+    policies: tuple[PolicyShape, ...] | None
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What a configuration file says."""
+    """What configuration files say, all of them together."""
 
     tenants: tuple[TenantEntry, ...]
     directory: Mapping[str, object]
@@ -44,63 +48,66 @@ class Configuration:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigurationFault:
-    """One thing wrong with the file: on which line and where in it, if that can be said, and how to mend it."""
+class ConfigurationFile:
+    """The bytes of a file, and what it is called; without a name it is the only one."""
 
-    line: int | None
-    path: str
-    detail: str
-
-    def __str__(self) -> str:
-        place = ", ".join(part for part in (self.line and f"line {self.line}", self.path) if part)
-        return f"{place}: {self.detail}" if place else self.detail
-
-
-class ConfigurationInvalid(ChamberlainError):
-    """The file cannot be used; the message has all faults, a line for each."""
-
-    def __init__(self, faults: Sequence[ConfigurationFault]) -> None:
-        super().__init__("\n".join(str(each) for each in faults))
-        self.faults = tuple(faults)
+    name: str | None
+    text: bytes
 
 
 def read_configuration(text: bytes) -> Configuration:
     """What these bytes say. Raises ConfigurationInvalid with all faults."""
-    try:
-        document = read_document(text)
-    except DocumentInvalid as error:
-        raise ConfigurationInvalid([ConfigurationFault(error.line, "", error.detail)]) from error
-    faults: list[Fault] = []
-    configuration = _read(document.value, faults)
+    return read_configurations([ConfigurationFile(None, text)])
+
+
+def read_configurations(files: Sequence[ConfigurationFile]) -> Configuration:
+    """What these files say together. Raises ConfigurationInvalid with the faults of all of them."""
+    faults: list[ConfigurationFault] = []
+    each = [_read_file(file, faults) for file in files]
+    tenants = tuple(chain.from_iterable(found.tenants for found in each))
+    faults.extend(_doubled(_unique_of(tenants)))
     if faults:
-        raise ConfigurationInvalid(sorted_by_line(faults, document.lines))
+        order = {file.name: place for place, file in reversed(list(enumerate(files)))}
+        raise ConfigurationInvalid(sorted(faults, key=lambda fault: (order[fault.file], fault.line or 0)))
+    return Configuration(
+        tenants=tenants,
+        directory=next((found.directory for found in each if found.directory), {}),
+        clients=tuple(chain.from_iterable(found.clients for found in each)),
+    )
+
+
+def _read_file(file: ConfigurationFile, faults: list[ConfigurationFault]) -> Configuration:
+    try:
+        document = read_document(file.text)
+    except DocumentInvalid as error:
+        faults.append(ConfigurationFault(file.name, error.line, "", error.detail))
+        return Configuration((), {}, ())
+    top, found = Place(file.name, document.lines, ""), list[Fault]()
+    configuration = _read(document.value, top, found)
+    faults.extend(placed(found, top))
     return configuration
 
 
-def sorted_by_line(faults: Iterable[Fault], lines: Mapping[str, int]) -> list[ConfigurationFault]:
-    """The faults as they stand in the file, each with the line of the smallest part that is in it."""
-    named = [ConfigurationFault(_line_of(each.pointer, lines), _path(each.pointer), each.detail) for each in faults]
-    return sorted(named, key=lambda each: each.line or 0)
-
-
-def _read(value: object, faults: list[Fault]) -> Configuration:
+def _read(value: object, top: Place, faults: list[Fault]) -> Configuration:
     sections = _object(value, "", faults)
     faults.extend(
         Fault(child("", name), "unknownProperty", f"There is no such section; known are {', '.join(_SECTIONS)}.")
         for name in sections
         if name not in _SECTIONS
     )
-    tenants = _read_each(sections.get("tenants"), "/tenants", _read_tenant, faults)
-    faults.extend(_doubled([(f"{pointer}/id", entry.tenant.id) for pointer, entry in tenants]))
-    faults.extend(_doubled(_domains_of(tenants)))
+
+    def read_tenant(value: object, pointer: str, faults: list[Fault]) -> TenantEntry | None:
+        return _read_tenant(value, top.below(pointer), faults)
+
     return Configuration(
-        tenants=tuple(entry for _, entry in tenants),
+        tenants=tuple(entry for _, entry in _read_each(sections.get("tenants"), "/tenants", read_tenant, faults)),
         directory=_object(sections.get("directory"), "/directory", faults),
         clients=tuple(each for _, each in _read_each(sections.get("clients"), "/clients", _object, faults)),
     )
 
 
-def _read_tenant(value: object, pointer: str, faults: list[Fault]) -> TenantEntry | None:
+def _read_tenant(value: object, place: Place, faults: list[Fault]) -> TenantEntry | None:
+    pointer = place.pointer
     members = _object(value, pointer, faults)
     own = {name: each for name, each in members.items() if name not in {"templates", "policies"}}
     tenant = _attempt(lambda: _TENANT.read_value(own, pointer), faults)
@@ -108,15 +115,18 @@ def _read_tenant(value: object, pointer: str, faults: list[Fault]) -> TenantEntr
         members.get("templates"), f"{pointer}/templates", _read_template, faults
     )
     policies = _read_each(members.get("policies"), f"{pointer}/policies", _read_policy, faults)
-    faults.extend(_doubled([*_ids_of(templates), *_ids_of(policies)]))
-    faults.extend(_defaults_doubled(templates))
+    things: list[tuple[str, TemplateShape | PolicyShape]] = [*templates, *policies]
+    faults.extend(_ids_doubled(things, place))
+    faults.extend(_defaults_doubled(templates, place))
     if tenant is None:
         return None
+    faults.extend(_nothings([(pointer, tenant), *things]))
     faults.extend(_foreign_domains(templates, tenant))
     return TenantEntry(
         tenant=tenant,
-        templates=tuple(each for _, each in templates),
-        policies=tuple(each for _, each in policies),
+        templates=None if members.get("templates") is None else tuple(each for _, each in templates),
+        policies=None if members.get("policies") is None else tuple(each for _, each in policies),
+        place=place,
     )
 
 
@@ -167,48 +177,62 @@ def _attempt(read: Callable[[], T], faults: list[Fault]) -> T | None:
         return None
 
 
-def _doubled(placed: Iterable[tuple[str, UUID | str]]) -> Iterator[Fault]:
-    first: dict[UUID | str, str] = {}
-    for pointer, value in placed:
+def _unique_of(tenants: Iterable[TenantEntry]) -> Iterator[tuple[Place, str, Hashable]]:
+    """What may be there once in all files, with what it is called."""
+    for entry in tenants:
+        tenant, place = entry.tenant, entry.place
+        yield place.below("/id"), str(tenant.id), tenant.id
+        for pointer, domain in _placed(tenant.domains, "/domains"):
+            yield place.below(pointer), domain, domain
+        for pointer, issuer in _placed(tenant.issuers or (), "/issuers"):
+            called = issuer.issuer if issuer.tid is None else f"{issuer.issuer} with tid {issuer.tid}"
+            yield place.below(pointer), called, (issuer.issuer, issuer.tid)
+
+
+def _doubled(unique: Iterable[tuple[Place, str, Hashable]]) -> Iterator[ConfigurationFault]:
+    first: dict[Hashable, Place] = {}
+    for place, called, value in unique:
         if value in first:
-            detail = f"{value} is there twice (first at {_path(first[value])}). Each may be there once."
-            yield Fault(pointer, "unknownValue", detail)
-        first.setdefault(value, pointer)
+            yield place.fault(_twice(called, first[value], place))
+        first.setdefault(value, place)
 
 
-def _ids_of(placed: Iterable[tuple[str, TemplateShape | PolicyShape]]) -> list[tuple[str, UUID]]:
-    return [(f"{pointer}/id", each.id) for pointer, each in placed]
+def _twice(called: str, first: Place, second: Place) -> str:
+    where = first.path if first.file == second.file else f"{first}"
+    return f"{called} is there twice (first at {where}). Each may be there once."
 
 
-def _domains_of(tenants: Iterable[tuple[str, TenantEntry]]) -> Iterator[tuple[str, str]]:
-    for pointer, entry in tenants:
-        yield from _placed(entry.tenant.domains, f"{pointer}/domains")
+def _ids_doubled(things: Iterable[tuple[str, TemplateShape | PolicyShape]], within: Place) -> Iterator[Fault]:
+    first: dict[UUID, Place] = {}
+    for pointer, thing in things:
+        place = Place(within.file, within.lines, f"{pointer}/id")
+        if thing.id in first:
+            yield Fault(place.pointer, "unknownValue", _twice(str(thing.id), first[thing.id], place))
+        first.setdefault(thing.id, place)
 
 
-def _defaults_doubled(templates: Iterable[tuple[str, TemplateShape]]) -> Iterator[Fault]:
-    first: dict[str, str] = {}
+def _nothings(things: Iterable[tuple[str, TenantShape | TemplateShape | PolicyShape]]) -> Iterator[Fault]:
+    for pointer, thing in things:
+        if thing.id == _NOTHING:
+            yield Fault(f"{pointer}/id", "malformedId", "The all-zero id stands for nothing. Choose another.")
+
+
+def _defaults_doubled(templates: Iterable[tuple[str, TemplateShape]], within: Place) -> Iterator[Fault]:
+    first: dict[str, Place] = {}
     for pointer, template in templates:
         if not isinstance(template, MailboxTemplateShape) or not (template.active and template.is_default):
             continue
         if template.kind in first:
-            detail = f"Kind {template.kind} has a default already, at {_path(first[template.kind])}. Keep one of them."
+            detail = f"Kind {template.kind} has a default already, at {first[template.kind].path}. Keep one of them."
             yield Fault(f"{pointer}/isDefault", "unknownValue", detail)
-        first.setdefault(template.kind, pointer)
+        first.setdefault(template.kind, Place(within.file, within.lines, pointer))
 
 
 def _foreign_domains(templates: Iterable[tuple[str, TemplateShape]], tenant: TenantShape) -> Iterator[Fault]:
     for pointer, template in templates:
-        if isinstance(template, MailboxTemplateShape) and template.domain not in {None, *tenant.domains}:
-            detail = f'"{template.domain}" is no domain of the tenant: expected {" or ".join(tenant.domains)}.'
-            yield Fault(f"{pointer}/domain", "domainNotVerified", detail)
-
-
-def _line_of(pointer: str, lines: Mapping[str, int]) -> int | None:
-    while pointer not in lines and pointer:
-        pointer = pointer.rpartition("/")[0]
-    return lines.get(pointer)
-
-
-def _path(pointer: str) -> str:
-    """A JSON Pointer as people write it: tenants[0].name."""
-    return re.sub(r"\.\[", "[", ".".join(f"[{part}]" if part.isdecimal() else part for part in parts(pointer)))
+        if not isinstance(template, MailboxTemplateShape):
+            continue
+        for name, domain in (("domain", template.domain), ("defaults/domain", template.defaults.domain)):
+            if domain and domain.lower() not in tenant.domains:
+                detail = f'"{domain}" is no domain of the tenant: expected {" or ".join(tenant.domains)}.'
+                yield Fault(f"{pointer}/{name}", "domainNotVerified", detail)

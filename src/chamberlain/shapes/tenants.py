@@ -15,7 +15,15 @@ from chamberlain.shapes.shape import Shape
 _ExtensionPrefix = Annotated[
     str, shaped("[A-Za-z][A-Za-z0-9_]{0,59}", "must be up to 60 letters, digits and _, a letter first")
 ]
-_IssuerAddress = Annotated[str, shaped(r"https://[^\s?#]+", "must be an https address", 512)]
+# As far as keys are fetched from it (bearer/keys.py): over a line that nobody else can write to.
+_IssuerAddress = Annotated[
+    str,
+    shaped(
+        r"(?:https://|http://(?:127\.0\.0\.1|localhost)[:/])[^\s?#]+",
+        "must be an https address, or http on this machine",
+        512,
+    ),
+]
 _Most = Annotated[int, Meta(ge=1, le=1_000_000)]
 _Audience = Annotated[str, shaped(r"\S+", "must be a text without spaces", 512)]
 
@@ -50,14 +58,17 @@ class IssuerShape(Shape, frozen=True, kw_only=True):
 
 
 class TenantShape(Shape, frozen=True, kw_only=True):
-    """A tenant without its templates and policies; the first of the domains is where addresses are made by default."""
+    """A tenant without its templates and policies; the first of the domains is where addresses are made by default.
+
+    Issuers of None are left out: those that are registered stay.
+    """
 
     id: UUID
     name: Name
     domains: Annotated[tuple[LowerDomain, ...], Meta(min_length=1, max_length=1000)]
     administrators: AdministratorsShape = AdministratorsShape()
     repair: RepairShape = RepairShape()
-    issuers: Annotated[tuple[IssuerShape, ...], Meta(max_length=32)] = ()
+    issuers: Annotated[tuple[IssuerShape, ...], Meta(max_length=32)] | None = None
     extension_prefix: _ExtensionPrefix = "chamberlain"
     applicability: Applicability = Applicability.REFUSE
     limits: LimitsShape = LimitsShape()
@@ -85,8 +96,8 @@ def to_tenant(shape: TenantShape, *, revision: int, suspended: bool) -> Tenant:
 
 
 def to_issuers(shape: TenantShape) -> tuple[Issuer, ...]:
-    """Whose tokens speak for the tenant."""
+    """Whose tokens speak for the tenant, as far as the shape says so."""
     return tuple(
         Issuer(tenant_id=TenantId(shape.id), issuer=each.issuer, tid=each.tid, audiences=dict(each.audiences))
-        for each in shape.issuers
+        for each in shape.issuers or ()
     )

@@ -45,9 +45,9 @@ async def _apply_tenant(tx: Transaction, entry: TenantEntry, actor: Actor, trace
         await changes.record(tx, _change(tenant.id, "tenant.replace", subject, actor, trace_id))
     for issuer in to_issuers(entry.tenant):
         await tenants.put_issuer(tx, issuer)
-    for template in entry.templates:
+    for template in entry.templates or ():
         await _apply_template(tx, stored_template(template, tenant.id), Editor(actor, None, trace_id))
-    for policy in entry.policies:
+    for policy in entry.policies or ():
         content = msgspec.json.encode(policy)
         policy_id = PolicyId(policy.id)
         if await policies.put(tx, tenant.id, policy_id, active=policy.active, content=content, created_by=actor):
