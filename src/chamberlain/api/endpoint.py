@@ -25,16 +25,24 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Success:
-    """One way in which an endpoint succeeds. `headers` maps names to what they say; `content` None is no body.
+    """One way in which an endpoint succeeds. `headers` maps names to what they say; `content` None is no body, several
+    are one of them.
     Where the body is a stream of server-sent events, `events` maps the name of each to what its data is."""
 
     status: int
     description: str
-    content: type[Struct] | None = None
+    content: type[Struct] | tuple[type[Struct], ...] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     example: Mapping[str, object] | None = None
     links: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     events: Mapping[str, type[Struct]] = field(default_factory=dict)
+
+    @property
+    def contents(self) -> tuple[type[Struct], ...]:
+        """What the body may be; nothing where there is none."""
+        if self.content is None:
+            return ()
+        return self.content if isinstance(self.content, tuple) else (self.content,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,8 +78,8 @@ def codes_of(endpoint: AnyEndpoint) -> tuple[str, ...]:
 def _contents(endpoint: AnyEndpoint) -> Iterable[type]:
     yield Problem
     if endpoint.shape is not None:
-        yield endpoint.shape.type
-    yield from (answer.content for answer in endpoint.answers if answer.content is not None)
+        yield from endpoint.shape.types
+    yield from (content for answer in endpoint.answers for content in answer.contents)
     yield from (data for answer in endpoint.answers for data in answer.events.values())
 
 
@@ -115,21 +115,23 @@ def _operation(endpoint: AnyEndpoint, services: Services) -> Json:
         "security": _security(endpoint, services),
     }
     if endpoint.shape is not None:
-        content: Json = {"schema": _schema(endpoint.shape.type)}
+        content: Json = {"schema": _schema(*endpoint.shape.types)}
         if about.example is not None:
             content["example"] = about.example
         operation["requestBody"] = {"required": not endpoint.body_is_optional, "content": {"application/json": content}}
     return operation
 
 
-def _schema(type_: type) -> Json:
-    return {"$ref": _REFERENCE.format(name=_name(type_))}
+def _schema(*types: type) -> Json:
+    """One of these types."""
+    references = [{"$ref": _REFERENCE.format(name=_name(type_))} for type_ in types]
+    return references[0] if len(references) == 1 else {"oneOf": references}
 
 
 def _success(answer: Success) -> Json:
     response: Json = {"description": answer.description, "headers": {**_EVERYWHERE, **_described(answer.headers)}}
-    if answer.content is not None:
-        content: Json = {"schema": _schema(answer.content)}
+    if answer.contents:
+        content: Json = {"schema": _schema(*answer.contents)}
         if answer.example is not None:
             content["example"] = answer.example
         response["content"] = {"application/json": content}

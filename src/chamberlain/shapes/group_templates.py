@@ -16,7 +16,7 @@ from chamberlain.shapes.audiences import AudienceShape, from_audience, to_audien
 from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults, from_custom_field, to_custom_field
 from chamberlain.shapes.fields import Description, Name, name
 from chamberlain.shapes.shape import Shape
-from chamberlain.shapes.webhooks import WebhookShape
+from chamberlain.shapes.webhooks import WebhookBody, WebhookShape, stored_webhook
 
 # The bound of the suite for the name of a channel.
 _Channel = Annotated[str, name(50)]
@@ -31,10 +31,9 @@ class GroupNamingShape(Shape, frozen=True, kw_only=True):
     mail_nickname: Name | None = None
 
 
-class GroupTemplateShape(Shape, frozen=True, kw_only=True):
-    """A template of kind group or team, without what the service adds."""
+class GroupTemplateMembers(Shape, frozen=True, kw_only=True):
+    """What a template of kind group or team says, but for its webhook."""
 
-    id: UUID
     kind: Literal["group", "team"]
     name: Name
     description: Description = ""
@@ -53,7 +52,25 @@ class GroupTemplateShape(Shape, frozen=True, kw_only=True):
     guest_template_id: UUID | None = None
     guest_policy_id: UUID | None = None
     approval: ApprovalShape | None = None
+
+
+class GroupTemplateBody(GroupTemplateMembers, frozen=True, kw_only=True):
+    """A template of kind group or team as it is sent."""
+
+    webhook: WebhookBody | None = None
+
+
+class GroupTemplateShape(GroupTemplateMembers, frozen=True, kw_only=True):
+    """A template of kind group or team as it is kept, without what the service adds beside its id."""
+
     webhook: WebhookShape | None = None
+    id: UUID
+
+
+def identified_group_template(body: GroupTemplateBody, template_id: TemplateId) -> GroupTemplateShape:
+    """The template that a body describes."""
+    members = {name: getattr(body, name) for name in GroupTemplateMembers.__struct_fields__}
+    return GroupTemplateShape(**members, webhook=stored_webhook(body.webhook), id=template_id)
 
 
 def group_template_faults(shape: GroupTemplateShape, pointer: str = "") -> Iterator[Fault]:

@@ -1,10 +1,11 @@
-"""Templates of kind guest: what guests may do. So far they are checked and kept; nothing is assigned from them yet."""
+"""Templates of kind guest: what guests may do."""
 
 from typing import Annotated, Literal
 from uuid import UUID
 
 from msgspec import Meta
 
+from chamberlain.rules.ids import TemplateId
 from chamberlain.shapes.fields import Description, Domain, Name
 from chamberlain.shapes.shape import Shape
 
@@ -20,10 +21,9 @@ class GuestsShape(Shape, frozen=True, kw_only=True):
     blocked_domains: _Domains = ()
 
 
-class GuestTemplateShape(Shape, frozen=True, kw_only=True):
-    """A template of kind guest, without what the service adds."""
+class GuestTemplateBody(Shape, frozen=True, kw_only=True):
+    """A template of kind guest as it is sent."""
 
-    id: UUID
     kind: Literal["guest"]
     name: Name
     description: Description = ""
@@ -31,3 +31,15 @@ class GuestTemplateShape(Shape, frozen=True, kw_only=True):
     guests: GuestsShape
     present_guests: Literal["keep", "remove"] = "keep"
     sharing_capability: Literal["disabled", "existingGuests", "newAndExistingGuests", "anyone"]
+
+
+class GuestTemplateShape(GuestTemplateBody, frozen=True, kw_only=True):
+    """A template of kind guest as it is kept, without what the service adds beside its id."""
+
+    id: UUID
+
+
+def identified_guest_template(body: GuestTemplateBody, template_id: TemplateId) -> GuestTemplateShape:
+    """The template that a body describes."""
+    members = {name: getattr(body, name) for name in body.__struct_fields__}
+    return GuestTemplateShape(**members, id=template_id)

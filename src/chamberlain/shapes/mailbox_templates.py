@@ -29,7 +29,7 @@ from chamberlain.shapes.mailbox_properties import (
     Tags,
 )
 from chamberlain.shapes.shape import Shape
-from chamberlain.shapes.webhooks import WebhookShape
+from chamberlain.shapes.webhooks import WebhookBody, WebhookShape, stored_webhook
 
 
 class MailboxDefaultsShape(Shape, frozen=True, kw_only=True, omit_defaults=True):
@@ -72,8 +72,8 @@ class MailboxNamingShape(Shape, frozen=True, kw_only=True):
     address: Name = "{input}"
 
 
-class MailboxTemplateBody(Shape, frozen=True, kw_only=True):
-    """A template of a mailbox kind as it is sent."""
+class MailboxTemplateMembers(Shape, frozen=True, kw_only=True):
+    """What a template of a mailbox kind says, but for its webhook."""
 
     kind: Literal["shared", "equipment", "room"]
     name: Name
@@ -86,19 +86,25 @@ class MailboxTemplateBody(Shape, frozen=True, kw_only=True):
     defaults: MailboxDefaultsShape = MailboxDefaultsShape()
     custom_fields: CustomFields = ()
     approval: ApprovalShape | None = None
-    webhook: WebhookShape | None = None
 
 
-class MailboxTemplateShape(MailboxTemplateBody, frozen=True, kw_only=True):
+class MailboxTemplateBody(MailboxTemplateMembers, frozen=True, kw_only=True):
+    """A template of a mailbox kind as it is sent."""
+
+    webhook: WebhookBody | None = None
+
+
+class MailboxTemplateShape(MailboxTemplateMembers, frozen=True, kw_only=True):
     """A template of a mailbox kind as it is kept, without what the service adds beside its id."""
 
+    webhook: WebhookShape | None = None
     id: UUID
 
 
 def identified_mailbox_template(body: MailboxTemplateBody, template_id: TemplateId) -> MailboxTemplateShape:
     """The template that a body describes."""
-    members = {name: getattr(body, name) for name in body.__struct_fields__}
-    return MailboxTemplateShape(**members, id=template_id)
+    members = {name: getattr(body, name) for name in MailboxTemplateMembers.__struct_fields__}
+    return MailboxTemplateShape(**members, webhook=stored_webhook(body.webhook), id=template_id)
 
 
 def mailbox_template_faults(shape: MailboxTemplateShape, pointer: str = "") -> Iterator[Fault]:

@@ -1,17 +1,23 @@
-"""Guest policies: for how long guests stay and who confirms them. So far they are checked and kept."""
+"""Guest policies: for how long guests stay and who confirms them."""
 
 from typing import Annotated, Literal
 from uuid import UUID
 
-from msgspec import Meta
+from msgspec import Meta, convert, json
 
+from chamberlain.rules.ids import PolicyId, TenantId
+from chamberlain.rules.policies import PolicyHead, PolicyRules, StoredPolicy
+from chamberlain.shapes.bodies import parse_object
 from chamberlain.shapes.fields import Description, Name
+from chamberlain.shapes.reading import Reader
 from chamberlain.shapes.shape import Shape
+from chamberlain.shapes.templates import ADDED_BY_THE_SERVICE
 
 # Ten years: longer than any review, and far from what dates can hold.
 _Days = Annotated[int, Meta(ge=1, le=3650)]
 _ReminderDays = Annotated[tuple[_Days, ...], Meta(max_length=10)]
 _Action = Literal["notify", "disable", "remove"]
+_ADDED = ADDED_BY_THE_SERVICE | {"id"}
 
 
 class ExpiryShape(Shape, frozen=True, kw_only=True):
@@ -48,10 +54,9 @@ class MinimumOwnersShape(Shape, frozen=True, kw_only=True):
     action: Literal["notify"] = "notify"
 
 
-class PolicyShape(Shape, frozen=True, kw_only=True):
-    """A guest policy, without what the service adds. A rule that is not there does not apply."""
+class PolicyBody(Shape, frozen=True, kw_only=True):
+    """A guest policy as it is sent. A rule that is not there does not apply."""
 
-    id: UUID
     name: Name
     description: Description = ""
     active: bool = True
@@ -59,3 +64,38 @@ class PolicyShape(Shape, frozen=True, kw_only=True):
     review: ReviewShape | None = None
     inactivity: InactivityShape | None = None
     minimum_owners: MinimumOwnersShape | None = None
+
+
+class PolicyShape(PolicyBody, frozen=True, kw_only=True):
+    """A guest policy as it is kept, without what the service adds beside its id."""
+
+    id: UUID
+
+
+class PolicyReader(Reader[PolicyBody]):
+    """Reads a policy that is sent: what the service adds may come along, and is left out."""
+
+    def read(self, raw: bytes) -> PolicyBody:
+        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        sent = parse_object(raw)
+        return self.read_value({name: each for name, each in sent.items() if name not in _ADDED})
+
+
+POLICY = PolicyReader(PolicyBody)
+
+
+def identified_policy(body: PolicyBody, policy_id: PolicyId) -> PolicyShape:
+    """The policy that a body describes."""
+    members = {name: getattr(body, name) for name in body.__struct_fields__}
+    return PolicyShape(**members, id=policy_id)
+
+
+def stored_policy(shape: PolicyShape, tenant_id: TenantId) -> StoredPolicy:
+    """A policy as it is kept. Which revision it becomes is counted when it is written."""
+    head = PolicyHead(tenant_id, PolicyId(shape.id), revision=1, name=shape.name, active=shape.active)
+    return StoredPolicy(head, json.encode(shape))
+
+
+def to_policy_rules(shape: PolicyBody) -> PolicyRules:
+    """What the policy asks for, field by field of the same names."""
+    return convert(shape, PolicyRules, from_attributes=True)

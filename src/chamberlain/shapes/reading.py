@@ -25,8 +25,12 @@ class Reader(Generic[Value]):
     looked at field by field, and may still be accepted: the strict decoder does not know that 2.0 is a whole number.
     """
 
+    # What is read, in one or in several forms: for whoever describes it.
+    types: tuple[type, ...]
+
     def __init__(self, type_: type[Value]) -> None:
         self.type = type_
+        self.types = (type_,)
         self._decode = msgspec.json.Decoder(type_).decode
         self._form = cast("inspect.StructType", inspect.type_info(type_))
         require_known(self._form)

@@ -9,8 +9,13 @@ from chamberlain.rules.errors import BodyInvalid, Fault
 from chamberlain.rules.ids import TemplateId, TenantId
 from chamberlain.rules.templates import StoredTemplate, TemplateHead, TemplateKind
 from chamberlain.shapes.bodies import parse_object
-from chamberlain.shapes.group_templates import GroupTemplateShape, group_template_faults
-from chamberlain.shapes.guest_templates import GuestTemplateShape
+from chamberlain.shapes.group_templates import (
+    GroupTemplateBody,
+    GroupTemplateShape,
+    group_template_faults,
+    identified_group_template,
+)
+from chamberlain.shapes.guest_templates import GuestTemplateBody, GuestTemplateShape, identified_guest_template
 from chamberlain.shapes.mailbox_templates import (
     MailboxTemplateBody,
     MailboxTemplateShape,
@@ -20,9 +25,11 @@ from chamberlain.shapes.mailbox_templates import (
 )
 from chamberlain.shapes.pointers import child
 from chamberlain.shapes.reading import Reader
+from chamberlain.shapes.webhooks import WebhookBody
 
 # What is sent, which has no id of its own yet.
-TemplateBody = MailboxTemplateBody
+CollabTemplateBody = GroupTemplateBody | GuestTemplateBody
+TemplateBody = MailboxTemplateBody | CollabTemplateBody
 TemplateShape = GroupTemplateShape | MailboxTemplateShape | GuestTemplateShape
 
 _MAILBOX = Reader(MailboxTemplateShape)
@@ -41,6 +48,7 @@ _ADDED_TO_A_WEBHOOK = frozenset({"hasSecret", "disabledReason"})
 
 
 Value = TypeVar("Value")
+KindReader = TypeVar("KindReader")
 
 
 class TemplateReader(Reader[Value]):
@@ -48,23 +56,48 @@ class TemplateReader(Reader[Value]):
 
     def read(self, raw: bytes) -> Value:
         """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
-        sent = {name: each for name, each in parse_object(raw).items() if name != "id"}
-        return self.read_value(_without_additions(sent))
+        return self.read_value(parse_object(raw))
+
+    def read_value(self, value: object, pointer: str = "") -> Value:
+        """The same for a value that is decoded already, and stands at this place of what was sent."""
+        if not isinstance(value, Mapping):
+            return super().read_value(value, pointer)
+        sent = {name: each for name, each in value.items() if name != "id"}
+        return super().read_value(_without_additions(sent), pointer)
 
 
+class CollabTemplateReader(Reader[CollabTemplateBody]):
+    """Reads a template of the kinds group, team and guest: what else it may say depends on its kind."""
+
+    def __init__(self) -> None:
+        self._by_kind: Mapping[str, TemplateReader[GroupTemplateBody] | TemplateReader[GuestTemplateBody]] = {
+            "group": _GROUP_BODY,
+            "team": _GROUP_BODY,
+            "guest": _GUEST_BODY,
+        }
+        self.types = (GroupTemplateBody, GuestTemplateBody)
+
+    def read(self, raw: bytes) -> CollabTemplateBody:
+        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        return self.read_value(parse_object(raw))
+
+    def read_value(self, value: object, pointer: str = "") -> CollabTemplateBody:
+        """The same for a value that is decoded already, and stands at this place of what was sent."""
+        kind = value.get("kind") if isinstance(value, Mapping) else None
+        return _reader_for(kind, self._by_kind, pointer).read_value(value, pointer)
+
+
+_GROUP_BODY = TemplateReader(GroupTemplateBody)
+_GUEST_BODY = TemplateReader(GuestTemplateBody)
 MAILBOX_TEMPLATE = TemplateReader(MailboxTemplateBody)
+COLLAB_TEMPLATE = CollabTemplateReader()
 
 
 def read_template(value: object, *, pointer: str = "") -> TemplateShape:
     """The value as a template of its kind. Raises BodyInvalid with all faults."""
     if not isinstance(value, Mapping):
         raise BodyInvalid((Fault(pointer, "wrongType", "A template must be an object."),))
-    kind = value.get("kind")
-    reader = _READERS.get(kind) if isinstance(kind, str) else None
-    if reader is None:
-        code = "missingProperty" if kind is None else "unknownValue"
-        detail = f"kind says what a template makes: one of {', '.join(_READERS)}."
-        raise BodyInvalid((Fault(child(pointer, "kind"), code, detail),))
+    reader = _reader_for(value.get("kind"), _READERS, pointer)
     return reader.read_value(_without_additions(value), pointer)
 
 
@@ -90,7 +123,22 @@ def domain_faults(shape: TemplateShape, domains: Collection[str]) -> Iterator[Fa
 
 def identified(body: TemplateBody, template_id: TemplateId) -> TemplateShape:
     """The template that a body describes."""
-    return identified_mailbox_template(body, template_id)
+    match body:
+        case MailboxTemplateBody():
+            return identified_mailbox_template(body, template_id)
+        case GroupTemplateBody():
+            return identified_group_template(body, template_id)
+        case GuestTemplateBody():
+            return identified_guest_template(body, template_id)
+
+
+def webhook_of(body: TemplateBody) -> WebhookBody | None:
+    """The webhook that a body asks for, with its secret if one was sent."""
+    match body:
+        case MailboxTemplateBody() | GroupTemplateBody():
+            return body.webhook
+        case GuestTemplateBody():
+            return None
 
 
 def stored_template(shape: TemplateShape, tenant_id: TenantId) -> StoredTemplate:
@@ -104,6 +152,16 @@ def stored_template(shape: TemplateShape, tenant_id: TenantId) -> StoredTemplate
         active=shape.active,
     )
     return StoredTemplate(head, json.encode(shape))
+
+
+def _reader_for(kind: object, readers: Mapping[str, KindReader], pointer: str = "") -> KindReader:
+    """The reader for templates of a kind. Raises BodyInvalid for a kind that none of them reads."""
+    reader = readers.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        code = "missingProperty" if kind is None else "unknownValue"
+        detail = f"kind says what a template makes: one of {', '.join(readers)}."
+        raise BodyInvalid((Fault(child(pointer, "kind"), code, detail),))
+    return reader
 
 
 def _without_additions(value: Mapping[str, object]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The webhook of a template as it is sent and stored; its secret is never part of it."""
+"""The webhook of a template: as it is sent, perhaps with a secret, and as it is stored, always without."""
 
 from typing import Annotated
 
@@ -9,9 +9,31 @@ WebhookAddress = Annotated[
     str, shaped(r"https?://[^\s/?#@]+(?:[/?][^\s#]*)?", "must be an http or https address", 2048)
 ]
 
+# Base64 of 24 bytes are eight fours; 64 bytes are 21 fours and two signs more.
+_FOUR = "(?:[A-Za-z0-9+/]{4})"
+_REST = "(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)"
+WebhookSecret = Annotated[
+    str,
+    shaped(
+        f"whsec_(?:{_FOUR}{{8,20}}{_REST}?|{_FOUR}{{21}}(?:[A-Za-z0-9+/]{{2}}==)?)",
+        "must be whsec_ with the base64 of 24 to 64 bytes behind it",
+    ),
+]
+
 
 class WebhookShape(Shape, frozen=True, kw_only=True):
-    """Where a template's events go."""
+    """Where a template's events go, as it is stored."""
 
     url: WebhookAddress
     active: bool = True
+
+
+class WebhookBody(WebhookShape, frozen=True, kw_only=True):
+    """The same as it is sent. Without a secret the one there is stays, and where there is none one is made."""
+
+    secret: WebhookSecret | None = None
+
+
+def stored_webhook(body: WebhookBody | None) -> WebhookShape | None:
+    """What is stored of a webhook that was sent: all but its secret, which has a place of its own."""
+    return None if body is None else WebhookShape(url=body.url, active=body.active)
