@@ -1,0 +1,155 @@
+"""The pages about mailboxes do what they say, word for word, and every refusal that they name is given."""
+
+import json
+import re
+from collections.abc import Mapping
+
+import httpx2
+import pytest
+
+from tests.docs.commands import Json, run
+from tests.docs.pages import ROOT, rows, section, shell_blocks
+from tests.services import API, BEN, CLEO, Service
+
+HOW_TO = ROOT / "docs" / "how-to"
+ELI = "e1100000-0000-4000-8000-000000000005"
+ROOM_TEMPLATE = "7e000000-0000-4000-8000-000000000003"
+MAILBOXES, TEMPLATES = "/mail/v1/mailboxes/", "/admin/mail/v1/templates/"
+SCOPES = {MAILBOXES: f"{API}/mail/App.ReadWrite.All", TEMPLATES: f"{API}/admin/Config.ReadWrite.All"}
+
+
+def walk(service: Service, page: str) -> list[Json]:
+    """What the commands of a page print, in their order."""
+    return run(service, *shell_blocks(HOW_TO / page))
+
+
+def body_of(page: str) -> dict[str, Json]:
+    """The body that a page keeps in a variable."""
+    (text,) = re.findall(r"^[A-Z_]+='(\{\n.*?^\})'$", "".join(shell_blocks(HOW_TO / page)), re.MULTILINE | re.DOTALL)
+    body: dict[str, Json] = json.loads(text)
+    return body
+
+
+def holds(record: Mapping[str, Json], body: Mapping[str, Json]) -> bool:
+    """Whether a record shows all that was sent."""
+    return {name: record[name] for name in body} == body
+
+
+def test_it_works_for_a_shared_mailbox(service: Service) -> None:
+    body = body_of("shared-mailbox.md")
+
+    rehearsed, created, found, user, settings = walk(service, "shared-mailbox.md")
+
+    assert rehearsed["conflicts"] == []
+    assert (created["provisioningState"], created["primarySmtpAddress"]) == ("active", "support-desk@estate.example")
+    assert holds(created, body)
+    assert [each["id"] for each in found["items"]] == [created["id"]]
+    assert user["accountEnabled"] is False
+    assert user["proxyAddresses"] == ["SMTP:support-desk@estate.example", "smtp:help@estate.example"]
+    assert settings["userPurpose"] == "shared"
+    assert settings["automaticRepliesSetting"]["externalReplyMessage"] == body["automaticReply"]
+    mailbox = settings["mailbox"]
+    assert (mailbox["quotaMegabytes"], mailbox["owners"]) == (2048, [BEN, ELI])
+    assert {each["userId"]: each["accessRight"] for each in mailbox["permissions"]} == {
+        BEN: "FullAccess",
+        CLEO: "SendAs",
+    }
+
+
+def test_it_works_for_equipment(service: Service) -> None:
+    body = body_of("equipment.md")
+
+    created, settings = walk(service, "equipment.md")
+
+    assert (created["type"], created["templateSource"], created["provisioningState"]) == (
+        "equipment",
+        "default",
+        "active",
+    )
+    assert holds(created, body)
+    assert settings["userPurpose"] == "equipment"
+    assert settings["mailbox"]["automateProcessing"] == "AutoAccept"
+    assert settings["mailbox"]["resourceCapacity"] == body["capacity"]
+    assert settings["mailbox"]["additionalResponse"] == body["automaticReply"]
+
+
+def test_it_works_for_a_room(service: Service) -> None:
+    body = body_of("room.md")
+
+    created, place, settings = walk(service, "room.md")
+
+    assert (created["type"], created["templateSource"], created["provisioningState"]) == ("room", "default", "active")
+    assert created["primarySmtpAddress"] == "zurich@rooms.estate.example"
+    assert holds(created, body)
+    assert (place["capacity"], place["label"]) == (12, body["officeLocation"])
+    assert place["videoDeviceName"] == body["videoDeviceName"]
+    assert settings["mailbox"]["automateProcessing"] == "AutoAccept"
+    assert settings["mailbox"]["additionalResponse"] == body["automaticReply"]
+    assert {name: settings["mailbox"][name] for name in body["roomMailboxMetadata"]} == body["roomMailboxMetadata"]
+
+
+def test_it_works_for_templates(service: Service) -> None:
+    body = body_of("mailbox-templates.md")
+
+    created, offered, made, changed, stale, default, by_default, former = walk(service, "mailbox-templates.md")
+
+    assert holds(created, {name: body[name] for name in ("name", "defaults", "naming", "audience")})
+    assert created["id"] in [each["id"] for each in offered["items"]]
+    assert (made["primarySmtpAddress"], made["country"]) == ("board-jura@rooms.estate.example", "Switzerland")
+    assert made["primaryOwner"] == ELI
+    assert changed["description"] == "Rooms with a reception and coffee"
+    assert stale["code"] == "etagStale"
+    assert default["isDefault"]
+    assert (by_default["templateId"], by_default["templateSource"]) == (created["id"], "default")
+    assert by_default["primarySmtpAddress"] == "board-alps@rooms.estate.example"
+    assert (former["id"], former["isDefault"]) == (ROOM_TEMPLATE, True)
+    gone = httpx2.get(f"{service.url}{TEMPLATES}{created['id']}/", headers=service.headers(scope=SCOPES[TEMPLATES]))
+    assert gone.status_code == 404
+
+
+def test_a_default_that_was_deleted_leaves_none_and_one_that_is_not_active_makes_nothing(service: Service) -> None:
+    """What the page of templates says in words only."""
+    template = f"{service.url}{TEMPLATES}{ROOM_TEMPLATE}/"
+    headers = service.headers(scope=SCOPES[TEMPLATES])
+    before = httpx2.get(template, headers=headers).json()
+    room = {"name": "Nowhere", "displayName": "Nowhere", "roomMailboxMetadata": {}}
+
+    httpx2.put(template, headers=headers, json={**before, "active": False}).raise_for_status()
+    try:
+        by_default = answer(service, MAILBOXES, room)
+        by_name = answer(service, MAILBOXES, {**room, "templateId": ROOM_TEMPLATE})
+    finally:
+        httpx2.put(template, headers=headers, json=before).raise_for_status()
+
+    assert (by_default, by_name) == ("422 `noDefaultTemplate`", "422 `templateInactive`")
+
+
+@pytest.mark.parametrize(
+    ("page", "path"),
+    [
+        ("shared-mailbox.md", MAILBOXES),
+        ("equipment.md", MAILBOXES),
+        ("room.md", MAILBOXES),
+        ("mailbox-templates.md", TEMPLATES),
+    ],
+)
+def test_every_refusal_that_a_page_names_is_given(service: Service, page: str, path: str) -> None:
+    table = [
+        (json.loads(row[0].split("`")[1]), row[1]) for row in rows(section(HOW_TO / page, "## When it is refused"))
+    ]
+    body = body_of(page)
+    # What the page has made by then, whichever test came first.
+    answer(service, path, body)
+
+    given = [(changes, answer(service, path, {**body, **changes})) for changes, _ in table]
+
+    assert len(table) > 5
+    assert given == table
+
+
+def answer(service: Service, path: str, body: Mapping[str, Json]) -> str:
+    """The status and the one code of the answer, as the tables write them."""
+    answered = httpx2.post(f"{service.url}{path}", json=body, headers=service.headers(scope=SCOPES[path]), timeout=20)
+    document = answered.json()
+    codes = {fault["code"] for fault in document.get("errors", [])} or {document.get("code")}
+    return f"{answered.status_code} `{'`, `'.join(sorted(map(str, codes)))}`"
