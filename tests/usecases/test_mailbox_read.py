@@ -115,6 +115,15 @@ async def test_a_list_by_how_a_name_or_an_address_begins(estate: Estate) -> None
     assert await names(estate, MANAGER, replace(by_name, type=MailboxType.ROOM)) == []
 
 
+async def test_a_list_by_how_a_name_begins_has_those_that_go_on_with_the_last_character_of_all(estate: Estate) -> None:
+    last = "\U0010ffff"
+    found = [f"a b{last}", f"a b{last}c", f"a b{last * 60}d", "a be"]
+    await ask(estate, *reversed(found))
+
+    assert await names(estate, MANAGER, MailboxFilter(prefix="a b")) == found
+    assert await names(estate, MANAGER, MailboxFilter(prefix=f"a b{last}")) == found[:3]
+
+
 @pytest.mark.parametrize("reader", [MANAGER, mail_caller_of(ADA)])
 async def test_a_list_by_state_has_those_of_the_state(estate: Estate, reader: Caller) -> None:
     states = [each for each in RequestState if each is not RequestState.SUCCEEDED]

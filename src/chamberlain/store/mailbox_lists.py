@@ -46,12 +46,16 @@ def _page_of(places: str) -> str:
     """  # noqa: S608 - text of ours alone.
 
 
+# Names have 64 characters, and none of another kind is folded to this one.
+_BEHIND_ALL: Final = "repeat(chr(1114111), 65)"
+
+
 def _beginning(name: str, address: str) -> str:
-    """All that begin so, each index for itself. Texts are compared by their bytes; no character comes behind the
-    last."""
+    """All that begin so, each index for itself. Texts are compared by their bytes; nothing that goes on comes behind
+    more of the last character of all than a name can have."""
     parts = [
         f"""SELECT m.request_id FROM chamberlain.mailbox m WHERE m.tenant_id = $1
-        AND m.{column} COLLATE "C" >= {value}::text AND m.{column} COLLATE "C" < {value} || chr(1114111)"""  # noqa: S608
+        AND m.{column} COLLATE "C" >= {value}::text AND m.{column} COLLATE "C" < {value} || {_BEHIND_ALL}"""  # noqa: S608
         for column, value in (("name_key", name), ("address", address), ("alias", address))
     ]
     return " UNION ALL ".join(parts)
