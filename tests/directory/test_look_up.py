@@ -76,6 +76,30 @@ async def test_it_looks_into_groups_in_groups(stage: Stage) -> None:
     assert cleo.member_of == frozenset()
 
 
+async def test_it_knows_which_groups_there_are(stage: Stage) -> None:
+    strange = GroupId(UUID(int=7))
+    asked = frozenset({OUTER, INNER, OTHER_GROUP, strange})
+
+    own, other, nothing = await asyncio.gather(
+        stage.people.look_up(PeopleQuestion(TENANT, named_groups=asked)),
+        stage.people.look_up(PeopleQuestion(OTHER_TENANT, named_groups=asked)),
+        stage.people.look_up(PeopleQuestion(TENANT, named_groups=frozenset({strange}))),
+    )
+
+    assert own.known_groups == {OUTER, INNER}
+    assert other.known_groups == {OTHER_GROUP}
+    assert nothing == PeopleAnswer()
+
+
+async def test_it_knows_which_membership_rules_it_can_follow(stage: Stage) -> None:
+    good, bad = 'user.department -eq "Sales"', "user.department is Sales"
+
+    answer = await stage.people.look_up(PeopleQuestion(TENANT, membership_rules=frozenset({good, bad})))
+
+    assert answer.rule_faults.keys() == {bad}
+    assert "not understood at character" in answer.rule_faults[bad]
+
+
 async def test_it_knows_nothing_of_another_tenant(stage: Stage) -> None:
     answer = await stage.people.look_up(
         PeopleQuestion(

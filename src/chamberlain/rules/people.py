@@ -31,6 +31,7 @@ class PeopleQuestion:
 
     `member` and `groups` belong together: of which of these groups is this user a member, directly or through others?
     `manager_of` asks who this user's manager is, `members_of` who is in these groups, directly or through others.
+    `named_groups` asks which of these groups there are, `membership_rules` which of these rules can be followed.
     """
 
     tenant_id: TenantId
@@ -41,6 +42,8 @@ class PeopleQuestion:
     groups: frozenset[GroupId] = frozenset()
     manager_of: UserId | None = None
     members_of: frozenset[GroupId] = frozenset()
+    named_groups: frozenset[GroupId] = frozenset()
+    membership_rules: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,12 @@ NO_RELATIONS = Relations(None, {})
 @dataclass(frozen=True, slots=True)
 class PeopleAnswer:
     """What of the question is there. What is not in the answer does not exist in the tenant (for addresses: is
-    free)."""
+    free; for membership rules: can be followed, the others with the sentence that says what is wrong)."""
 
     people: Mapping[UserId, Person] = field(default_factory=dict)
     labels: frozenset[str] = frozenset()
     taken_addresses: frozenset[str] = frozenset()
     member_of: frozenset[GroupId] = frozenset()
     relations: Relations = NO_RELATIONS
+    known_groups: frozenset[GroupId] = frozenset()
+    rule_faults: Mapping[str, str] = field(default_factory=dict)

@@ -6,6 +6,8 @@ from uuid import UUID
 from chamberlain.batching import Batcher
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.port import People
+from chamberlain.embedded.directory.errors import Refused
+from chamberlain.embedded.directory.membership import read_rule
 from chamberlain.embedded.directory.people import Card, Found, Question, Register, Relative
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.people import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
@@ -42,6 +44,8 @@ def _merged(questions: Sequence[PeopleQuestion]) -> Mapping[UUID, Question]:
             together.managed.add(one.manager_of)
         if one.members_of:
             together.gathered |= one.members_of
+        if one.named_groups:
+            together.groups |= one.named_groups
     return merged
 
 
@@ -72,7 +76,18 @@ def _answer(question: PeopleQuestion, people: Mapping[UserId, Person], found: Fo
             group for group in question.groups if member is not None and (member, group) in found.memberships
         ),
         relations=_relations(question, found) if question.manager_of or question.members_of else NO_RELATIONS,
+        known_groups=frozenset(group for group in question.named_groups if group in found.groups),
+        rule_faults={rule: fault for rule in question.membership_rules if (fault := _rule_fault(rule)) is not None},
     )
+
+
+def _rule_fault(rule: str) -> str | None:
+    """What the directory would say to a group with this rule."""
+    try:
+        read_rule(rule)
+    except Refused as error:
+        return error.detail
+    return None
 
 
 def _relations(question: PeopleQuestion, found: Found) -> Relations:

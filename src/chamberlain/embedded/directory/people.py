@@ -14,7 +14,7 @@ from chamberlain.embedded.directory.database import Pool, answering
 @dataclass(slots=True)
 class Question:
     """What is asked about one tenant. `memberships` are pairs of a user and a group; `managed` are users whose managers
-    are asked for, `gathered` groups whose members are, nested ones too."""
+    are asked for, `gathered` groups whose members are, nested ones too; `groups` are those that may exist or not."""
 
     users: set[UUID] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
@@ -22,6 +22,7 @@ class Question:
     memberships: set[tuple[UUID, UUID]] = field(default_factory=set)
     managed: set[UUID] = field(default_factory=set)
     gathered: set[UUID] = field(default_factory=set)
+    groups: set[UUID] = field(default_factory=set)
 
 
 class Card(msgspec.Struct, frozen=True, rename="camel"):
@@ -64,6 +65,7 @@ class Found:
     taken_addresses: frozenset[str]
     memberships: frozenset[tuple[UUID, UUID]]
     relations: Relations
+    groups: frozenset[UUID]
 
 
 _cards = msgspec.json.Decoder(list[Card])
@@ -78,6 +80,8 @@ _RELATIONS = """
 SELECT tenant_id, managers, members FROM directory.relations($1, $2, $3, $4, $5, $6)
 """
 
+_KNOWN_GROUPS = "SELECT tenant_id, known FROM directory.known_groups($1, $2, $3)"
+
 # Of a larger group, those whose names come first: what is asked for so is to be shown to somebody.
 MOST_MEMBERS = 1_000
 
@@ -89,8 +93,10 @@ class Register:
         self._pool = pool
 
     async def look_up(self, questions: Mapping[UUID, Question]) -> Mapping[UUID, Found]:
-        """The answer for each tenant, all of them in one call, and in one more where relations are asked for."""
+        """The answer for each tenant, all of them in one call, and in one more each where relations and groups are
+        asked for."""
         relations = await self._relations(questions)
+        known = await self._known_groups(questions)
         tenants = sorted(questions)
         asked = [questions[tenant] for tenant in tenants]
         labels = [_storable(question.labels) for question in asked]
@@ -117,6 +123,7 @@ class Register:
                 frozenset(addresses),
                 frozenset(zip(members, groups, strict=True)),
                 relations.get(tenant_id, _NOT_ASKED),
+                known.get(tenant_id, frozenset()),
             )
             for tenant_id, people, labels, addresses, members, groups in rows
         }
@@ -137,6 +144,17 @@ class Register:
                 MOST_MEMBERS,
             )
         return {tenant_id: _gathered(managers, members) for tenant_id, managers, members in rows}
+
+    async def _known_groups(self, questions: Mapping[UUID, Question]) -> Mapping[UUID, frozenset[UUID]]:
+        tenants = sorted(tenant for tenant, asked in questions.items() if asked.groups)
+        if not tenants:
+            return {}
+        asked = [questions[tenant].groups for tenant in tenants]
+        with answering():
+            rows = await self._pool.fetch(
+                _KNOWN_GROUPS, tenants, list(chain.from_iterable(asked)), _ends([len(groups) for groups in asked])
+            )
+        return {tenant_id: frozenset(known) for tenant_id, known in rows}
 
 
 def _gathered(managers: str, members: str) -> Relations:
