@@ -21,6 +21,7 @@ INACTIVE_TEMPLATE = "7e000000-0000-4000-8000-0000000000e1"
 STRICT_TEMPLATE = "7e000000-0000-4000-8000-0000000000e2"
 BENS_TEMPLATE = "7e000000-0000-4000-8000-0000000000e3"
 HOUSE_TEMPLATE = "7e000000-0000-4000-8000-0000000000f1"
+HOUSE_MAILBOX = "7e000000-0000-4000-8000-0000000000f2"
 
 BY_TEST = Actor(ActorType.SYSTEM, None, "Test")
 
@@ -45,12 +46,15 @@ TEMPLATES = f"""
 
 
 def furnish(worker_address: str) -> None:
-    """Add what the example estate lacks: templates for every kind of fault, a template and an administrator for the
+    """Add what the example estate lacks: templates for every kind of fault, two templates and an administrator for the
     second tenant."""
     document = yaml.safe_load(example_estate())
     document["tenants"][0]["templates"] += yaml.safe_load(TEMPLATES)
     document["tenants"][1]["administrators"] = {"users": [ZOE]}
-    document["tenants"][1]["templates"] = [{"id": HOUSE_TEMPLATE, "kind": "group", "name": "House group"}]
+    document["tenants"][1]["templates"] = [
+        {"id": HOUSE_TEMPLATE, "kind": "group", "name": "House group"},
+        {"id": HOUSE_MAILBOX, "kind": "shared", "name": "House mailbox", "isDefault": True},
+    ]
     configuration = read_configuration(yaml.safe_dump(document).encode())
 
     async def apply() -> None:

@@ -2,19 +2,30 @@
 
 import json
 import re
+from collections.abc import Mapping
 
 import httpx2
 import pytest
 
 from chamberlain.api.app import ENDPOINTS
 from chamberlain.api.resources import AnyEndpoint
-from tests.service.estate import HOUSE_TEMPLATE, INACTIVE_TEMPLATE, NOBODY, OTHER_HOUSE, STRICT_TEMPLATE
+from tests.service.estate import (
+    HOUSE_MAILBOX,
+    HOUSE_TEMPLATE,
+    INACTIVE_TEMPLATE,
+    MAILBOX_TEMPLATE,
+    NOBODY,
+    OTHER_HOUSE,
+    STRICT_TEMPLATE,
+)
 from tests.services import (
     ADA,
+    ADA_MAIL,
     API,
     APPROVED_TEMPLATE,
     BEN,
     DYNAMIC_TEMPLATE,
+    GRAPH,
     GROUP_TEMPLATE,
     TEAM_TEMPLATE,
     TLS,
@@ -22,6 +33,7 @@ from tests.services import (
     Service,
 )
 
+MAIL = f"{API}/mail/App.ReadWrite.All"
 EVERYTHING = f"{API}/collab/App.ReadWrite.All {API}/mail/App.ReadWrite.All {API}/admin/Config.ReadWrite.All"
 # What endpoints with an id in their path take; those without a line here are content with an empty object.
 BODIES: dict[str, object] = {"/admin/mail/v1/templates/{templateId}/": {"kind": "shared", "name": "Theirs"}}
@@ -49,23 +61,48 @@ GRAPH_PATHS = [
 FILTERS = ["id eq '{}'", "chamberlain_group/requestId eq '{}'", "chamberlain_group/requestId in ('{}')"]
 
 
+# Theirs in every sense: Ben may send from it.
+MAILBOX: dict[str, object] = {
+    "name": "Ours Alone",
+    "displayName": "Ours",
+    "alias": "ours-too",
+    "permissions": {BEN: "FullAccess"},
+    "primaryOwner": ADA,
+}
+
+
 @pytest.fixture(scope="module")
-def ids(service: Service) -> list[str]:
-    """Every id of the first tenant that somebody may have heard of, those of a group, a team and their requests too."""
+def mailbox(service: Service) -> dict[str, str]:
+    """A mailbox of the first tenant, with its id in the directory as `directoryId`."""
+    answer = post_mailbox(service, MAILBOX, ADA_MAIL, prefer="wait=20")
+    assert answer.status_code == 201, answer.text
+    filter_ = f"chamberlain_mailbox/requestId eq '{answer.json()['requestId']}'"
+    found = service.get(f"/graph/v1.0/users?$filter={filter_}", "automation", f"{GRAPH}/.default").json()["value"]
+    return {**answer.json(), "directoryId": found[0]["id"]}
+
+
+@pytest.fixture(scope="module")
+def ids(service: Service, mailbox: dict[str, str]) -> list[str]:
+    """Every id of the first tenant that somebody may have heard of: those of a group, a team, a mailbox and their
+    requests too."""
     made = []
     for template in (GROUP_TEMPLATE, TEAM_TEMPLATE):
         answer = service.post_group({"displayName": "Ours", "templateId": template, "members": [BEN]})
         request_id = answer.json()["requestId"]
         made += [request_id, str(service.wait_for_group(request_id)["id"])]
     waiting = service.post_group({"displayName": "Ours too", "templateId": APPROVED_TEMPLATE}).json()["requestId"]
-    return [*made, waiting, *OTHERS]
+    return [*made, waiting, *(mailbox[each] for each in ("id", "requestId", "directoryId")), *OTHERS]
 
 
-def test_it_works_for_who_they_belong_to(service: Service, ids: list[str]) -> None:
+def test_it_works_for_who_they_belong_to(service: Service, ids: list[str], mailbox: dict[str, str]) -> None:
     request_id, group_id = ids[:2]
 
     assert service.get(f"/requests/v1/{request_id}/").status_code == 200
     assert service.graph(f"/groups/{group_id}").status_code == 200
+    for path in (f"/mail/v1/mailboxes/{mailbox['id']}/", f"/requests/v1/{mailbox['requestId']}/"):
+        assert service.get(path, scope=MAIL).status_code == 200
+    seen = service.get("/mail/v1/mailboxes/?q=ours", scope=MAIL).json()["items"]
+    assert mailbox["id"] in [each["id"] for each in seen]
 
 
 def test_it_rejects_every_id_at_every_endpoint(service: Service, ids: list[str]) -> None:
@@ -94,10 +131,24 @@ def test_it_lists_nothing_of_the_other_tenant(service: Service, ids: list[str]) 
     assert crossed == []
 
 
-def test_it_shows_the_same_as_for_an_id_that_does_not_exist(service: Service, ids: list[str]) -> None:
-    theirs, nobodys = (service.get(f"/requests/v1/{each}/", ZOE_MAIL).json() for each in (ids[0], NOBODY))
+@pytest.mark.parametrize("filter_", ["q=ours", "q=Ours Alone", "q=ours-too@estate", "type=shared", "limit=200"])
+@pytest.mark.parametrize("scope", [MAIL, EVERYTHING])
+def test_it_finds_no_mailbox_of_the_other_tenant(service: Service, ids: list[str], filter_: str, scope: str) -> None:
+    answer = service.get(f"/mail/v1/mailboxes/?{filter_}", ZOE_MAIL, scope)
+
+    assert answer.status_code == 200
+    assert [each for each in ids if each in answer.text] == []
+
+
+@pytest.mark.parametrize(("path", "which"), [("/requests/v1/", "requestId"), ("/mail/v1/mailboxes/", "id")])
+@pytest.mark.parametrize("scope", [MAIL, EVERYTHING])
+def test_it_shows_the_same_as_for_an_id_that_does_not_exist(
+    service: Service, mailbox: dict[str, str], path: str, which: str, scope: str
+) -> None:
+    theirs, nobodys = (service.get(f"{path}{each}/", ZOE_MAIL, scope).json() for each in (mailbox[which], NOBODY))
 
     same = ("type", "title", "status", "code", "detail")
+    assert theirs["status"] == 404
     assert {name: theirs[name] for name in same} == {name: nobodys[name] for name in same}
 
 
@@ -161,6 +212,52 @@ def test_it_keeps_names_and_keys_of_two_tenants_apart(service: Service) -> None:
     assert (group["mailNickname"], group["mail"]) == ("both", "both@other.example")
     assert service.find_group(request_id) == []
     assert service.get(f"/requests/v1/{request_id}/").status_code == 404
+
+
+def test_it_rejects_what_the_other_tenant_would_make_a_mailbox_of(service: Service) -> None:
+    body = {"name": "Mine", "displayName": "Mine"}
+    people = {"primaryOwner": ADA, "permissions": {BEN: "SendAs"}}
+
+    template = post_mailbox(service, body | {"templateId": MAILBOX_TEMPLATE})
+    others = post_mailbox(service, body | people | {"templateId": HOUSE_MAILBOX, "domain": "rooms.estate.example"})
+
+    assert faults_of(template) == {("/templateId", "templateUnknown")}
+    assert faults_of(others) == {
+        ("/primaryOwner", "userUnknown"),
+        (f"/permissions/{BEN}", "userUnknown"),
+        ("/domain", "domainNotVerified"),
+    }
+    # Nothing of the other tenant is told on the way.
+    assert "estate.example" not in others.text.replace("rooms.estate.example", "")
+
+
+def test_it_keeps_mailboxes_of_two_tenants_apart(service: Service, mailbox: dict[str, str]) -> None:
+    body = {"name": str(MAILBOX["name"]).upper(), "displayName": "Mine", "alias": MAILBOX["alias"]}
+    key = {"Idempotency-Key": "the-same-mailbox-in-both-tenants"}
+    ours = post_mailbox(service, {**MAILBOX, "name": "Ours Again", "alias": "ours-again"}, ADA_MAIL, **key)
+
+    theirs = post_mailbox(service, body, **key)
+    again = post_mailbox(service, body)
+
+    assert (ours.status_code, theirs.status_code) == (202, 202)
+    assert "idempotency-replayed" not in theirs.headers
+    assert (theirs.json()["tenantId"], theirs.json()["templateId"]) == (OTHER_HOUSE, HOUSE_MAILBOX)
+    assert theirs.json()["primarySmtpAddress"] == "ours-alone@other.example"
+    assert theirs.json()["id"] != mailbox["id"]
+    assert (again.status_code, again.json()["conflictingId"]) == (409, theirs.json()["id"])
+    assert service.get(f"/mail/v1/mailboxes/{theirs.json()['id']}/", scope=MAIL).status_code == 404
+
+
+def post_mailbox(service: Service, body: Mapping[str, object], who: str = ZOE_MAIL, **headers: str) -> httpx2.Response:
+    """Ask for a mailbox, as somebody of the second tenant where nothing else is said."""
+    sent = service.headers(who, MAIL) | headers
+    return httpx2.post(f"{service.url}/mail/v1/mailboxes/", json=body, headers=sent, timeout=30, verify=TLS)
+
+
+def faults_of(answer: httpx2.Response) -> set[tuple[str, str]]:
+    """Where and why a request was refused."""
+    assert answer.status_code == 422, answer.text
+    return {(fault["pointer"], fault["code"]) for fault in answer.json()["errors"]}
 
 
 def call(service: Service, endpoint: AnyEndpoint, path: str) -> httpx2.Response:
