@@ -1,13 +1,11 @@
 """The page of errors and the code say the same, both ways."""
 
-import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 from chamberlain.api.app import ENDPOINTS
 from chamberlain.api.openapi import codes_of
 from chamberlain.api.problems import STATUSES
+from tests.docs.codes import codes_of_faults, first_arguments
 from tests.docs.pages import REFERENCE, ROOT, named, section, statuses
 
 PAGE = REFERENCE / "errors.md"
@@ -70,22 +68,3 @@ def test_what_is_not_given_yet_is_raised_by_nobody_or_promised_by_no_endpoint() 
 
 def text_of(name: str) -> str:
     return (SOURCE / name).read_text(encoding="utf-8")
-
-
-def codes_of_faults(*places: Path) -> set[str]:
-    """The codes that faults are made with in files and folders."""
-    return {code for place in places for code in arguments(place, {"Fault", "fault_at"}, index=1)}
-
-
-def first_arguments(place: Path, functions: set[str]) -> set[str]:
-    return set(arguments(place, functions, index=0))
-
-
-def arguments(place: Path, functions: set[str], *, index: int) -> Iterator[str]:
-    """The texts that stand at one place in calls of these functions."""
-    for path in place.rglob("*.py") if place.is_dir() else (place,):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
-                argument = node.args[index] if len(node.args) > index else None
-                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                    yield argument.value

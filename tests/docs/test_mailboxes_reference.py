@@ -1,0 +1,219 @@
+"""The page of mailboxes and the code say the same: properties, bounds, types, null, and every code."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from functools import cache
+
+import pytest
+from msgspec import UNSET, inspect
+
+from chamberlain.api.app import ENDPOINTS
+from chamberlain.api.openapi import describe
+from chamberlain.api.problems import STATUSES
+from chamberlain.rules.errors import BodyInvalid
+from chamberlain.rules.mailbox_types import RESTRICTED, applicability_faults
+from chamberlain.rules.mailboxes import MailboxType
+from chamberlain.rules.naming import LOCAL_PART_LENGTH
+from chamberlain.rules.template_records import kind_faults
+from chamberlain.rules.templates import template_fault
+from chamberlain.shapes.faults import forms_within
+from chamberlain.shapes.group_templates import naming_rule_faults
+from chamberlain.shapes.mailbox_templates import MailboxTemplateBody
+from chamberlain.shapes.mailboxes import MAILBOX, MailboxBody
+from chamberlain.shapes.templates import MAILBOX_TEMPLATE
+from tests.api.house import House
+from tests.docs.codes import codes_of_faults, codes_of_functions
+from tests.docs.pages import REFERENCE, ROOT, named, rows, section
+from tests.docs.schemas import Json, bound_of, properties, type_of
+
+PAGE = REFERENCE / "mailboxes.md"
+SOURCE = ROOT / "src" / "chamberlain"
+SENT, ADDED, TEMPLATES = "## What is sent", "## What the service adds", "## Templates"
+EQUIPMENT_TYPE = "metadata.equipmentType"
+LEAST: Json = {"name": "a", "displayName": "A"}
+LEAST_TEMPLATE: Json = {"kind": "room", "name": "A"}
+
+
+@cache
+def document() -> Json:
+    """The OpenAPI document."""
+    return describe(ENDPOINTS, House().services())
+
+
+def operations() -> Mapping[str, tuple[str, Json]]:
+    """The operations on mailboxes and their templates by their names, each with where it is."""
+    return {
+        operation["operationId"]: (f"{method.upper()} {path}", operation)
+        for path, methods in document()["paths"].items()
+        if "/mail/v1/" in path
+        for method, operation in methods.items()
+    }
+
+
+def told(schema: str, *, without: Collection[str] = ()) -> dict[str, tuple[str, str]]:
+    """Type and bound of each property of a schema."""
+    found = {name: each for name, each in properties(document(), schema) if name.partition(".")[0] not in without}
+    return {name: (type_of(document(), each), bound_of(document(), each)) for name, each in found.items()}
+
+
+def nested(name: str, value: object) -> dict[str, object]:
+    """An object with one property, which may lie in another one."""
+    first, _, rest = name.partition(".")
+    return {first: nested(rest, value)} if rest else {first: value}
+
+
+def test_it_works_for_every_property_with_its_type_and_bound() -> None:
+    documented = {named_in(row): (row[1], row[2]) for row in rows(section(PAGE, SENT))}
+    # A key that the service itself knows has the values of all the others.
+    values = "string or boolean", "up to 1024 characters"
+
+    assert documented == {**told("MailboxBody"), EQUIPMENT_TYPE: values}
+    assert told("MailboxBody")["metadata"][0].endswith(f" to {values[0]}")
+    assert f"values {values[1]}," in told("MailboxBody")["metadata"][1]
+
+
+def test_it_says_which_type_has_each_property() -> None:
+    restricted = {each.name: each.type for each in RESTRICTED}
+
+    for row in rows(section(PAGE, SENT)):
+        name = named_in(row)
+        only = restricted.get(name) or restricted.get(name.partition(".")[0])
+        expected = ["yes" if only in (None, each) else "no" for each in MailboxType]
+        assert row[3:6] == expected, name
+        assert (f"A mark of {spoken(only)}." in row[7] if only else "A mark of" not in row[7]) or "." in name, name
+    assert restricted.keys() <= {named_in(row) for row in rows(section(PAGE, SENT))}
+
+
+def test_it_says_what_null_does() -> None:
+    for row in rows(section(PAGE, SENT)):
+        name = named_in(row)
+        first, _, inner = name.partition(".")
+        body = {**LEAST, **nested(name, None)}
+        if row[6] == "refused":
+            with pytest.raises(BodyInvalid):
+                MAILBOX.read_value(body)
+        else:
+            without = {**LEAST, first: {}} if inner else {each: LEAST[each] for each in LEAST if each != name}
+            assert row[6] == "not sent", name
+            assert MAILBOX.read_value(body) == MAILBOX.read_value(without), name
+
+
+def test_it_names_what_the_service_adds() -> None:
+    added = {name: type_ for name, (type_, _) in told("AcceptedMailbox").items() if "." not in name}
+
+    assert {named_in(row): row[1] for row in rows(section(PAGE, ADDED))} == {
+        name: type_ for name, type_ in added.items() if name not in told("MailboxBody")
+    }
+    last = named(section(PAGE, ADDED))[-2:]
+    assert set(last) == told("AcceptedMailbox").keys() - told("Mailbox").keys()
+
+
+def test_it_names_the_filters_of_the_list() -> None:
+    _, operation = operations()["listMailboxes"]
+    queries = [each["name"] for each in operation["parameters"] if each.get("in") == "query"]
+
+    assert named(section(PAGE, "## Filters of the list")) == queries
+
+
+def test_it_names_every_property_of_a_template_with_its_type_and_bound() -> None:
+    table = {named_in(row): row for row in rows(section(PAGE, TEMPLATES))}
+    # Defaults are as properties of mailboxes are; a webhook is the same for templates of every kind.
+    of_others = ("defaults", "webhook")
+    expected = told("MailboxTemplateBody", without=of_others) | dict.fromkeys(of_others, ("object", ""))
+
+    assert {name: (row[1], row[2]) for name, row in table.items()} == expected
+    defaults, body = told("MailboxDefaultsShape"), told("MailboxBody")
+    assert {name: body[name] for name in defaults} == defaults
+    missing = {name for name in body.keys() - defaults.keys() if "." not in name}
+    assert (
+        missing == {"name", "displayName", "templateId", "alias"} <= set(re.findall(r"`(\w+)`", table["defaults"][4]))
+    )
+
+
+def test_it_says_which_properties_a_template_cannot_do_without() -> None:
+    for row in rows(section(PAGE, TEMPLATES)):
+        name = named_in(row)
+        if "." not in name:
+            body = {each: LEAST_TEMPLATE[each] for each in LEAST_TEMPLATE if each != name} | {name: None}
+            assert is_refused(body) == (row[3] == "refused"), name
+
+
+def test_it_names_every_operation() -> None:
+    table = rows(section(PAGE, "## Operations"))
+
+    assert {named_in(row): row[1].strip("`") for row in table} == {
+        name: where for name, (where, _) in operations().items()
+    }
+
+
+def test_it_names_every_code_on_top_and_who_gives_it() -> None:
+    givers: dict[str, list[str]] = defaultdict(list)
+    for name, (_, operation) in operations().items():
+        for answer in operation["responses"].values():
+            problem = answer.get("content", {}).get("application/problem+json", {"examples": {}})
+            for code in problem["examples"]:
+                givers[code].append(name)
+
+    table = rows(section(PAGE, "## Codes on top of a refusal"))
+
+    assert {named_in(row): (int(row[1]), givers_in(row[2])) for row in table} == {
+        code: (STATUSES[code], set(names)) for code, names in givers.items()
+    }
+
+
+def test_it_names_every_code_in_errors_and_who_gives_it() -> None:
+    of_form, not_possible = tables(section(PAGE, "## Codes in `errors`"))
+    rules, shapes = SOURCE / "rules", SOURCE / "shapes"
+    asking = codes_of_faults(*rules.glob("mailbox_*.py"), rules / "custom_fields.py")
+    asking |= codes_of_functions(template_fault)
+    creating = codes_of_faults(shapes / "mailbox_templates.py", shapes / "custom_fields.py")
+    creating |= codes_of_functions(naming_rule_faults, applicability_faults)
+    replacing = creating | codes_of_functions(kind_faults)
+    expected = {"createMailbox": asking, "createMailboxTemplate": creating, "replaceMailboxTemplate": replacing}
+
+    assert {named_in(row) for row in of_form} == codes_of_form(MailboxBody) == codes_of_form(MailboxTemplateBody)
+    assert {name: {named_in(row) for row in not_possible if name in givers_in(row[1])} for name in expected} == expected
+
+
+def test_it_names_the_length_of_an_address() -> None:
+    assert f"local part of more than {LOCAL_PART_LENGTH} characters" in PAGE.read_text(encoding="utf-8")
+
+
+def codes_of_form(body: type) -> set[str]:
+    """What the reading of bodies can find in one of this type."""
+    forms = list(forms_within(inspect.type_info(body)))
+    codes = codes_of_faults(SOURCE / "shapes" / "faults.py")
+    extras = [form.extra for form in forms if isinstance(form, inspect.Metadata) and form.extra]
+    codes |= {str(extra["code"]) for extra in extras if "code" in extra}
+    fields = [field for form in forms if isinstance(form, inspect.StructType) for field in form.fields]
+    # Only what may be left out and has no default refuses null.
+    return codes if any(field.default is UNSET for field in fields) else codes - {"nullNotAllowed"}
+
+
+def is_refused(body: Json) -> bool:
+    try:
+        MAILBOX_TEMPLATE.read_value(dict(body))
+    except BodyInvalid:
+        return True
+    return False
+
+
+def named_in(row: list[str]) -> str:
+    """What the first cell of a row names."""
+    return row[0].strip("`")
+
+
+def givers_in(cell: str) -> set[str]:
+    return set(operations()) if cell == "all" else set(re.findall(r"`(\w+)`", cell))
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """Each table of a text."""
+    return [found for part in text.split("\n\n") if (found := rows(part))]
+
+
+def spoken(only: MailboxType) -> str:
+    return {MailboxType.SHARED: "a shared mailbox", MailboxType.EQUIPMENT: "equipment", MailboxType.ROOM: "a room"}[
+        only
+    ]
