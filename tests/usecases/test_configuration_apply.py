@@ -37,14 +37,14 @@ async def test_every_change_is_on_the_audit_trail_of_its_tenant(databases: Datab
         "SELECT tenant_id, action, count(*) FROM chamberlain.audit GROUP BY 1, 2 ORDER BY 1, 2",
     )
     ((payload,),) = await rows(
-        databases, "SELECT payload FROM chamberlain.audit WHERE action = 'tenant.replace' AND tenant_id = $1", ESTATE
+        databases, "SELECT payload FROM chamberlain.audit WHERE action = 'tenant.create' AND tenant_id = $1", ESTATE
     )
     assert found == [
-        (ESTATE, "policy.replace", 2),
-        (ESTATE, "template.replace", 9),
-        (ESTATE, "tenant.replace", 1),
-        (OTHER_HOUSE, "template.replace", 1),
-        (OTHER_HOUSE, "tenant.replace", 1),
+        (ESTATE, "policy.create", 2),
+        (ESTATE, "template.create", 9),
+        (ESTATE, "tenant.create", 1),
+        (OTHER_HOUSE, "template.create", 1),
+        (OTHER_HOUSE, "tenant.create", 1),
     ]
     told = msgspec.json.decode(str(payload))
     assert told["actor"] == {"type": "system", "id": None, "displayName": "Test"}
@@ -83,7 +83,7 @@ async def test_a_changed_tenant_gets_a_new_revision(databases: Databases) -> Non
     await apply(databases, changed_estate())
     text = f"""
 tenants:
-  - {{id: {ESTATE}, name: Renamed, domains: [estate.example]}}
+  - {{id: {ESTATE}, name: Renamed, domains: [estate.example, rooms.estate.example]}}
 """
 
     await apply(databases, read_configuration(text.encode()))

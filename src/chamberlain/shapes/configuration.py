@@ -10,11 +10,12 @@ from typing import TypeVar
 from uuid import UUID
 
 from chamberlain.rules.errors import BodyInvalid, Fault
+from chamberlain.rules.policies import policy_faults
 from chamberlain.shapes.configuration_faults import ConfigurationFault, ConfigurationInvalid, Place, placed
 from chamberlain.shapes.documents import DocumentInvalid, read_document
 from chamberlain.shapes.mailbox_templates import MailboxTemplateShape
 from chamberlain.shapes.pointers import child
-from chamberlain.shapes.policies import PolicyShape
+from chamberlain.shapes.policies import PolicyShape, to_policy_rules
 from chamberlain.shapes.reading import Reader
 from chamberlain.shapes.templates import ADDED_BY_THE_SERVICE, TemplateShape, read_template, template_faults
 from chamberlain.shapes.tenants import TenantShape
@@ -45,6 +46,16 @@ class Configuration:
     tenants: tuple[TenantEntry, ...]
     directory: Mapping[str, object]
     clients: tuple[Mapping[str, object], ...]
+
+    @property
+    def domains(self) -> Sequence[str]:
+        """The domains of all tenants."""
+        return [domain for entry in self.tenants for domain in entry.tenant.domains]
+
+    @property
+    def issuers(self) -> Sequence[tuple[str, str | None]]:
+        """The issuers of all tenants, each with its tid."""
+        return [(each.issuer, each.tid) for entry in self.tenants for each in entry.tenant.issuers or ()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +151,10 @@ def _read_template(value: object, pointer: str, faults: list[Fault]) -> Template
 def _read_policy(value: object, pointer: str, faults: list[Fault]) -> PolicyShape | None:
     members = _object(value, pointer, faults)
     own = {name: each for name, each in members.items() if name not in ADDED_BY_THE_SERVICE}
-    return _attempt(lambda: _POLICY.read_value(own, pointer), faults)
+    policy = _attempt(lambda: _POLICY.read_value(own, pointer), faults)
+    if policy is not None:
+        faults.extend(policy_faults(to_policy_rules(policy), pointer))
+    return policy
 
 
 def _read_each(

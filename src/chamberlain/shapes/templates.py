@@ -42,6 +42,9 @@ _READERS: Mapping[str, Reader[MailboxTemplateShape] | Reader[GroupTemplateShape]
     "team": _GROUP,
     "guest": Reader(GuestTemplateShape),
 }
+_DECODERS: Mapping[TemplateKind, json.Decoder[TemplateShape]] = {
+    TemplateKind(kind): json.Decoder(reader.type) for kind, reader in _READERS.items()
+}
 # What the service adds. It may be sent, so that what was read can be changed and put back, and is ignored.
 ADDED_BY_THE_SERVICE = frozenset({"tenantId", "createdAt", "createdBy", "updatedAt"})
 _ADDED_TO_A_WEBHOOK = frozenset({"hasSecret", "disabledReason"})
@@ -152,6 +155,11 @@ def stored_template(shape: TemplateShape, tenant_id: TenantId) -> StoredTemplate
         active=shape.active,
     )
     return StoredTemplate(head, json.encode(shape))
+
+
+def kept_template(stored: StoredTemplate) -> TemplateShape:
+    """The shape of a template that is kept."""
+    return _DECODERS[stored.head.kind].decode(stored.content)
 
 
 def _reader_for(kind: object, readers: Mapping[str, KindReader], pointer: str = "") -> KindReader:

@@ -1,6 +1,6 @@
 """A tenant as the operator's files describe it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -100,4 +100,26 @@ def to_issuers(shape: TenantShape) -> tuple[Issuer, ...]:
     return tuple(
         Issuer(tenant_id=TenantId(shape.id), issuer=each.issuer, tid=each.tid, audiences=dict(each.audiences))
         for each in shape.issuers or ()
+    )
+
+
+def from_tenant(tenant: Tenant, issuers: Sequence[Issuer]) -> TenantShape:
+    """How files describe a tenant and whose tokens speak for it."""
+    limits = tenant.limits
+    return TenantShape(
+        id=tenant.id,
+        name=tenant.name,
+        domains=tenant.domains,
+        administrators=AdministratorsShape(
+            users=tuple(sorted(tenant.administrator_users)), groups=tuple(sorted(tenant.administrator_groups))
+        ),
+        repair=RepairShape(drift=tenant.repairs_drift),
+        issuers=tuple(IssuerShape(issuer=each.issuer, tid=each.tid, audiences=each.audiences) for each in issuers),
+        extension_prefix=tenant.extension_prefix,
+        applicability=tenant.applicability,
+        limits=LimitsShape(
+            open_requests=limits.open_requests,
+            running_jobs=limits.running_jobs,
+            requests_per_minute=limits.requests_per_minute,
+        ),
     )

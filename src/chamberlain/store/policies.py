@@ -1,6 +1,6 @@
 """Guest policies: rules over time for guests. One, and lists newest first."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -22,6 +22,8 @@ FIND = f"{_SELECT} WHERE p.tenant_id = $1 AND p.policy_id = $2"
 # Whoever assigns a policy holds its row by a weaker lock until the commit, so that one is never assigned and removed at
 # the same time.
 FIND_FOR_REMOVAL = f"{FIND} FOR UPDATE"
+
+FIND_OF = f"{_SELECT} WHERE p.tenant_id = ANY ($1) ORDER BY p.tenant_id, p.created_at, p.policy_id"
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 number of rows.
 PAGE = f"""{_SELECT} WHERE p.tenant_id = $1
@@ -52,6 +54,11 @@ async def find_for_removal(tx: Transaction, tenant_id: TenantId, policy_id: Poli
     """The same, and nobody assigns or changes it until the transaction ends."""
     row = await tx.fetch_row(FIND_FOR_REMOVAL, tenant_id, policy_id)
     return _record(row) if row else None
+
+
+async def find_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[StoredPolicy]:
+    """All policies of these tenants, the oldest of each first; as the worker's role."""
+    return [_record(row).stored for row in await tx.fetch(FIND_OF, list(tenant_ids))]
 
 
 async def find_page(tx: Transaction, tenant_id: TenantId, page: PageWanted) -> Page[PolicyRecord]:

@@ -1,5 +1,7 @@
 """Templates: the current revision of each, and every revision that a request may name."""
 
+from collections.abc import Collection, Sequence
+
 import msgspec
 
 from chamberlain.rules.callers import Actor, ActorType
@@ -21,6 +23,12 @@ FIND = """
 SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active, r.content ->> 'name' AS name, r.content
 FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
 WHERE t.tenant_id = $1 AND t.template_id = $2
+"""
+
+FIND_OF = """
+SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active, r.content ->> 'name' AS name, r.content
+FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+WHERE t.tenant_id = ANY ($1) ORDER BY t.tenant_id, t.created_at, t.template_id
 """
 
 FIND_DEFAULT = """
@@ -74,6 +82,11 @@ async def find(tx: Transaction, template_id: TemplateId) -> StoredTemplate | Non
     """The template as it is now, in the tenant of the transaction."""
     row = await tx.fetch_row(FIND, tx.tenant_id, template_id)
     return _stored(row) if row else None
+
+
+async def find_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[StoredTemplate]:
+    """All templates of these tenants, the oldest of each first; as the worker's role."""
+    return [_stored(row) for row in await tx.fetch(FIND_OF, list(tenant_ids))]
 
 
 async def find_default(tx: Transaction, tenant_id: TenantId, kind: TemplateKind) -> StoredTemplate | None:

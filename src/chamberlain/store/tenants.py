@@ -1,5 +1,7 @@
 """Tenants: their settings, and whose tokens speak for them."""
 
+from collections.abc import Collection, Sequence
+
 import msgspec
 
 from chamberlain.rules.ids import GroupId, TenantId, UserId
@@ -11,6 +13,12 @@ FIND = """
 SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
     open_requests, running_jobs, requests_per_minute, applicability, repair_drift
 FROM chamberlain.tenant WHERE tenant_id = $1
+"""
+
+FIND_ALL = """
+SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
+    open_requests, running_jobs, requests_per_minute, applicability, repair_drift
+FROM chamberlain.tenant WHERE $1::uuid[] IS NULL OR tenant_id = ANY ($1) ORDER BY created_at, tenant_id
 """
 
 # A tenant from a configuration file: its revision grows only when something of it is new.
@@ -32,9 +40,28 @@ WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.exten
 RETURNING revision
 """
 
+# Whoever keeps a copy of the tenant learns of it at the next commit.
+SUSPEND = """
+UPDATE chamberlain.tenant SET suspended = $2, revision = revision + 1, updated_at = now()
+WHERE tenant_id = $1 AND suspended <> $2
+RETURNING tenant_id
+"""
+
 PUT_ISSUER = """
 INSERT INTO chamberlain.issuer (tenant_id, issuer, tid, audiences) VALUES ($1, $2, $3, $4)
 ON CONFLICT (issuer, tid) DO UPDATE SET audiences = excluded.audiences WHERE issuer.tenant_id = excluded.tenant_id
+"""
+
+REMOVE_ISSUER = "DELETE FROM chamberlain.issuer WHERE tenant_id = $1 AND issuer = $2 AND tid IS NOT DISTINCT FROM $3"
+
+ISSUERS = """
+SELECT tenant_id, issuer, tid, audiences FROM chamberlain.issuer
+WHERE tenant_id = ANY ($1) ORDER BY tenant_id, issuer, tid NULLS FIRST
+"""
+
+HOLDERS = """
+SELECT i.tenant_id, i.issuer, i.tid, i.audiences FROM chamberlain.issuer i
+JOIN unnest($1::text[], $2::text[]) AS w (issuer, tid) ON i.issuer = w.issuer AND i.tid IS NOT DISTINCT FROM w.tid
 """
 
 
@@ -42,6 +69,12 @@ async def find(tx: Transaction, tenant_id: TenantId) -> Tenant | None:
     """The tenant with its settings."""
     row = await tx.fetch_row(FIND, tenant_id)
     return _tenant(row) if row else None
+
+
+async def find_all(tx: Transaction, tenant_ids: Collection[TenantId] | None = None) -> Sequence[Tenant]:
+    """These tenants, or all, the oldest first; as the worker's role."""
+    rows = await tx.fetch(FIND_ALL, None if tenant_ids is None else list(tenant_ids))
+    return [_tenant(row) for row in rows]
 
 
 async def put(tx: Transaction, tenant: Tenant) -> bool:
@@ -63,10 +96,31 @@ async def put(tx: Transaction, tenant: Tenant) -> bool:
     return row is not None
 
 
+async def suspend(tx: Transaction, tenant_id: TenantId, *, suspended: bool) -> bool:
+    """Serve a tenant no longer, or again; says whether that is new."""
+    return await tx.fetch_row(SUSPEND, tenant_id, suspended) is not None
+
+
 async def put_issuer(tx: Transaction, issuer: Issuer) -> None:
     """Let tokens of this issuer speak for its tenant. One that speaks for another tenant already is left to it."""
     audiences = msgspec.json.encode(issuer.audiences).decode()
     await tx.execute(PUT_ISSUER, issuer.tenant_id, issuer.issuer, issuer.tid, audiences)
+
+
+async def remove_issuer(tx: Transaction, issuer: Issuer) -> None:
+    """Let its tokens speak for its tenant no more."""
+    await tx.execute(REMOVE_ISSUER, issuer.tenant_id, issuer.issuer, issuer.tid)
+
+
+async def issuers_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[Issuer]:
+    """Whose tokens speak for these tenants."""
+    return [_issuer(row) for row in await tx.fetch(ISSUERS, list(tenant_ids))]
+
+
+async def holders_of(tx: Transaction, issuers: Sequence[tuple[str, str | None]]) -> Sequence[Issuer]:
+    """Which of these issuers, each with its tid, are registered, and for whom; as the worker's role."""
+    rows = await tx.fetch(HOLDERS, [issuer for issuer, _ in issuers], [tid for _, tid in issuers])
+    return [_issuer(row) for row in rows]
 
 
 async def any_tenant(tx: Transaction) -> bool:
@@ -81,16 +135,18 @@ async def find_issuer(database: Database, issuer: str, tid: str | None) -> Issue
         row = await connection.fetchrow(
             "SELECT tenant_id, issuer, tid, audiences FROM chamberlain.find_issuer($1, $2)", issuer, tid
         )
-    if row is None:
-        return None
-    audiences = msgspec.json.decode(row["audiences"], type=dict[str, str])
-    return Issuer(tenant_id=TenantId(row["tenant_id"]), issuer=row["issuer"], tid=row["tid"], audiences=audiences)
+    return None if row is None else _issuer(row)
 
 
 async def is_served(database: Database, tenant_id: TenantId) -> bool:
     """Whether there is such a tenant and it is not suspended."""
     async with database.statement() as connection:
         return bool(await connection.fetchval("SELECT chamberlain.tenant_is_served($1)", tenant_id))
+
+
+def _issuer(row: Record) -> Issuer:
+    audiences = msgspec.json.decode(row["audiences"], type=dict[str, str])
+    return Issuer(tenant_id=TenantId(row["tenant_id"]), issuer=row["issuer"], tid=row["tid"], audiences=audiences)
 
 
 def _tenant(row: Record) -> Tenant:

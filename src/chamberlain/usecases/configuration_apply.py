@@ -1,36 +1,51 @@
-"""Bring tenants, their templates and policies to what a configuration file says, in one transaction.
+"""Bring tenants, their templates and policies to what configuration files say, in one transaction.
 
-What is not in the file stays. Ids are identity: a name that changed is a change, never a new thing.
+It carries out the plan that `plan` shows: what the files leave out stays, and ids are identity, so that a name that
+changed is a change, never a new thing.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-import msgspec
-
 from chamberlain.rules.callers import Actor
-from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.configurations import Configured, Noun, Plan, PlannedChange, Verb, record_of
 from chamberlain.rules.edits import Editor
-from chamberlain.rules.ids import PolicyId, TenantId, TraceId
-from chamberlain.rules.template_records import default_lost
-from chamberlain.rules.templates import StoredTemplate
+from chamberlain.rules.errors import Conflict
+from chamberlain.rules.ids import PolicyId, TemplateId, TenantId, TraceId
 from chamberlain.shapes.configuration import Configuration, TenantEntry
+from chamberlain.shapes.configuration_plans import plan_configuration
+from chamberlain.shapes.policies import stored_policy
 from chamberlain.shapes.templates import stored_template
 from chamberlain.shapes.tenants import to_issuers, to_tenant
-from chamberlain.store import changes, policies, templates, tenants
+from chamberlain.store import changes, configurations, policies, templates, tenants
 from chamberlain.store.database import Database, Transaction
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyConfiguration:
-    """Writes as the worker's role, which sees every tenant."""
+    """For whoever has the database, as the worker's role, which sees every tenant."""
 
     database: Database
 
-    async def __call__(self, configuration: Configuration, *, actor: Actor, trace_id: TraceId) -> None:
-        """Every change is on the audit trail of its tenant."""
+    async def __call__(
+        self, configuration: Configuration, *, actor: Actor, trace_id: TraceId, agreed: Plan | None = None
+    ) -> Plan:
+        """What was done; every change is on the audit trail of its tenant. With a plan that somebody has agreed to
+        nothing is taken away that is not in it. Raises ConfigurationInvalid with all that cannot be done, and Conflict.
+        """
+        entries = {TenantId(entry.tenant.id): entry for entry in configuration.tenants}
         async with self.database.across_tenants() as tx:
-            for entry in configuration.tenants:
-                await _apply_tenant(tx, entry, actor, trace_id)
+            await configurations.hold(tx, entries)
+            present = await configurations.find(tx, entries)
+            in_use = await configurations.find_in_use(tx, entries, configuration.domains, configuration.issuers)
+            plan = plan_configuration(configuration, present, in_use)
+            if agreed is not None:
+                _require_agreed(plan, agreed)
+            await _remove_issuers(tx, entries, present)
+            for change in plan.changes:
+                await _carry_out(tx, change, entries[change.tenant_id], actor)
+                await changes.record(tx, record_of(change, Editor(actor, None, trace_id)))
+        return plan
 
     async def is_empty(self) -> bool:
         """Whether the database has no tenant at all."""
@@ -38,43 +53,45 @@ class ApplyConfiguration:
             return not await tenants.any_tenant(tx)
 
 
-async def _apply_tenant(tx: Transaction, entry: TenantEntry, actor: Actor, trace_id: TraceId) -> None:
-    tenant = to_tenant(entry.tenant, revision=1, suspended=False)
-    if await tenants.put(tx, tenant):
-        subject = Subject("tenant", tenant.id, tenant.name)
-        await changes.record(tx, _change(tenant.id, "tenant.replace", subject, actor, trace_id))
-    for issuer in to_issuers(entry.tenant):
-        await tenants.put_issuer(tx, issuer)
-    for template in entry.templates or ():
-        await _apply_template(tx, stored_template(template, tenant.id), Editor(actor, None, trace_id))
-    for policy in entry.policies or ():
-        content = msgspec.json.encode(policy)
-        policy_id = PolicyId(policy.id)
-        if await policies.put(tx, tenant.id, policy_id, active=policy.active, content=content, created_by=actor):
-            subject = Subject("policy", policy.id, policy.name)
-            await changes.record(tx, _change(tenant.id, "policy.replace", subject, actor, trace_id))
+def _require_agreed(plan: Plan, agreed: Plan) -> None:
+    if not all(loss in agreed.losses for loss in plan.losses):
+        detail = "Something else would be removed by now than you have agreed to. Nothing was changed; look again."
+        raise Conflict("stateDoesNotAllow", detail)
 
 
-async def _apply_template(tx: Transaction, template: StoredTemplate, editor: Editor) -> None:
-    loser = await templates.losing_default(tx, template)
-    if not await templates.put(tx, template, created_by=editor.actor):
-        return
-    head = template.head
-    if loser is not None:
-        await changes.record(tx, default_lost(loser.head, editor))
-    subject = Subject("template", head.id, head.name)
-    await changes.record(tx, _change(head.tenant_id, "template.replace", subject, editor.actor, editor.trace_id))
+async def _remove_issuers(
+    tx: Transaction, entries: Mapping[TenantId, TenantEntry], present: Mapping[TenantId, Configured]
+) -> None:
+    """First of all, so that an issuer can go from one tenant to another. Changes of tenants have it on record."""
+    for tenant_id, configured in present.items():
+        wanted = entries[tenant_id].tenant
+        kept = {(issuer.issuer, issuer.tid) for issuer in to_issuers(wanted)}
+        for issuer in configured.issuers if wanted.issuers is not None else ():
+            if (issuer.issuer, issuer.tid) not in kept:
+                await tenants.remove_issuer(tx, issuer)
 
 
-def _change(tenant_id: TenantId, action: str, subject: Subject, actor: Actor, trace_id: TraceId) -> Change:
-    return Change(
-        tenant_id=tenant_id,
-        action=action,
-        actor=actor,
-        client_id=None,
-        subject=subject,
-        before=None,
-        after={"name": subject.display_name},
-        request_id=None,
-        trace_id=trace_id,
-    )
+async def _carry_out(tx: Transaction, change: PlannedChange, entry: TenantEntry, actor: Actor) -> None:
+    match change.noun:
+        case Noun.TENANT:
+            await tenants.put(tx, to_tenant(entry.tenant, revision=1, suspended=False))
+            for issuer in to_issuers(entry.tenant):
+                await tenants.put_issuer(tx, issuer)
+        case Noun.TEMPLATE if change.verb is Verb.REMOVE:
+            await templates.remove(tx, change.tenant_id, TemplateId(change.id))
+        case Noun.TEMPLATE:
+            (template,) = [each for each in entry.templates or () if each.id == change.id]
+            await templates.put(tx, stored_template(template, change.tenant_id), created_by=actor)
+        case Noun.POLICY if change.verb is Verb.REMOVE:
+            await policies.remove(tx, change.tenant_id, PolicyId(change.id))
+        case Noun.POLICY:
+            (policy,) = [each for each in entry.policies or () if each.id == change.id]
+            kept = stored_policy(policy, change.tenant_id)
+            await policies.put(
+                tx,
+                change.tenant_id,
+                PolicyId(change.id),
+                active=kept.head.active,
+                content=kept.content,
+                created_by=actor,
+            )

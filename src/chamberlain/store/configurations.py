@@ -1,0 +1,107 @@
+"""What configuration files can say, as the tables hold it: tenants whole, and what stands in the way of others.
+
+It is read as the worker's role, which sees every tenant.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import asyncpg
+
+from chamberlain.rules.configurations import Configured, InUse
+from chamberlain.rules.errors import Conflict
+from chamberlain.rules.ids import TenantId
+from chamberlain.store import policies, templates, tenants
+from chamberlain.store.database import Transaction
+
+if TYPE_CHECKING:
+    from chamberlain.rules.issuers import Issuer
+    from chamberlain.rules.policies import StoredPolicy
+    from chamberlain.rules.templates import StoredTemplate
+
+# A plan is looked at as it is at one moment.
+SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+
+# One after the other, and none waits for ever. It is less than the time that the driver gives a statement.
+PATIENCE = "SET LOCAL lock_timeout = '20s'"
+NO_PATIENCE = "SET LOCAL lock_timeout = 0"
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.configuration', 0))"
+
+# Whoever changes these over HTTP, or assigns one, waits, so that a plan that was made is the one that is carried out.
+LOCK_ROWS = (
+    "SELECT FROM chamberlain.tenant WHERE tenant_id = ANY ($1) ORDER BY tenant_id FOR UPDATE",
+    "SELECT FROM chamberlain.template WHERE tenant_id = ANY ($1) ORDER BY tenant_id, template_id FOR UPDATE",
+    "SELECT FROM chamberlain.policy WHERE tenant_id = ANY ($1) ORDER BY tenant_id, policy_id FOR UPDATE",
+)
+
+DOMAINS = """
+SELECT tenant_id, domain FROM chamberlain.tenant CROSS JOIN LATERAL unnest(domains) domain
+WHERE domains && $1 AND domain = ANY ($1) AND tenant_id <> ALL ($2)
+"""
+
+ASSIGNED = """
+SELECT t.tenant_id, t.template_id AS id FROM chamberlain.template t WHERE t.tenant_id = ANY ($1)
+AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id)
+UNION ALL
+SELECT p.tenant_id, p.policy_id FROM chamberlain.policy p WHERE p.tenant_id = ANY ($1)
+AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = p.tenant_id AND s.policy_id = p.policy_id)
+"""
+
+
+async def look(tx: Transaction) -> None:
+    """See the tables as they are at this moment, to the end of the transaction, which writes nothing. Comes first."""
+    await tx.execute(SNAPSHOT)
+
+
+async def hold(tx: Transaction, tenant_ids: Collection[TenantId]) -> None:
+    """Be the only one who changes what files can say of these tenants, until the transaction ends. Raises Conflict when
+    others take too long."""
+    try:
+        await tx.execute(PATIENCE)
+        await tx.execute(LOCK)
+        for tenant_id in sorted(tenant_ids):
+            await templates.lock(tx, tenant_id)
+        for statement in LOCK_ROWS:
+            await tx.execute(statement, list(tenant_ids))
+        await tx.execute(NO_PATIENCE)
+    except asyncpg.LockNotAvailableError as error:
+        detail = "Somebody else is applying configuration files. Nothing was changed; try again when they are done."
+        raise Conflict("stateDoesNotAllow", detail) from error
+
+
+async def find(tx: Transaction, tenant_ids: Collection[TenantId] | None = None) -> Mapping[TenantId, Configured]:
+    """These tenants, as far as there are such, or all; each with what belongs to it in the order in which it was
+    made."""
+    found = await tenants.find_all(tx, tenant_ids)
+    ids = [tenant.id for tenant in found]
+    of_tenant: Mapping[TenantId, list[StoredTemplate]] = defaultdict(list)
+    for template in await templates.find_of(tx, ids):
+        of_tenant[template.head.tenant_id].append(template)
+    rules: Mapping[TenantId, list[StoredPolicy]] = defaultdict(list)
+    for policy in await policies.find_of(tx, ids):
+        rules[policy.head.tenant_id].append(policy)
+    issuers: Mapping[TenantId, list[Issuer]] = defaultdict(list)
+    for issuer in await tenants.issuers_of(tx, ids):
+        issuers[issuer.tenant_id].append(issuer)
+    return {
+        each.id: Configured(each, tuple(issuers[each.id]), tuple(of_tenant[each.id]), tuple(rules[each.id]))
+        for each in found
+    }
+
+
+async def find_in_use(
+    tx: Transaction,
+    tenant_ids: Collection[TenantId],
+    domains: Sequence[str],
+    issuers: Sequence[tuple[str, str | None]],
+) -> InUse:
+    """Which of these domains belong to other tenants than these, whose these issuers are, and what of these tenants is
+    assigned."""
+    ids = list(tenant_ids)
+    return InUse(
+        domains={row["domain"]: TenantId(row["tenant_id"]) for row in await tx.fetch(DOMAINS, list(domains), ids)},
+        issuers={(each.issuer, each.tid): each.tenant_id for each in await tenants.holders_of(tx, issuers)},
+        assigned=frozenset((TenantId(row["tenant_id"]), UUID(str(row["id"]))) for row in await tx.fetch(ASSIGNED, ids)),
+    )
