@@ -4,11 +4,21 @@ from datetime import timedelta
 from math import ceil
 
 from chamberlain.bootstrap.origins import now
-from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople, FaultyDirectory
-from chamberlain.directory.port import Directory, People
+from chamberlain.directory.embedded import (
+    KEY_MEMBER,
+    EmbeddedDirectory,
+    EmbeddedGuests,
+    EmbeddedPeople,
+    FaultyDirectory,
+    FaultyGuests,
+)
+from chamberlain.directory.port import Directory, Guests, People
+from chamberlain.embedded.directory import guests
+from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.faults import Faults, Injection, Outages
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
+from chamberlain.embedded.directory.faulty_guests import SuiteGuests
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
@@ -32,6 +42,15 @@ def make_directory(settings: Settings, pool: Pool) -> Directory:
     return FaultyDirectory(
         FaultyGroups(pool, injection, key_member=KEY_MEMBER), FaultyMailboxes(pool, injection, key_member=KEY_MEMBER)
     )
+
+
+def make_guests(settings: Settings, pool: Pool) -> Guests:
+    """Sets the rules for guests, and tells which groups and sites there are. The pool must have the worker's role: one
+    batch may be about several tenants."""
+    injection = make_injection(settings)
+    if injection is None:
+        return EmbeddedGuests(guests.Guests(pool), Changes(pool))
+    return FaultyGuests(SuiteGuests(pool, injection), Changes(pool))
 
 
 def first_look(settings: Settings) -> int:

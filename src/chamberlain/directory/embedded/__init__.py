@@ -7,6 +7,16 @@ anything that decides what is wanted.
 from chamberlain.directory.embedded.directory import EmbeddedDirectory
 from chamberlain.directory.embedded.entries import KEY_MEMBER, group_id_of
 from chamberlain.directory.embedded.faulty import FaultyDirectory
+from chamberlain.directory.embedded.faulty_guests import FaultyGuests
+from chamberlain.directory.embedded.guests import EmbeddedGuests
 from chamberlain.directory.embedded.people import EmbeddedPeople
 
-__all__ = ["KEY_MEMBER", "EmbeddedDirectory", "EmbeddedPeople", "FaultyDirectory", "group_id_of"]
+__all__ = [
+    "KEY_MEMBER",
+    "EmbeddedDirectory",
+    "EmbeddedGuests",
+    "EmbeddedPeople",
+    "FaultyDirectory",
+    "FaultyGuests",
+    "group_id_of",
+]

@@ -1,0 +1,51 @@
+"""Guest rules in the embedded directory with faults on purpose: each step is a call, and may have to wait."""
+
+from collections.abc import Sequence
+
+from chamberlain.directory.embedded.guest_entries import entry_of_steps, name_of, observed_of
+from chamberlain.directory.embedded.guests import read_changes
+from chamberlain.directory.embedded.passing import passing
+from chamberlain.directory.embedded.walking import walk
+from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, SubjectChanges
+from chamberlain.embedded.directory.changes import Changes
+from chamberlain.embedded.directory.faulty_guests import SuiteGuests
+from chamberlain.rules.guest_plans import remaining_of_subject
+from chamberlain.rules.ids import TenantId
+from chamberlain.rules.subjects import ObservedSubject, SubjectReference
+
+
+class FaultyGuests(Guests):
+    """Sets guest rules step by step. What stops a step is told for that group alone; the next run goes on there."""
+
+    def __init__(self, kept: SuiteGuests, changes: Changes) -> None:
+        self._kept = kept
+        self._changes = changes
+
+    async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+        """What is visible of each group or site by now."""
+        with passing():
+            shown = await self._kept.observe([name_of(one) for one in references])
+        return [None if one is None else observed_of(one) for one in shown]
+
+    async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
+        """Take the steps of each, one after the other, as far as they go; no others."""
+        return [await self._bring_about(work) for work in works]
+
+    async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
+        """The next page of groups and sites, or of what has changed."""
+        with passing():
+            self._kept.answer()
+        return await read_changes(self._changes, tenant_id, extension, cursor)
+
+    async def _bring_about(self, work: GuestWork) -> GuestOutcome:
+        name = name_of(work.wanted)
+        with passing():
+            [shown] = await self._kept.observe([name])
+        subject = None if shown is None else observed_of(shown)
+        walked = await walk(
+            work.steps,
+            remaining_of_subject(work.wanted, subject, work.steps),
+            lambda step: self._kept.change(entry_of_steps(work.wanted, (step,))),
+            lambda: self._kept.find(name),
+        )
+        return GuestOutcome(subject if walked.shown is None else observed_of(walked.shown), walked.done, walked.fault)

@@ -1,0 +1,137 @@
+"""Guest rules in the words of both sides: ours, and those of the embedded directory."""
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from uuid import UUID
+
+from chamberlain.directory.embedded.entries import KEY_MEMBER
+from chamberlain.directory.port import GuestWork, SubjectChanges
+from chamberlain.embedded.directory.changes import ChangesShown
+from chamberlain.embedded.directory.guests import (
+    GuestEntry,
+    GuestSettings,
+    GuestShown,
+    SiteShown,
+    SubjectName,
+    SubjectShown,
+)
+from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.guests import AddedBy, Guest, GuestRules, Sharing
+from chamberlain.rules.ids import WRITTEN_ID, GroupId, PolicyId, RequestId, TemplateId, TenantId, UserId
+from chamberlain.rules.plans import Step
+from chamberlain.rules.subjects import ObservedSite, ObservedSubject, SubjectReference, SubjectType, WantedGuestRules
+
+TEMPLATE_MEMBER, POLICY_MEMBER = "templateId", "policyId"
+
+_CAPABILITIES: Mapping[Sharing, str] = MappingProxyType(
+    {
+        Sharing.DISABLED: "disabled",
+        Sharing.EXISTING_GUESTS: "existingExternalUserSharingOnly",
+        Sharing.NEW_AND_EXISTING_GUESTS: "externalUserSharingOnly",
+        Sharing.ANYONE: "externalUserAndGuestSharing",
+    }
+)
+_SHARINGS: Mapping[str, Sharing] = MappingProxyType({written: one for one, written in _CAPABILITIES.items()})
+
+
+def name_of(reference: SubjectReference | WantedGuestRules) -> SubjectName:
+    """How the directory finds a group."""
+    return SubjectName(reference.tenant_id, reference.id, reference.extension)
+
+
+def entry_of(work: GuestWork) -> GuestEntry:
+    """What the steps of a piece of work make of a group."""
+    return entry_of_steps(work.wanted, work.steps)
+
+
+def entry_of_steps(wanted: WantedGuestRules, steps: Collection[Step]) -> GuestEntry:
+    """What these steps make of a group, and nothing else."""
+    rules = wanted.rules
+    return GuestEntry(
+        name=name_of(wanted),
+        values=_marks(wanted) if Step.MARK_ASSIGNMENT in steps else {},
+        sets_access=Step.SET_GUEST_ACCESS in steps,
+        sets_domains=Step.SET_GUEST_DOMAINS in steps,
+        sets_sharing=Step.SET_SHARING_CAPABILITY in steps,
+        settings=None if rules is None else _settings(rules),
+        sharing_capability=None if rules is None or rules.sharing is None else _CAPABILITIES[rules.sharing],
+        removed=wanted.remove_guests if Step.SET_GUEST_ACCESS in steps else (),
+    )
+
+
+def observed_of(shown: SubjectShown) -> ObservedSubject:
+    """A group or site as the directory shows it. A mark that holds no id is none of ours."""
+    values = {member: UUID(value) for member, value in shown.values.items() if WRITTEN_ID.fullmatch(value)}
+    request, template, policy = (values.get(member) for member in (KEY_MEMBER, TEMPLATE_MEMBER, POLICY_MEMBER))
+    site = None if shown.site is None else _site(shown.site)
+    return ObservedSubject(
+        tenant_id=TenantId(shown.tenant_id),
+        id=GroupId(shown.id),
+        type=SubjectType.GROUP if site is None else SubjectType.SITE,
+        display_name=shown.display_name,
+        mail=shown.mail,
+        is_team=shown.is_team,
+        member_ship_type=_member_ship_type(shown),
+        request_id=None if request is None else RequestId(request),
+        template_id=None if template is None else TemplateId(template),
+        policy_id=None if policy is None else PolicyId(policy),
+        rules=None if shown.settings is None else _rules(shown.settings, site),
+        site=site,
+        guests=tuple(map(_guest, shown.guests)),
+    )
+
+
+def changes_of(shown: ChangesShown) -> SubjectChanges:
+    """A page of changes."""
+    return SubjectChanges(
+        subjects=tuple(map(observed_of, shown.subjects)),
+        removed=tuple(map(GroupId, shown.removed)),
+        cursor=shown.cursor,
+        is_complete=shown.is_complete,
+    )
+
+
+def _marks(wanted: WantedGuestRules) -> Mapping[str, str | None]:
+    template, policy = wanted.template_id, wanted.policy_id
+    return {
+        TEMPLATE_MEMBER: None if template is None else str(template),
+        POLICY_MEMBER: None if policy is None else str(policy),
+    }
+
+
+def _settings(rules: GuestRules) -> GuestSettings:
+    return GuestSettings(
+        allow_to_add_guests=rules.allowed,
+        guests_added_by=rules.added_by,
+        allowed_guest_domains=rules.allowed_domains,
+        blocked_guest_domains=rules.blocked_domains,
+    )
+
+
+def _rules(settings: GuestSettings, site: ObservedSite | None) -> GuestRules:
+    return GuestRules(
+        allowed=settings.allow_to_add_guests,
+        added_by=AddedBy(settings.guests_added_by),
+        allowed_domains=settings.allowed_guest_domains,
+        blocked_domains=settings.blocked_guest_domains,
+        sharing=None if site is None else site.sharing,
+    )
+
+
+def _site(shown: SiteShown) -> ObservedSite:
+    return ObservedSite(
+        url=shown.web_url,
+        display_name=shown.display_name,
+        sharing=_SHARINGS[shown.sharing_capability],
+        default_sharing=_SHARINGS[shown.default_sharing_capability],
+    )
+
+
+def _member_ship_type(shown: SubjectShown) -> MemberShipType:
+    if shown.is_dynamic:
+        return MemberShipType.DYNAMIC
+    return MemberShipType.PUBLIC if shown.visibility == "Public" else MemberShipType.PRIVATE
+
+
+def _guest(shown: GuestShown) -> Guest:
+    return Guest(UserId(shown.id), shown.mail, shown.display_name)
