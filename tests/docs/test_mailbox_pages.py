@@ -91,12 +91,13 @@ def test_it_works_for_a_room(service: Service) -> None:
 def test_it_works_for_templates(service: Service) -> None:
     body = body_of("mailbox-templates.md")
 
-    created, offered, made, changed, stale, default, by_default, former = walk(service, "mailbox-templates.md")
+    created, offered, made, refused, changed, stale, default, by_default, former = walk(service, "mailbox-templates.md")
 
     assert holds(created, {name: body[name] for name in ("name", "defaults", "naming", "audience")})
     assert created["id"] in [each["id"] for each in offered["items"]]
     assert (made["primarySmtpAddress"], made["country"]) == ("board-jura@rooms.estate.example", "Switzerland")
     assert made["primaryOwner"] == ELI
+    assert [fault["code"] for fault in refused["errors"]] == ["customFieldRequired", "customFieldInvalid"]
     assert changed["description"] == "Rooms with a reception and coffee"
     assert stale["code"] == "etagStale"
     assert default["isDefault"]

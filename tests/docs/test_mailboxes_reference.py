@@ -30,6 +30,7 @@ from tests.docs.schemas import Json, bound_of, properties, type_of
 PAGE = REFERENCE / "mailboxes.md"
 SOURCE = ROOT / "src" / "chamberlain"
 SENT, ADDED, TEMPLATES = "## What is sent", "## What the service adds", "## Templates"
+HOW_TO = ("shared-mailbox", "equipment", "room", "mailbox-templates")
 EQUIPMENT_TYPE = "metadata.equipmentType"
 LEAST: Json = {"name": "a", "displayName": "A"}
 LEAST_TEMPLATE: Json = {"kind": "room", "name": "A"}
@@ -81,7 +82,8 @@ def test_it_says_which_type_has_each_property() -> None:
         only = restricted.get(name) or restricted.get(name.partition(".")[0])
         expected = ["yes" if only in (None, each) else "no" for each in MailboxType]
         assert row[3:6] == expected, name
-        assert (f"A mark of {spoken(only)}." in row[7] if only else "A mark of" not in row[7]) or "." in name, name
+        mark = f"A mark of {spoken(restricted[name])}." if name in restricted else None
+        assert re.findall(r"A mark of [\w ]+\.", row[7]) == ([mark] if mark else []), name
     assert restricted.keys() <= {named_in(row) for row in rows(section(PAGE, SENT))}
 
 
@@ -174,6 +176,12 @@ def test_it_names_every_code_in_errors_and_who_gives_it() -> None:
 
     assert {named_in(row) for row in of_form} == codes_of_form(MailboxBody) == codes_of_form(MailboxTemplateBody)
     assert {name: {named_in(row) for row in not_possible if name in givers_in(row[1])} for name in expected} == expected
+
+
+def test_the_how_tos_show_every_code_in_errors() -> None:
+    shown = "".join((ROOT / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8") for page in HOW_TO)
+
+    assert [code for code in named(section(PAGE, "## Codes in `errors`")) if f"`{code}`" not in shown] == []
 
 
 def test_it_names_the_length_of_an_address() -> None:
