@@ -1,6 +1,6 @@
 """A question: what is asked for under load, how one sees that it has come about, and what that is compared with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ class Question:
 
     name: str
     scope: str
-    environment: dict[str, str]
+    environment: Mapping[str, str]
     made: str
     unfinished: str
     is_retrievable: Callable[[Service, str], bool]
