@@ -16,16 +16,20 @@ from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import MailboxId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mailbox_records import MailboxRecord
-from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox, PermissionLevel
+from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.requests import RequestState
 from chamberlain.shapes.mailboxes import write_mailbox_order
-from chamberlain.store import mailboxes
+from chamberlain.store import jobs, mailboxes
 from tests.directory.patience import Clock
-from tests.estates import ADA, BEN, CLEO, ESTATE, NOBODY, Estate, mail_caller_of
+from tests.estates import ADA, BEN, CLEO, ESTATE, NOBODY, TRACE, Estate, mail_caller_of
 from tests.usecases.acts import cancel, retry
 from tests.usecases.deadly import DeadlyDirectory, Killed
 from tests.usecases.mailbox_bodies import BODIES, EQUIPMENT, ROOM, SHARED, SMALL
 
+AS_IF_QUEUED = """
+UPDATE chamberlain.request SET state = 'queued', steps = $2::text::json, result = NULL, finished_at = NULL
+WHERE request_id = $1
+"""
 AWAY = TryAgain(timedelta(seconds=10), "The directory does not answer.")
 
 
@@ -176,31 +180,64 @@ async def test_running_it_twice_is_boring(estate: Estate, kind: str) -> None:
     assert len(estate.directory.ensured_mailboxes) == 1
 
 
-@pytest.mark.parametrize("steps", range(12))
-async def test_killed_between_any_two_steps_it_ends_in_the_same_mailbox(estate: Estate, steps: int) -> None:
-    whole, wanted = await ask_and_work(estate, ROOM)
+@pytest.mark.parametrize("kind", BODIES)
+async def test_killed_between_any_two_steps_it_ends_in_the_same_mailbox(estate: Estate, kind: str) -> None:
+    whole, wanted = await ask_and_work(estate, BODIES[kind])
+    steps = len((await estate.record(whole.request_id)).steps)
     step_by_step(estate)
-    accepted = await estate.ask_mailbox({**ROOM, "name": "Basel", "permissions": {str(BEN): "SendAs"}})
+
+    for number in range(steps + 1):
+        record, shown = await ask_and_die(estate, {**BODIES[kind], **name_of(kind, number)}, number)
+
+        assert record.provisioning_state == "active"
+        assert shown == replace(
+            wanted,
+            id=shown.id,
+            name=record.order.name,
+            mail=record.mail,
+            aliases=tuple(f"desk-{number}@estate.example" for _ in wanted.aliases),
+            marks={"requestId": str(record.request_id)},
+        )
+    assert steps > 5
+    assert await estate.rows("SELECT type FROM chamberlain.event") == [("mailbox.created",)] * (steps + 2)
+
+
+def name_of(kind: str, number: int) -> Mapping[str, str]:
+    """What must be a mailbox' own."""
+    return {"name": f"Basel {number}"} | ({"alias": f"desk-{number}"} if kind == "shared" else {})
+
+
+async def ask_and_die(estate: Estate, body: Mapping[str, object], steps: int) -> tuple[MailboxRecord, ObservedMailbox]:
+    """A mailbox whose first worker was killed behind so many steps, and that another one has completed."""
+    accepted = await estate.ask_mailbox(body)
     dying = replace(estate.provision_mailboxes, directory=DyingDirectory(estate.directory, steps))
     with pytest.raises(Killed):
         await dying(await estate.claim())
     await expire_leases(estate)
+    await estate.work()
+    shown = await estate.mailbox(accepted.record.request_id)
+    assert shown is not None
+    return await mailbox(estate, accepted.record.id), shown
+
+
+@pytest.mark.parametrize("kind", BODIES)
+async def test_a_request_that_runs_again_from_its_beginning_changes_nothing(estate: Estate, kind: str) -> None:
+    accepted = await estate.ask_mailbox(BODIES[kind])
+    request_id = accepted.record.request_id
+    ((steps,),) = await estate.rows("SELECT steps::text FROM chamberlain.request WHERE request_id = $1", request_id)
+    await estate.work()
+    before = await mailbox(estate, accepted.record.id), await estate.mailbox(request_id)
+    async with estate.databases.worker.across_tenants() as tx:
+        await tx.execute(AS_IF_QUEUED, request_id, steps)
+        await tx.execute(jobs.QUEUE, ESTATE, JobKind.MAILBOX_PROVISION, request_id, TRACE)
+    queued = await mailbox(estate, accepted.record.id)
 
     await estate.work()
 
-    shown = await estate.mailbox(accepted.record.request_id)
-    assert (await mailbox(estate, accepted.record.id)).provisioning_state == "active"
-    assert shown is not None
-    assert shown == replace(
-        wanted,
-        id=shown.id,
-        name="Basel",
-        mail="basel@estate.example",
-        permissions={BEN: PermissionLevel.SEND_AS},
-        marks={"requestId": str(accepted.record.request_id)},
-    )
-    assert await estate.rows("SELECT type FROM chamberlain.event") == [("mailbox.created",)] * 2
-    assert whole.id != accepted.record.id
+    assert queued.provisioning_state == "queued"
+    assert (await mailbox(estate, accepted.record.id), await estate.mailbox(request_id)) == before
+    # It saw that everything is there.
+    assert len(estate.directory.ensured_mailboxes) == 1
 
 
 async def test_a_run_that_is_killed_before_it_records_ends_in_one_mailbox_and_one_event(estate: Estate) -> None:
