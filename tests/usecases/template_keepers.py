@@ -1,4 +1,4 @@
-"""The use cases of mailbox templates, built over an estate, and what goes into them."""
+"""The use cases of templates, built over an estate, and what goes into them."""
 
 import json
 from collections.abc import Mapping
@@ -14,38 +14,52 @@ from chamberlain.rules.edits import Edit
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.requests import IdempotencyKey
-from chamberlain.rules.template_areas import MAIL
+from chamberlain.rules.template_areas import MAIL, TemplateArea
 from chamberlain.rules.template_records import TemplateRecord
-from chamberlain.shapes.mailbox_templates import MailboxTemplateBody
-from chamberlain.shapes.templates import MAILBOX_TEMPLATE
+from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE, TemplateBody
 from chamberlain.store.callers import Callers
+from chamberlain.store.keyring import Keyring
 from tests.estates import TRACE, Estate
 from tests.usecases.acts import PREFIXES
 
 ANY = Edit(None, TRACE)
 FIRST_PAGE = PageWanted(200, None)
 NOTHING: Mapping[str, object] = {}
+KEYRING = Keyring("k1", {"k1": bytes(32)})
 
 
 @dataclass
 class Keeper:
-    """Somebody who looks after mailbox templates, or asks which ones there are."""
+    """Somebody who looks after the templates of an area, or asks which ones there are."""
 
     estate: Estate
     caller: Caller
+    area: TemplateArea = MAIL
 
     @property
     def templates(self) -> Templates:
         database, people = self.estate.databases.application, self.estate.people
-        return template_services(MAIL, database, Callers(database, people, self.estate.now), people, PREFIXES)
+        callers = Callers(database, people, self.estate.now)
+        return template_services(self.area, database, callers, people, prefixes=PREFIXES, keyring=KEYRING)
+
+    def body(self, members: Mapping[str, object]) -> TemplateBody:
+        """A room, or a group, with what is said otherwise."""
+        if self.area is MAIL:
+            return MAILBOX_TEMPLATE.read(json.dumps({"kind": "room", "name": "Quiet room", **members}).encode())
+        return COLLAB_TEMPLATE.read(json.dumps({"kind": "group", "name": "Quiet group", **members}).encode())
 
     async def create(self, members: Mapping[str, object] = NOTHING, *, key: str | None = None) -> TemplateId:
+        return TemplateId(UUID((await self.answered(members, key=key))["id"]))
+
+    async def answered(self, members: Mapping[str, object], *, key: str | None = None) -> dict[str, Any]:
+        """What is answered to who makes a template."""
         act = Act(None, None if key is None else IdempotencyKey(key, b"digest"), TRACE)
-        kept = await self.templates.create(self.caller, body(members), act, lambda record: record.stored.content)
-        return TemplateId(UUID(json.loads(kept.body)["id"]))
+        answer = await self.templates.create(self.caller, self.body(members), act, rendered)
+        found: dict[str, Any] = json.loads(answer.body)
+        return found
 
     async def replace(self, template_id: TemplateId, members: Mapping[str, object], edit: Edit = ANY) -> TemplateRecord:
-        return await self.templates.replace(self.caller, template_id, body(members), edit)
+        return await self.templates.replace(self.caller, template_id, self.body(members), edit)
 
     async def delete(self, template_id: TemplateId, edit: Edit = ANY) -> None:
         await self.templates.delete(self.caller, template_id, edit)
@@ -60,9 +74,9 @@ class Keeper:
         return {record.stored.head.name for record in (await self.templates.offer(self.caller, FIRST_PAGE)).items}
 
 
-def body(members: Mapping[str, object]) -> MailboxTemplateBody:
-    """A room template, with what is said otherwise."""
-    return MAILBOX_TEMPLATE.read(json.dumps({"kind": "room", "name": "Quiet room", **members}).encode())
+def rendered(record: TemplateRecord) -> bytes:
+    """The template, with its secret where one is shown."""
+    return json.dumps(content(record) | {"secret": record.made_secret}).encode()
 
 
 def content(record: TemplateRecord) -> dict[str, Any]:

@@ -254,7 +254,9 @@ async def test_the_directory_is_asked_only_where_a_group_is_named(estate: Estate
     estate.people.trouble = TryAgain(timedelta(seconds=3), "Busy.")
     assert await Keeper(estate, asker(BEN)).offered() == USUAL
 
+    estate.people.trouble = None
     await keeper.create({"name": "For staff", "audience": {"users": [], "groups": [STAFF]}})
+    estate.people.trouble = TryAgain(timedelta(seconds=3), "Busy.")
 
     with pytest.raises(Unavailable):
         await Keeper(estate, asker(BEN)).offered()

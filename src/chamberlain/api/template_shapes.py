@@ -28,12 +28,13 @@ class TemplateField(Struct, rename="camel", frozen=True):
 
 
 class TemplateWebhook(Struct, rename="camel", frozen=True):
-    """Where a template's events go. Its secret is never shown again."""
+    """Where a template's events go. A secret that the service has made is in the one answer that tells of it."""
 
     url: str
     active: bool
     has_secret: bool
     disabled_reason: str | None
+    secret: str | UnsetType = UNSET
 
 
 class MailboxTemplate(Struct, rename="camel", frozen=True):
@@ -85,7 +86,7 @@ def mailbox_template_of(record: TemplateRecord) -> MailboxTemplate:
         defaults=shape.defaults,
         custom_fields=tuple(map(_field, shape.custom_fields)),
         approval=shape.approval,
-        webhook=None if shape.webhook is None else _webhook(shape.webhook),
+        webhook=None if shape.webhook is None else _webhook(shape.webhook, record),
         created_at=time_of(record.created_at),
         created_by=Actor(record.created_by.type, record.created_by.id, record.created_by.display_name),
         updated_at=time_of(record.updated_at),
@@ -111,9 +112,15 @@ def _field(shape: CustomFieldShape) -> TemplateField:
     return TemplateField(shape.key, shape.label, shape.type, shape.required, choices)
 
 
-def _webhook(shape: WebhookShape) -> TemplateWebhook:
-    # Nothing is sent to a webhook yet, so that none has a secret or was ever disabled.
-    return TemplateWebhook(shape.url, shape.active, has_secret=False, disabled_reason=None)
+def _webhook(shape: WebhookShape, record: TemplateRecord) -> TemplateWebhook:
+    # Nothing is sent to a webhook yet, so that none was ever disabled.
+    return TemplateWebhook(
+        url=shape.url,
+        active=shape.active,
+        has_secret=record.secret_number is not None,
+        disabled_reason=None,
+        secret=UNSET if record.made_secret is None else record.made_secret,
+    )
 
 
 _decode = json.Decoder(MailboxTemplateShape).decode

@@ -39,7 +39,7 @@ from chamberlain.store.batcher import Acceptor
 from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.cursors import Cursors
-from chamberlain.store.keyring import KeysUnusable, load_keyring
+from chamberlain.store.keyring import Keyring, KeysUnusable, load_keyring
 from chamberlain.store.notifier import Notifier
 from chamberlain.usecases.group_request import RequestGroup
 from chamberlain.usecases.job_list import ListJobs
@@ -117,7 +117,7 @@ async def built_endpoints(
             notifier=notifier,
             watching=watching,
             streams=Streams(now, stop),
-            cursors=Cursors(keyring),
+            keyring=keyring,
         )
         yield Endpoints(create_app(services, mounts), certificate.context)
     finally:
@@ -134,8 +134,9 @@ def _services(
     notifier: Notifier,
     watching: Watching,
     streams: Streams,
-    cursors: Cursors,
+    keyring: Keyring,
 ) -> Services:
+    cursors = Cursors(keyring)
     people = make_people(settings, databases.application.pool)
     callers = Callers(databases.application, people, now)
     database, prefixes = databases.application, trust.prefixes
@@ -176,7 +177,7 @@ def _services(
         retry_request=RetryRequest(database, callers, prefixes, notifier, watching.notifier, now),
         list_jobs=ListJobs(database, callers, prefixes),
         release_job=ReleaseJob(database, callers, prefixes, notifier),
-        mailbox_templates=template_services(MAIL, database, callers, people, prefixes),
+        mailbox_templates=template_services(MAIL, database, callers, people, prefixes=prefixes, keyring=keyring),
         seal_cursor=cursors.seal,
         open_cursor=cursors.open,
         watch_request=WatchRequest(databases.application, callers, trust.prefixes, watching.timelines),

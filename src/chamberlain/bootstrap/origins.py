@@ -1,6 +1,7 @@
 """Where time and ids come from. Everybody else gets these passed in, so that tests can steer them."""
 
 import os
+from base64 import b64encode
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -20,6 +21,11 @@ def now() -> datetime:
 def new_id() -> UUID:
     """An id that nobody can guess and nobody else has."""
     return UUID(bytes=_random(), version=4)
+
+
+def new_webhook_secret() -> str:
+    """A secret as Standard Webhooks has it: `whsec_` and the base64 of 32 random bytes."""
+    return f"whsec_{b64encode(_random() + _random()).decode('ascii')}"
 
 
 def new_trace_id() -> TraceId:

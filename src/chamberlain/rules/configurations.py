@@ -10,7 +10,8 @@ from enum import StrEnum
 from uuid import UUID
 
 from chamberlain.rules.changes import Change, Json, Subject
-from chamberlain.rules.edits import Content, Editor, differences
+from chamberlain.rules.differences import Content, differences
+from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.issuers import Issuer

@@ -1,14 +1,10 @@
-"""Edits: how somebody changes a thing that is administered, and what of it goes on record."""
+"""Edits: how somebody changes a thing that is administered."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chamberlain.rules.callers import Actor
-from chamberlain.rules.changes import Json
 from chamberlain.rules.errors import Stale
 from chamberlain.rules.ids import ClientId, TraceId
-
-Content = Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +30,3 @@ def require_match(etag: str, edit: Edit, noun: str) -> None:
     if edit.if_match is not None and etag not in edit.if_match:
         detail = f"The {noun} has changed since you read it. Read it again, and send your change for that version."
         raise Stale("etagStale", detail)
-
-
-def differences(before: Content, after: Content) -> tuple[Content, Content]:
-    """What changed and nothing else, as it was and as it is; a member that was not there or is not any more is
-    None."""
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    return {name: before.get(name) for name in names}, {name: after.get(name) for name in names}

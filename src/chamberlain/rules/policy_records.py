@@ -5,7 +5,8 @@ from datetime import datetime
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.edits import Content, Editor, differences
+from chamberlain.rules.differences import Content, differences
+from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.policies import PolicyHead, StoredPolicy
 

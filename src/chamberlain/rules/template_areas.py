@@ -4,16 +4,25 @@ from dataclasses import dataclass
 
 from chamberlain.rules.mailbox_templates import MAILBOX_KINDS
 from chamberlain.rules.permissions import Operation
-from chamberlain.rules.templates import TemplateKind
+from chamberlain.rules.templates import GROUP_KINDS, TemplateKind
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateArea:
-    """Templates of these kinds, what it takes to administer them, and what it takes to be offered them."""
+    """Templates of these kinds, what it takes to administer them, those of them that somebody can ask for something
+    with, and what it takes to be offered those."""
 
     kinds: frozenset[TemplateKind]
     administer: Operation
+    offered_kinds: frozenset[TemplateKind]
     read: Operation
 
 
-MAIL = TemplateArea(MAILBOX_KINDS, Operation.ADMINISTER_MAIL, Operation.READ_MAILBOX_TEMPLATES)
+MAIL = TemplateArea(MAILBOX_KINDS, Operation.ADMINISTER_MAIL, MAILBOX_KINDS, Operation.READ_MAILBOX_TEMPLATES)
+# Guest templates are assigned by administrators; nobody asks for anything with one.
+COLLAB = TemplateArea(
+    GROUP_KINDS | {TemplateKind.GUEST},
+    Operation.ADMINISTER_COLLAB,
+    GROUP_KINDS,
+    Operation.READ_COLLAB_TEMPLATES,
+)

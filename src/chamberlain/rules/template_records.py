@@ -1,30 +1,39 @@
 """Records of templates: what administrators read and change, and how a change is kept on record."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.edits import Content, Editor, differences
+from chamberlain.rules.differences import Content, differences
+from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Fault, NotFound
 from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.templates import StoredTemplate, TemplateHead, TemplateKind
+from chamberlain.rules.webhooks import SettledSecret
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateRecord:
-    """A template whole: what it says, who made it, and when it was made and changed."""
+    """A template whole: what it says, who made it, and when it was made and changed.
+
+    `secret_number` counts the secrets that its webhook has had, None where it has none. `made_secret` is one that the
+    service has just made, for the one answer that shows it.
+    """
 
     stored: StoredTemplate
     created_at: datetime
     created_by: Actor
     updated_at: datetime
+    secret_number: int | None = None
+    made_secret: str | None = field(default=None, repr=False)
 
     @property
     def etag(self) -> str:
-        """Names this version: a revision is never counted twice."""
-        return f'"{self.stored.head.revision}"'
+        """Names this version: a revision is never counted twice, and a new secret makes another version too."""
+        revision = self.stored.head.revision
+        return f'"{revision}"' if self.secret_number is None else f'"{revision}-{self.secret_number}"'
 
 
 def in_area(record: TemplateRecord | None, area: TemplateArea) -> TemplateRecord:
@@ -42,14 +51,21 @@ def kind_faults(record: TemplateRecord, kind: TemplateKind) -> Iterator[Fault]:
         yield Fault("/kind", "templateOfOtherKind", detail)
 
 
-def created(head: TemplateHead, content: Content, editor: Editor) -> Change:
+def created(head: TemplateHead, content: Content, editor: Editor, secret: SettledSecret) -> Change:
     """The record of a template that was made."""
-    return _change("create", head, editor, before=None, after=_without_id(content))
+    shown = _with_secret(content) if secret.is_new else content
+    return _change("create", head, editor, before=None, after=_without_id(shown))
 
 
-def replaced(head: TemplateHead, before: Content, after: Content, editor: Editor) -> Change:
+def replaced(head: TemplateHead, before: Content, after: Content, editor: Editor, secret: SettledSecret) -> Change:
     """The record of a template that says something else now: what changed, and nothing else."""
-    was, became = differences(before, after)
+    if not secret.has_changed:
+        was, became = differences(before, after)
+    else:
+        # Two secrets look alike here: the webhook is told of even where all else of it stays.
+        old = _with_secret(before) if secret.was_there else before
+        new = _with_secret(after) if secret.is_new else after
+        was, became = differences(old, new, also=("webhook",))
     return _change("replace", head, editor, before=was, after=became)
 
 
@@ -58,9 +74,16 @@ def default_lost(head: TemplateHead, editor: Editor) -> Change:
     return _change("replace", head, editor, before={"isDefault": True}, after={"isDefault": False})
 
 
-def removed(head: TemplateHead, content: Content, editor: Editor) -> Change:
+def removed(record: TemplateRecord, content: Content, editor: Editor) -> Change:
     """The record of a template that is gone."""
-    return _change("delete", head, editor, before=_without_id(content), after=None)
+    shown = content if record.secret_number is None else _with_secret(content)
+    return _change("delete", record.stored.head, editor, before=_without_id(shown), after=None)
+
+
+def _with_secret(content: Content) -> Content:
+    """The content with a sign that its webhook has a secret."""
+    webhook = content.get("webhook")
+    return content if not isinstance(webhook, dict) else {**content, "webhook": {**webhook, "secret": "***"}}
 
 
 def _without_id(content: Content) -> Content:

@@ -21,6 +21,9 @@ class TemplateKind(StrEnum):
     GUEST = "guest"
 
 
+GROUP_KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
+
+
 class FieldType(StrEnum):
     """What a custom field holds."""
 
@@ -122,17 +125,19 @@ def compile_group_template(template: GroupTemplate) -> CompiledGroupTemplate:
     )
 
 
-def template_fault(head: TemplateHead | None, kinds: AbstractSet[TemplateKind]) -> Fault | None:
+def template_fault(
+    head: TemplateHead | None, kinds: AbstractSet[TemplateKind], pointer: str = "/templateId"
+) -> Fault | None:
     """Why a template cannot make one of these kinds, if it cannot. A head of None: there is no such template."""
     if head is None:
-        return Fault("/templateId", "templateUnknown", "There is no such template. Choose one from the list.")
+        return Fault(pointer, "templateUnknown", "There is no such template. Choose one from the list.")
     if head.kind not in kinds:
         wanted = " or ".join(sorted(kinds))
         detail = f"This template is of kind {head.kind}; one of kind {wanted} is needed here."
-        return Fault("/templateId", "templateOfOtherKind", detail)
+        return Fault(pointer, "templateOfOtherKind", detail)
     if not head.active:
         detail = "This template is not in use at present. Choose another, or ask an administrator to activate it."
-        return Fault("/templateId", "templateInactive", detail)
+        return Fault(pointer, "templateInactive", detail)
     return None
 
 

@@ -41,13 +41,29 @@ async def once(
     tx: Transaction, caller: Caller, idempotency: IdempotencyKey | None, work: Callable[[], Awaitable[bytes]]
 ) -> KeptAnswer:
     """Do the work and keep its answer under the key, or give the answer that is kept. All of it is one transaction."""
+
+    async def without_secret() -> tuple[bytes, bytes]:
+        body = await work()
+        return body, body
+
+    return await once_with_secret(tx, caller, idempotency, without_secret)
+
+
+async def once_with_secret(
+    tx: Transaction,
+    caller: Caller,
+    idempotency: IdempotencyKey | None,
+    work: Callable[[], Awaitable[tuple[bytes, bytes]]],
+) -> KeptAnswer:
+    """The same for work whose answer may show a secret: it gives the answer, and the one that may be kept."""
     if idempotency is None:
-        return KeptAnswer(await work())
+        shown, _ = await work()
+        return KeptAnswer(shown)
     if (kept := await claim(tx, caller, idempotency)) is not None:
         return KeptAnswer(kept, replayed=True)
-    body = await work()
-    await keep(tx, caller, idempotency, body)
-    return KeptAnswer(body)
+    shown, to_keep = await work()
+    await keep(tx, caller, idempotency, to_keep)
+    return KeptAnswer(shown)
 
 
 async def claim(

@@ -18,11 +18,6 @@ SELECT p.tenant_id, p.policy_id, p.revision, p.active, p.content ->> 'name' AS n
 FROM chamberlain.policy p
 """
 FIND = f"{_SELECT} WHERE p.tenant_id = $1 AND p.policy_id = $2"
-
-# Whoever assigns a policy holds its row by a weaker lock until the commit, so that one is never assigned and removed at
-# the same time.
-FIND_FOR_REMOVAL = f"{FIND} FOR UPDATE"
-
 FIND_OF = f"{_SELECT} WHERE p.tenant_id = ANY ($1) ORDER BY p.tenant_id, p.created_at, p.policy_id"
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 number of rows.
@@ -47,12 +42,6 @@ _decode_actor = msgspec.json.Decoder(Actor).decode
 async def find(tx: Transaction, tenant_id: TenantId, policy_id: PolicyId) -> PolicyRecord | None:
     """The policy as it is now."""
     row = await tx.fetch_row(FIND, tenant_id, policy_id)
-    return _record(row) if row else None
-
-
-async def find_for_removal(tx: Transaction, tenant_id: TenantId, policy_id: PolicyId) -> PolicyRecord | None:
-    """The same, and nobody assigns or changes it until the transaction ends."""
-    row = await tx.fetch_row(FIND_FOR_REMOVAL, tenant_id, policy_id)
     return _record(row) if row else None
 
 

@@ -5,9 +5,10 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.ids import TemplateId, TenantId
+from chamberlain.rules.ids import PolicyId, TemplateId, TenantId
 from chamberlain.rules.mailbox_templates import MAILBOX_KINDS, CompiledMailboxTemplate, compile_mailbox_template
 from chamberlain.rules.templates import (
+    GROUP_KINDS,
     CompiledGroupTemplate,
     StoredTemplate,
     TemplateHead,
@@ -45,6 +46,15 @@ FROM chamberlain.template_revision r
 WHERE r.tenant_id = $1 AND r.template_id = $2 AND r.revision = $3
 """
 
+# One of the templates that give this guest template ($3) or guest policy ($4) to what they make.
+FIND_NAMING = """
+SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active, r.content ->> 'name' AS name, r.content
+FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+WHERE t.tenant_id = $1 AND t.kind = ANY ($2)
+    AND (r.content ->> 'guestTemplateId' = $3 OR r.content ->> 'guestPolicyId' = $4)
+ORDER BY t.created_at, t.template_id LIMIT 1
+"""
+
 # Those who write templates of one tenant come one after the other: what is read here stays so until the commit.
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.template ' || $1::uuid::text, 0))"
 
@@ -69,8 +79,6 @@ RETURNING revision
 """
 
 DELETE = "DELETE FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2"
-
-GROUP_KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
 
 _decode_group = msgspec.json.Decoder(GroupTemplateShape).decode
 _decode_mailbox = msgspec.json.Decoder(MailboxTemplateShape).decode
@@ -103,8 +111,21 @@ async def find_revision(
     return _stored(row) if row else None
 
 
+async def find_naming(
+    tx: Transaction,
+    tenant_id: TenantId,
+    *,
+    guest_template_id: TemplateId | None = None,
+    guest_policy_id: PolicyId | None = None,
+) -> StoredTemplate | None:
+    """A template, active or not, that names this guest template or guest policy, if there is one."""
+    ids = (None if each is None else str(each) for each in (guest_template_id, guest_policy_id))
+    row = await tx.fetch_row(FIND_NAMING, tenant_id, sorted(GROUP_KINDS), *ids)
+    return _stored(row) if row else None
+
+
 async def lock(tx: Transaction, tenant_id: TenantId) -> None:
-    """Be the only one who writes templates of this tenant, until the transaction ends."""
+    """Be the only one who writes templates and policies of this tenant, until the transaction ends."""
     await tx.execute(LOCK, tenant_id)
 
 

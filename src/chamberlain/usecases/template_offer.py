@@ -34,7 +34,7 @@ class OfferTemplates:
         member_of = await self._member_of(caller)
         async with self.database.transaction(caller.tenant_id) as tx:
             return await template_records.find_offered(
-                tx, self.area.kinds, page, user=caller.user_id, member_of=member_of
+                tx, self.area.offered_kinds, page, user=caller.user_id, member_of=member_of
             )
 
     async def _member_of(self, caller: Caller) -> frozenset[GroupId]:
@@ -42,7 +42,7 @@ class OfferTemplates:
         if caller.user_id is None:
             return frozenset()
         async with self.database.transaction(caller.tenant_id) as tx:
-            groups = await template_records.audience_groups(tx, self.area.kinds)
+            groups = await template_records.audience_groups(tx, self.area.offered_kinds)
         if not groups:
             return groups
         try:

@@ -1,9 +1,10 @@
 """Replace a template, the whole of it; requests that are under way keep the one that they were asked for with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from msgspec import json
 
+from chamberlain.directory.port import People
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit, Editor, require_match
 from chamberlain.rules.errors import NotPossible
@@ -18,11 +19,13 @@ from chamberlain.rules.template_records import (
     replaced,
 )
 from chamberlain.rules.templates import StoredTemplate, TemplateKind
-from chamberlain.shapes.templates import TemplateBody, TemplateShape, domain_faults, identified, stored_template
-from chamberlain.shapes.templates import template_faults as faults_of
-from chamberlain.store import changes, template_records, templates, tenants
+from chamberlain.rules.webhooks import SettledSecret
+from chamberlain.shapes.templates import TemplateBody, identified, stored_template, webhook_of
+from chamberlain.store import changes, template_records, templates
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
+from chamberlain.store.template_checks import faults_in_directory, faults_in_tenant
+from chamberlain.store.webhook_secrets import WebhookSecrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,41 +33,39 @@ class ReplaceTemplate:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
+    people: People
     callers: Callers
     prefixes: ScopePrefixes
     area: TemplateArea
+    secrets: WebhookSecrets
 
     async def __call__(self, caller: Caller, template_id: TemplateId, body: TemplateBody, edit: Edit) -> TemplateRecord:
-        """The template as it is then. What it says already is neither written nor put on record. Raises Forbidden,
-        NotFound, Stale, and NotPossible with all faults."""
+        """The template as it is then, with the secret of its webhook if one was made. What it says already is neither
+        written nor put on record. Raises Forbidden, NotFound, Stale, NotPossible with all faults, and Unavailable."""
         await self.callers.extent(caller, require(caller, self.area.administer, self.prefixes))
         editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id)
-        shape = identified(body, template_id)
-        async with self.database.transaction(caller.tenant_id) as tx:
-            await templates.lock(tx, caller.tenant_id)
+        shape, tenant_id = identified(body, template_id), caller.tenant_id
+        unknown = await faults_in_directory(self.people, tenant_id, shape)
+        async with self.database.transaction(tenant_id) as tx:
+            await templates.lock(tx, tenant_id)
             before = in_area(await template_records.find(tx, template_id), self.area)
             require_match(before.etag, edit, "template")
-            await _check(tx, before, shape, caller)
-            await _replace(tx, before.stored, stored_template(shape, caller.tenant_id), editor)
-            return in_area(await template_records.find(tx, template_id), self.area)
+            wrong = (*kind_faults(before, TemplateKind(shape.kind)), *await faults_in_tenant(tx, tenant_id, shape))
+            if faults := (*wrong, *unknown):
+                raise NotPossible(faults)
+            secret = await self.secrets.settle(tx, tenant_id, template_id, webhook_of(body))
+            await _replace(tx, before.stored, stored_template(shape, tenant_id), editor, secret=secret)
+            record = in_area(await template_records.find(tx, template_id), self.area)
+            return replace(record, made_secret=secret.made)
 
 
-async def _check(tx: Transaction, before: TemplateRecord, shape: TemplateShape, caller: Caller) -> None:
-    tenant = await tenants.find(tx, caller.tenant_id)
-    faults = (
-        *kind_faults(before, TemplateKind(shape.kind)),
-        *faults_of(shape),
-        *domain_faults(shape, () if tenant is None else tenant.domains),
-    )
-    if faults:
-        raise NotPossible(faults)
-
-
-async def _replace(tx: Transaction, before: StoredTemplate, after: StoredTemplate, editor: Editor) -> None:
+async def _replace(
+    tx: Transaction, before: StoredTemplate, after: StoredTemplate, editor: Editor, *, secret: SettledSecret
+) -> None:
     loser = await templates.losing_default(tx, after)
-    if not await templates.put(tx, after, created_by=editor.actor):
+    if not await templates.put(tx, after, created_by=editor.actor) and not secret.has_changed:
         return
     if loser is not None:
         await changes.record(tx, default_lost(loser.head, editor))
     contents = json.decode(before.content), json.decode(after.content)
-    await changes.record(tx, replaced(after.head, *contents, editor))
+    await changes.record(tx, replaced(after.head, *contents, editor, secret))
