@@ -53,6 +53,31 @@ async def test_successes_and_problems_have_different_statuses() -> None:
         assert set(endpoint.codes) <= set(TITLES)
 
 
+async def test_what_may_be_left_out_of_a_body_may_be_null(document: Json) -> None:
+    schemas = document["components"]["schemas"]
+    defaults = {"MailboxBody": "notes", "MailboxTemplateBody": "active", "WebhookBody": "active", "GroupBody": "owners"}
+
+    for schema, name in defaults.items():
+        assert {"type": "null"} in schemas[schema]["properties"][name]["anyOf"]
+        assert "default" in schemas[schema]["properties"][name]
+    # What must be there must be something, and nobody sends what the service alone says.
+    assert "anyOf" not in schemas["MailboxTemplateBody"]["properties"]["name"]
+    assert "anyOf" not in schemas["Problem"]["properties"]["detail"]
+
+
+@pytest.mark.parametrize("name", ["description", "active", "isDefault", "naming", "defaults", "customFields"])
+async def test_null_is_not_sent_as_the_document_says(api: httpx2.AsyncClient, name: str) -> None:
+    headers = {"authorization": "Bearer administrator"}
+    body = {"kind": "room", "name": "Room"}
+
+    nothing, null = [
+        (await api.post("/admin/mail/v1/templates/", json=each, headers=headers)).json()
+        for each in (body, body | {name: None})
+    ]
+
+    assert null == nothing
+
+
 def test_every_refusal_has_a_status() -> None:
     def heirs(family: type[Refusal]) -> set[type[Refusal]]:
         return {family}.union(*map(heirs, family.__subclasses__()))

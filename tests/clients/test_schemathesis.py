@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.services import COLLAB, running_service
+from tests.services import API, COLLAB, running_service
 
+# Everything that a user may be given, so that every endpoint is really reached.
+EVERYTHING = f"{COLLAB} {API}/mail/App.ReadWrite.All {API}/admin/Config.ReadWrite.All"
 PROGRAM = Path(__file__).parents[2] / ".venv-clients" / "bin" / "schemathesis"
 
 
@@ -27,7 +29,7 @@ def test_it_works_without_a_surprise(tmp_path: Path, phases: tuple[str, ...]) ->
             str(PROGRAM),
             "run",
             f"{service.url}/openapi.json",
-            f"--header=Authorization: Bearer {service.token('ada@estate.example', COLLAB)}",
+            f"--header=Authorization: Bearer {service.token('ada@estate.example', EVERYTHING)}",
             f"--phases={','.join(phases).lower()}",
             "--checks=all",
             # A template, user or label that nobody knows is well-formed, and refused all the same.

@@ -4,27 +4,25 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec import json
-
 from chamberlain import __version__
 from chamberlain.api.endpoint import Parameter, Success
 from chamberlain.api.permission_names import is_for_applications, permission_names
 from chamberlain.api.problems import BUG, STATUSES, TITLES, Problem
 from chamberlain.api.receive import LIMIT
 from chamberlain.api.resources import AnyEndpoint
+from chamberlain.api.schemas import reference_to, schemas_of
 from chamberlain.api.services import Services
 from chamberlain.rules.callers import ActorType
 
 # A JSON value as msgspec and the document have it; its type is the business of the OpenAPI specification.
 Json = dict[str, Any]
 
-_REFERENCE = "#/components/schemas/{name}"
 _PROBLEM = "application/problem+json"
 _DESCRIPTION = """Self-service for groups, teams, sites and mailboxes in front of a directory.
 
 A slash at the end of a path is optional. A body is JSON in UTF-8, at most {size} KiB, sent within {seconds:g}
 seconds; of two members with one name the last one counts; a whole number may be written `2` or `2.0`. In the body of
-a POST, `null` means "not sent". Unknown properties and unknown query parameters are refused.
+a POST or PUT, `null` means "not sent". Unknown properties and unknown query parameters are refused.
 
 Refusals are problem documents (RFC 9457): `code` is stable and tells what happened; `errors` lists all faults of a
 body with their JSON Pointer (a fault of the path, the query or a header that is told together with them has the empty
@@ -35,7 +33,7 @@ sent. HEAD is answered wherever GET is, OPTIONS with the methods that a path tak
 def describe(endpoints: Sequence[AnyEndpoint], services: Services) -> Json:
     """The whole document."""
     types = {content for endpoint in endpoints for content in _contents(endpoint)}
-    _, schemas = json.schema_components(sorted(types, key=_name), ref_template=_REFERENCE)
+    bodies = [type_ for endpoint in endpoints if endpoint.shape is not None for type_ in endpoint.shape.types]
     return {
         "openapi": "3.1.0",
         "info": {
@@ -48,7 +46,7 @@ def describe(endpoints: Sequence[AnyEndpoint], services: Services) -> Json:
         "tags": [{"name": tag} for tag in dict.fromkeys(endpoint.about.tag for endpoint in endpoints)],
         "paths": _paths(endpoints, services),
         "components": {
-            "schemas": schemas,
+            "schemas": schemas_of(types, bodies=bodies),
             "headers": _HEADERS,
             "parameters": _PARAMETERS,
             "examples": {code: _problem_example(code) for code in TITLES},
@@ -81,10 +79,6 @@ def _contents(endpoint: AnyEndpoint) -> Iterable[type]:
         yield from endpoint.shape.types
     yield from (content for answer in endpoint.answers for content in answer.contents)
     yield from (data for answer in endpoint.answers for data in answer.events.values())
-
-
-def _name(type_: type) -> str:
-    return type_.__name__
 
 
 def _servers(services: Services) -> Iterable[str]:
@@ -124,7 +118,7 @@ def _operation(endpoint: AnyEndpoint, services: Services) -> Json:
 
 def _schema(*types: type) -> Json:
     """One of these types."""
-    references = [{"$ref": _REFERENCE.format(name=_name(type_))} for type_ in types]
+    references = [reference_to(type_) for type_ in types]
     return references[0] if len(references) == 1 else {"oneOf": references}
 
 

@@ -76,8 +76,8 @@ ABOUT_WATCH = About(
 HEADERS = (
     Parameter(
         "Last-Event-ID",
-        {"type": "integer", "minimum": 0, "maximum": 10**_MOST_DIGITS - 1},
-        "The `id` of the last event that was seen: the stream begins behind it.",
+        {"type": "string", "pattern": f"^[0-9]{{0,{_MOST_DIGITS}}}$"},
+        "The `id` of the last event that was seen: the stream begins behind it. Empty is none.",
     ),
 )
 WATCHED = (
