@@ -40,6 +40,7 @@ from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.timeline import Happening, Happenings
 from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring
+from tests.api.grounds import Grounds
 from tests.api.shelf import Shelf
 
 BASE = "http://127.0.0.1:8365"
@@ -103,6 +104,7 @@ class House:
     acts: list[tuple[Caller, Act]] = field(default_factory=list)
     jobs: list[HeldJob] = field(default_factory=list)
     shelf: Shelf = field(default_factory=Shelf)
+    grounds: Grounds = field(default_factory=Grounds)
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
     observed: list[tuple[str, str, int]] = field(default_factory=list)
@@ -276,8 +278,11 @@ class House:
             list_jobs=self.list_jobs,
             release_job=self.release_job,
             mailbox_templates=self.shelf.services(),
+            managed=self.grounds.services(),
+            list_findings=self.grounds.list_findings,
             seal_cursor=self.cursors.seal,
             open_cursor=self.cursors.open,
+            open_named_cursor=self.cursors.open_named,
             watch_request=self.watch_request,
             streams=Streams(lambda: self.moment, self.stopping),
             check_readiness=self.check_readiness,

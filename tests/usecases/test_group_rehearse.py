@@ -325,6 +325,7 @@ def told(refusal: Refusal | None) -> tuple[object, ...]:
 
 async def check_request(estate: Estate, request_id: RequestId, rehearsal: GroupRehearsal) -> None:
     record = await estate.record(request_id)
+    assert record.template is not None
     assert (str(record.kind), record.template.name) == (str(rehearsal.template.kind), rehearsal.template.name)
     assert record.approval_required == bool(rehearsal.approvals)
     assert tuple(step.step for step in record.steps) == rehearsal.steps

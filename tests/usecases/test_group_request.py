@@ -64,6 +64,7 @@ async def test_it_works(estate: Estate) -> None:
     assert (record.kind, record.state, record.display_name) == ("group", "queued", "Apollo")
     assert [(step.step, step.state) for step in record.steps] == [("createGroup", "pending"), ("addMembers", "pending")]
     assert (record.created_by.id, record.created_by.display_name) == (ADA, "Ada Achterberg")
+    assert record.template is not None
     assert record.template.name == "Project group"
     assert msgspec.json.decode(record.body)["members"] == [str(BEN)]
 
@@ -412,7 +413,9 @@ async def test_the_revision_that_was_true_at_the_write_is_the_one_of_the_request
 
     accepted = await estate.request("After")
 
-    assert (await estate.record(accepted.request_id)).template.name == "Renamed"
+    record = await estate.record(accepted.request_id)
+    assert record.template is not None
+    assert record.template.name == "Renamed"
 
 
 async def test_fifty_equal_calls_with_one_key_are_one_request(estate: Estate) -> None:

@@ -10,16 +10,20 @@ from starlette.types import ASGIApp
 from chamberlain.api.endpoint import Endpoint
 from chamberlain.api.endpoints import (
     documents,
+    findings,
     groups,
     health,
     jobs,
     mailbox_templates,
     mailboxes,
+    managed_groups,
+    managed_sites,
     requests,
     timeline,
 )
 from chamberlain.api.etags import IF_MATCH
 from chamberlain.api.front import TRACE_ID, Front
+from chamberlain.api.managing import FILTERS as MANAGED
 from chamberlain.api.openapi import describe
 from chamberlain.api.paging import PARAMETERS
 from chamberlain.api.problems import problem_of_bug
@@ -29,6 +33,7 @@ from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.actions import ACTION
+from chamberlain.shapes.assignments import ASSIGNMENT
 from chamberlain.shapes.groups import GROUP
 from chamberlain.shapes.mailboxes import MAILBOX
 from chamberlain.shapes.templates import MAILBOX_TEMPLATE
@@ -76,6 +81,22 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
     Endpoint("DELETE", "/admin/mail/v1/templates/{templateId}/", mailbox_templates.delete, Operation.ADMINISTER_MAIL,
              mailbox_templates.ABOUT_DELETE, mailbox_templates.DELETED, headers=(IF_MATCH,),
              codes=mailbox_templates.DELETE_CODES),
+    Endpoint("GET", "/admin/collab/v1/manage/groups/", managed_groups.list_, Operation.READ_MANAGED,
+             managed_groups.ABOUT_LIST, managed_groups.LISTED, parameters=MANAGED, codes=managed_groups.LIST_CODES),
+    Endpoint("GET", "/admin/collab/v1/manage/groups/{groupId}/", managed_groups.read, Operation.READ_MANAGED,
+             managed_groups.ABOUT_READ, managed_groups.READ, codes=managed_groups.READ_CODES),
+    Endpoint("PATCH", "/admin/collab/v1/manage/groups/{groupId}/", managed_groups.assign, Operation.ASSIGN,
+             managed_groups.ABOUT_ASSIGN, managed_groups.ASSIGNED, shape=ASSIGNMENT, headers=(IF_MATCH,),
+             codes=managed_groups.ASSIGN_CODES),
+    Endpoint("GET", "/admin/collab/v1/manage/spo/", managed_sites.list_, Operation.READ_MANAGED,
+             managed_sites.ABOUT_LIST, managed_sites.LISTED, parameters=MANAGED, codes=managed_sites.LIST_CODES),
+    Endpoint("GET", "/admin/collab/v1/manage/spo/{securityGroupId}/", managed_sites.read, Operation.READ_MANAGED,
+             managed_sites.ABOUT_READ, managed_sites.READ, codes=managed_sites.READ_CODES),
+    Endpoint("PATCH", "/admin/collab/v1/manage/spo/{securityGroupId}/", managed_sites.assign, Operation.ASSIGN,
+             managed_sites.ABOUT_ASSIGN, managed_sites.ASSIGNED, shape=ASSIGNMENT, headers=(IF_MATCH,),
+             codes=managed_sites.ASSIGN_CODES),
+    Endpoint("GET", "/admin/v1/findings/", findings.list_, Operation.ADMINISTER_SERVICE, findings.ABOUT_LIST,
+             findings.LISTED, parameters=findings.FILTERS, codes=findings.LIST_CODES),
     Endpoint("GET", "/health/live", health.live, None, health.ABOUT_LIVE, health.LIVE),
     Endpoint("GET", "/health/ready", health.ready, None, health.ABOUT_READY, health.READY),
 )

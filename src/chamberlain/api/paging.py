@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import Parameter
 from chamberlain.api.services import Services
-from chamberlain.rules.pages import PageWanted, Position
+from chamberlain.rules.pages import NamedPageWanted, NamePosition, PageWanted, Position
 
 LIMIT = Parameter(
     "limit",
@@ -30,7 +30,14 @@ def page_wanted(services: Services, call: Call[None]) -> PageWanted:
     return PageWanted(limit, None if cursor is None else services.open_cursor(cursor, _place(call)))
 
 
-def next_cursor(services: Services, call: Call[None], after: Position | None) -> str | None:
+def named_page_wanted(services: Services, call: Call[None]) -> NamedPageWanted:
+    """The same of a list that is sorted by name."""
+    limit = int(call.query.get(LIMIT.name, "50"))
+    cursor = call.query.get(CURSOR.name)
+    return NamedPageWanted(limit, None if cursor is None else services.open_named_cursor(cursor, _place(call)))
+
+
+def next_cursor(services: Services, call: Call[None], after: Position | NamePosition | None) -> str | None:
     """The cursor for the page behind this position; None on the last page."""
     return None if after is None else services.seal_cursor(after, _place(call))
 

@@ -85,6 +85,8 @@ def _unmet(text: str, schema: Mapping[str, Any]) -> str | None:
         # No text of more digits than the bound has is within it, and int() is slow with very many.
         is_within = _DIGITS.fullmatch(text) and len(text) <= len(str(most)) and least <= int(text) <= most
         return None if is_within else f"a whole number from {least} to {most}"
+    if schema.get("format") == "uuid":
+        return None if WRITTEN_ID.fullmatch(text) else "a UUID"
     if "maxLength" in schema:
         is_line = _LINE.fullmatch(text) and schema["minLength"] <= len(text) <= schema["maxLength"]
         return None if is_line else f"{schema['minLength']} to {schema['maxLength']} characters, none for control"

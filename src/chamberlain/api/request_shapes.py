@@ -117,7 +117,7 @@ class RequestSummary(Struct, rename="camel", frozen=True):
     kind: RequestKind
     state: RequestState
     display_name: str
-    template: Template
+    template: Template | None
     waiting: Waiting | None
     blocked: str | None
     error: RequestError | None
@@ -139,7 +139,7 @@ class Request(Struct, rename="camel", frozen=True):
     kind: RequestKind
     state: RequestState
     display_name: str
-    template: Template
+    template: Template | None
     body: Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
     waiting: Waiting | None
     blocked: str | None
@@ -165,7 +165,7 @@ def summary_of(view: RequestView) -> RequestSummary:
         kind=record.kind,
         state=record.state,
         display_name=record.display_name,
-        template=Template(record.template.id, record.template.name),
+        template=None if record.template is None else Template(record.template.id, record.template.name),
         waiting=_waiting(record),
         blocked=record.blocked,
         error=_error(record),

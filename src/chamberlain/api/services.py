@@ -5,18 +5,22 @@ from dataclasses import dataclass
 
 from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
+from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
+from chamberlain.rules.findings import FindingFilter, FindingRecord
 from chamberlain.rules.groups import GroupOrder
-from chamberlain.rules.ids import JobId, MailboxId, RequestId, TemplateId, TraceId
+from chamberlain.rules.ids import GroupId, JobId, MailboxId, RequestId, TemplateId, TraceId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
 from chamberlain.rules.mailboxes import MailboxOrder
-from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.rules.pages import NamedPage, NamedPageWanted, NamePosition, Page, PageWanted, Position
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.rehearsals import GroupRehearsal
 from chamberlain.rules.requests import Accepted, RequestFilter, RequestResult, Submission
+from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
+from chamberlain.rules.subjects import SubjectType
 from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.rules.timeline import Happenings
 from chamberlain.shapes.templates import TemplateBody
@@ -42,8 +46,14 @@ ActUponRequest = Callable[[Caller, RequestId, Act, Callable[[RequestView], bytes
 ListJobs = Callable[[Caller, PageWanted], Awaitable[Page[HeldJob]]]
 ReleaseJob = Callable[[Caller, JobId, Act, Callable[[HeldJob], bytes]], Awaitable[KeptAnswer]]
 # A cursor of a position, and back; the text says for whom and for which list. Opening raises Malformed.
-SealCursor = Callable[[Position, str], str]
+SealCursor = Callable[[Position | NamePosition, str], str]
 OpenCursor = Callable[[str, str], Position]
+OpenNamedCursor = Callable[[str, str], NamePosition]
+# Groups and managed sites, told apart by their type.
+AssignTo = Callable[[Caller, WantedAssignment], Awaitable[SubjectRecord]]
+ReadSubject = Callable[[Caller, GroupId, SubjectType], Awaitable[SubjectRecord]]
+ListSubjects = Callable[[Caller, SubjectFilter, NamedPageWanted], Awaitable[NamedPage[SubjectRecord]]]
+ListFindings = Callable[[Caller, FindingFilter, PageWanted], Awaitable[Page[FindingRecord]]]
 RequestMailbox = Callable[[Caller, MailboxOrder, Submission], Awaitable[AcceptedMailbox]]
 RehearseMailbox = Callable[[Caller, MailboxOrder], Awaitable[MailboxRehearsal]]
 ReadMailbox = Callable[[Caller, MailboxId], Awaitable[MailboxRecord]]
@@ -84,6 +94,15 @@ class Templates:
 
 
 @dataclass(frozen=True, slots=True)
+class Managed:
+    """What may be asked about groups and managed sites."""
+
+    list: ListSubjects
+    read: ReadSubject
+    assign: AssignTo
+
+
+@dataclass(frozen=True, slots=True)
 class Services:
     """The use cases, the ways out and the settings that the API needs.
 
@@ -107,8 +126,11 @@ class Services:
     list_jobs: ListJobs
     release_job: ReleaseJob
     mailbox_templates: Templates
+    managed: Managed
+    list_findings: ListFindings
     seal_cursor: SealCursor
     open_cursor: OpenCursor
+    open_named_cursor: OpenNamedCursor
     watch_request: WatchRequest
     streams: Streams
     check_readiness: CheckReadiness

@@ -11,14 +11,14 @@ from starlette.types import ASGIApp
 
 from chamberlain.api.app import create_app
 from chamberlain.api.hosts import hosts_of
-from chamberlain.api.services import Addresses, Services
+from chamberlain.api.services import Addresses, Managed, Services
 from chamberlain.api.streams import Streams
 from chamberlain.bearer.audiences import api_audiences
 from chamberlain.bearer.keys import IssuerKeys
 from chamberlain.bearer.verify import FindIssuer, Verifier
 from chamberlain.bootstrap.data_folder import DataFolder, make_secret, write_file
 from chamberlain.bootstrap.databases import Databases
-from chamberlain.bootstrap.directory import first_look, make_people
+from chamberlain.bootstrap.directory import first_look, make_people, make_subjects
 from chamberlain.bootstrap.graph import GRAPH_AUDIENCE, graph_application
 from chamberlain.bootstrap.identity import (
     identity_application,
@@ -35,12 +35,15 @@ from chamberlain.metrics import call_answered, submissions_written
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.template_areas import MAIL
 from chamberlain.settings import Settings
+from chamberlain.store.assignments import Assigner
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring, KeysUnusable, load_keyring
 from chamberlain.store.notifier import Notifier
+from chamberlain.usecases.assignment_change import ChangeAssignment
+from chamberlain.usecases.finding_list import ListFindings
 from chamberlain.usecases.group_request import RequestGroup
 from chamberlain.usecases.job_list import ListJobs
 from chamberlain.usecases.job_release import ReleaseJob
@@ -53,6 +56,8 @@ from chamberlain.usecases.request_list import ListRequests
 from chamberlain.usecases.request_read import ReadRequest
 from chamberlain.usecases.request_retry import RetryRequest
 from chamberlain.usecases.request_watch import WatchRequest
+from chamberlain.usecases.subject_list import ListSubjects
+from chamberlain.usecases.subject_read import ReadSubject
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ async def built_endpoints(
         prefixes=ScopePrefixes(settings.scope_prefix, settings.insiders_scope_prefix, GRAPH_AUDIENCE),
     )
     acceptor = Acceptor(databases.application, observe=submissions_written)
+    assigner = Assigner(databases.application)
     keyring = load_keyring(settings.keys_file)
     platform = make_identity_platform(settings, databases, keyring, make_secret(folder.local_secret))
     mounts = {
@@ -114,6 +120,7 @@ async def built_endpoints(
             databases,
             trust,
             acceptor=acceptor,
+            assigner=assigner,
             notifier=notifier,
             watching=watching,
             streams=Streams(now, stop),
@@ -122,6 +129,7 @@ async def built_endpoints(
         yield Endpoints(create_app(services, mounts), certificate.context)
     finally:
         await acceptor.close()
+        await assigner.close()
         await trust.keys.close()
 
 
@@ -131,6 +139,7 @@ def _services(
     trust: Trust,
     *,
     acceptor: Acceptor,
+    assigner: Assigner,
     notifier: Notifier,
     watching: Watching,
     streams: Streams,
@@ -162,6 +171,8 @@ def _services(
         new_id=new_id,
         now=now,
     )
+    look_up = make_subjects(settings, database.pool).look_up
+    assign = ChangeAssignment(database, look_up, callers, prefixes, assigner, notifier, new_id, now)
     return Services(
         verify=trust.verifier(api_audiences(trust.prefixes)).verify,
         request_group=request_group,
@@ -178,8 +189,15 @@ def _services(
         list_jobs=ListJobs(database, callers, prefixes),
         release_job=ReleaseJob(database, callers, prefixes, notifier),
         mailbox_templates=template_services(MAIL, database, callers, people, prefixes=prefixes, keyring=keyring),
+        managed=Managed(
+            list=ListSubjects(database, callers, prefixes),
+            read=ReadSubject(database, look_up, callers, prefixes, now),
+            assign=assign,
+        ),
+        list_findings=ListFindings(database, callers, prefixes),
         seal_cursor=cursors.seal,
         open_cursor=cursors.open,
+        open_named_cursor=cursors.open_named,
         watch_request=WatchRequest(databases.application, callers, trust.prefixes, watching.timelines),
         streams=streams,
         check_readiness=Readiness(databases.application),

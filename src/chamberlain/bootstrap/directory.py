@@ -9,6 +9,7 @@ from chamberlain.directory.embedded import (
     EmbeddedDirectory,
     EmbeddedGuests,
     EmbeddedPeople,
+    EmbeddedSubjects,
     FaultyDirectory,
     FaultyGuests,
 )
@@ -51,6 +52,12 @@ def make_guests(settings: Settings, pool: Pool) -> Guests:
     if injection is None:
         return EmbeddedGuests(guests.Guests(pool), Changes(pool))
     return FaultyGuests(SuiteGuests(pool, injection), Changes(pool))
+
+
+def make_subjects(settings: Settings, pool: Pool) -> EmbeddedSubjects:
+    """Looks up groups and sites for callers, one tenant at a time."""
+    injection = make_injection(settings)
+    return EmbeddedSubjects(pool) if injection is None else EmbeddedSubjects(pool, injection.answer)
 
 
 def first_look(settings: Settings) -> int:

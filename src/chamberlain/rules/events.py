@@ -9,12 +9,14 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import islice
 
+from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.groups import ObservedGroup
-from chamberlain.rules.ids import EventId, MailboxId, RequestId, TemplateId, TenantId
+from chamberlain.rules.ids import EventId, GroupId, MailboxId, RequestId, TemplateId, TenantId
 from chamberlain.rules.mailboxes import ObservedMailbox
 from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.requests import RequestError, RequestKind, RequestRecord, RequestState
+from chamberlain.rules.subjects import SubjectType
 
 # A JSON object. Its values are of many types, and nobody but the encoder looks at them.
 Document = Mapping[str, object]
@@ -127,6 +129,51 @@ def mailbox_created(
             "createdBy": actor_document(request.created_by),
         },
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AssignedSubject:
+    """The group or site of an assignment, as its event names it."""
+
+    tenant_id: TenantId
+    id: GroupId
+    type: SubjectType
+    display_name: str
+
+
+def assignment_changed(
+    event_id: EventId,
+    subject: AssignedSubject,
+    before: Assignment,
+    after: Assignment,
+    *,
+    request_id: RequestId,
+    changed_by: Actor,
+    now: datetime,
+) -> Event:
+    """A guest template or policy was assigned to a group or site, or cleared."""
+    is_site = subject.type is SubjectType.SITE
+    return Event(
+        id=event_id,
+        type=EventType.SITE_ASSIGNMENT_CHANGED if is_site else EventType.GROUP_ASSIGNMENT_CHANGED,
+        timestamp=now,
+        tenant_id=subject.tenant_id,
+        request_id=request_id,
+        data={
+            str(subject.type): {"id": str(subject.id), "displayName": subject.display_name},
+            "before": assignment_document(before),
+            "after": assignment_document(after),
+            "changedBy": actor_document(changed_by),
+        },
+    )
+
+
+def assignment_document(assignment: Assignment) -> Mapping[str, str | None]:
+    """What is assigned; null where nothing is."""
+    return {
+        "templateId": None if assignment.template_id is None else str(assignment.template_id),
+        "policyId": None if assignment.policy_id is None else str(assignment.policy_id),
+    }
 
 
 def approval_required(

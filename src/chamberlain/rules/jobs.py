@@ -14,11 +14,18 @@ class JobKind(StrEnum):
 
     GROUP_PROVISION = "groupProvision"
     MAILBOX_PROVISION = "mailboxProvision"
+    ASSIGNMENT_APPLY = "assignmentApply"
+    SUBJECT_DISCOVER = "subjectDiscover"
     RETENTION_SWEEP = "retentionSweep"
+    AUDIT_SEAL = "auditSeal"
+    AUDIT_SEAL_BEGIN = "auditSealBegin"
 
 
 # The jobs whose subject is a request.
-PROVISIONING = frozenset({JobKind.GROUP_PROVISION, JobKind.MAILBOX_PROVISION})
+PROVISIONING = frozenset({JobKind.GROUP_PROVISION, JobKind.MAILBOX_PROVISION, JobKind.ASSIGNMENT_APPLY})
+
+# What a request waits for whose job is held. Whoever asked for it cannot mend the cause, but need not wait either.
+HELD = "An administrator has to look at this and release it; until then it can be cancelled."
 
 # The tenant of jobs that are nobody's, and the subject of those that are about nothing in particular.
 NOBODY = TenantId(UUID(int=0))
@@ -47,7 +54,7 @@ def job_kind_of(kind: RequestKind) -> JobKind:
         case RequestKind.SHARED | RequestKind.EQUIPMENT | RequestKind.ROOM:
             return JobKind.MAILBOX_PROVISION
         case RequestKind.ASSIGNMENT:
-            raise ValueError(f"Requests of kind {kind} are not made yet.")
+            return JobKind.ASSIGNMENT_APPLY
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,14 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
+class NamePosition:
+    """An item's place in a list that is sorted by name: the name in the form that is sorted by, and the id."""
+
+    name: str
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
 class PageWanted:
     """At most `limit` items (1 to 200), behind this position, or from the beginning."""
 
@@ -31,3 +39,19 @@ class Page(Generic[Item]):
 
     items: Sequence[Item]
     next: Position | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPageWanted:
+    """As PageWanted, of a list that is sorted by name."""
+
+    limit: int
+    after: NamePosition | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPage(Generic[Item]):
+    """As Page, of a list that is sorted by name."""
+
+    items: Sequence[Item]
+    next: NamePosition | None

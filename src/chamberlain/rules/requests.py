@@ -158,7 +158,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """A request whole. `body` is the JSON that was sent."""
+    """A request whole. `body` is the JSON that was sent; an assignment that clears has no template."""
 
     request_id: RequestId
     tenant_id: TenantId
@@ -166,7 +166,7 @@ class RequestRecord:
     kind: RequestKind
     state: RequestState
     display_name: str
-    template: TemplateReference
+    template: TemplateReference | None
     body: bytes
     waiting: Waiting | None
     blocked: str | None

@@ -2,15 +2,20 @@
 
 import base64
 import binascii
+from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 
 from chamberlain.rules.errors import Malformed
-from chamberlain.rules.pages import Position
+from chamberlain.rules.pages import NamePosition, Position
 from chamberlain.store.keyring import Keyring, KeysUnusable
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Position).decode
+_decode_name = msgspec.json.Decoder(NamePosition).decode
+
+Place = TypeVar("Place", Position, NamePosition)
 
 
 class Cursors:
@@ -19,16 +24,23 @@ class Cursors:
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring
 
-    def seal(self, position: Position, place: str) -> str:
+    def seal(self, position: Position | NamePosition, place: str) -> str:
         """A text that only we can read."""
         sealed = self._keyring.seal(_encode(position), f"cursor {place}")
         return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
     def open(self, cursor: str, place: str) -> Position:
         """The position. Raises Malformed for a cursor of another place, and for anything that is none."""
+        return self._open(cursor, place, _decode)
+
+    def open_named(self, cursor: str, place: str) -> NamePosition:
+        """The same for a list that is sorted by name."""
+        return self._open(cursor, place, _decode_name)
+
+    def _open(self, cursor: str, place: str, decode: Callable[[bytes], Place]) -> Place:
         try:
             sealed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-            return _decode(self._keyring.open(sealed, f"cursor {place}"))
+            return decode(self._keyring.open(sealed, f"cursor {place}"))
         except (binascii.Error, KeysUnusable, msgspec.MsgspecError, UnicodeError, ValueError, IndexError) as error:
             detail = "This cursor does not belong to this list with these filters. Begin again without one."
             raise Malformed("invalidCursor", detail) from error

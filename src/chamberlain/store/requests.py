@@ -212,7 +212,7 @@ def record_of(row: Record) -> RequestRecord:
         kind=RequestKind(row["kind"]),
         state=RequestState(row["state"]),
         display_name=row["display_name"],
-        template=TemplateReference(TemplateId(row["template_id"]), row["template_name"]),
+        template=_template(row),
         body=row["body"].encode(),
         waiting=_optional(row["waiting"], Waiting),
         blocked=row["blocked"],
@@ -249,6 +249,11 @@ def _task(row: Record) -> Task:
         created_at=row["created_at"],
         extension_prefix=row["extension_prefix"],
     )
+
+
+def _template(row: Record) -> TemplateReference | None:
+    template_id = row["template_id"]
+    return None if template_id is None else TemplateReference(TemplateId(template_id), row["template_name"])
 
 
 def _optional(text: str | None, shape: type[Shape]) -> Shape | None:

@@ -1,7 +1,25 @@
-"""Groups and managed sites that guest rules can be assigned to: as they were observed last, and what is assigned."""
+"""Groups and managed sites that guest rules can be assigned to: as they were observed last, and what is assigned.
 
-from chamberlain.rules.ids import PolicyId, TemplateId, TenantId
-from chamberlain.store.database import Transaction
+What is assigned is changed in assignments.py; lists are in subject_lists.py.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from chamberlain.rules.assignments import Assignment
+from chamberlain.rules.callers import Actor
+from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.guests import Sharing
+from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
+from chamberlain.rules.mailbox_names import comparison_form
+from chamberlain.rules.requests import StepRecord
+from chamberlain.rules.subject_records import SubjectEntry, SubjectRecord
+from chamberlain.rules.subjects import SubjectType
+from chamberlain.store.database import Record, Transaction
 
 # Whoever assigns one locks it as well, if only against its removal.
 LOCK_TEMPLATE = "SELECT FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2 FOR UPDATE"
@@ -11,6 +29,88 @@ IS_ASSIGNED = """
 SELECT EXISTS (SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND template_id = $2)
     OR EXISTS (SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND policy_id = $3) AS is_assigned
 """
+
+# A group or site with what is assigned to it, `s` being its row.
+COLUMNS: Final = """
+s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team, s.member_ship_type, s.request_id, s.site_url,
+s.sharing, s.observed_at, s.template_id, s.policy_id, s.generation, s.assignment_request_id, s.assigned_at,
+s.assigned_by,
+(
+    SELECT r.steps FROM chamberlain.request r
+    WHERE r.request_id = s.assignment_request_id AND r.tenant_id = s.tenant_id
+) AS effects,
+(
+    SELECT count(*) FROM chamberlain.finding f
+    WHERE f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id AND f.state = 'open'
+) AS open_findings,
+(
+    SELECT v.content ->> 'name' FROM chamberlain.template t
+    JOIN chamberlain.template_revision v USING (tenant_id, template_id, revision)
+    WHERE t.tenant_id = s.tenant_id AND t.template_id = s.template_id
+) AS template_name,
+(
+    SELECT p.content ->> 'name' FROM chamberlain.policy p
+    WHERE p.tenant_id = s.tenant_id AND p.policy_id = s.policy_id
+) AS policy_name
+"""
+FIND: Final = f"""
+SELECT {COLUMNS} FROM chamberlain.subject s WHERE s.tenant_id = $1 AND s.subject_id = $2
+"""  # noqa: S608 - text of ours alone.
+
+# What is assigned is not touched, and what was observed later is not put back. Rows are locked in the order of their
+# ids, in which everybody locks them.
+OBSERVE: Final = """
+INSERT INTO chamberlain.subject AS s (
+    tenant_id, subject_id, type, display_name, name_key, mail, is_team, member_ship_type, request_id, site_url, sharing,
+    observed_at
+)
+SELECT tenant_id, subject_id, type, display_name, name_key, mail, is_team, member_ship_type, request_id, site_url,
+    sharing, observed_at
+FROM unnest(
+    $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::smallint[], $9::uuid[],
+    $10::text[], $11::text[], $12::timestamptz[]
+) AS o (
+    tenant_id, subject_id, type, display_name, name_key, mail, is_team, member_ship_type, request_id, site_url, sharing,
+    observed_at
+)
+ORDER BY tenant_id, subject_id
+ON CONFLICT (tenant_id, subject_id) DO UPDATE SET
+    type = excluded.type, display_name = excluded.display_name, name_key = excluded.name_key, mail = excluded.mail,
+    is_team = excluded.is_team, member_ship_type = excluded.member_ship_type, request_id = excluded.request_id,
+    site_url = excluded.site_url, sharing = excluded.sharing, observed_at = excluded.observed_at
+WHERE s.observed_at <= excluded.observed_at
+"""
+
+REMOVE: Final = "DELETE FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)"
+REMOVE_UNSEEN: Final = """
+DELETE FROM chamberlain.subject WHERE tenant_id = $1 AND observed_at < $2 RETURNING subject_id
+"""
+
+_decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
+_decode_actor = msgspec.json.Decoder(Actor).decode
+
+
+async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId) -> SubjectRecord | None:
+    """The group or site as it is known."""
+    row = await tx.fetch_row(FIND, tenant_id, subject_id)
+    return record_of(row) if row else None
+
+
+async def observe(tx: Transaction, entries: Sequence[SubjectEntry]) -> None:
+    """Keep what the directory showed. None may be there twice."""
+    if entries:
+        await tx.execute(OBSERVE, *map(list, zip(*map(_row, entries), strict=True)))
+
+
+async def remove(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
+    """Forget groups that the directory does not have any more, with what was assigned to them."""
+    await tx.execute(REMOVE, tenant_id, subject_ids)
+
+
+async def remove_unseen(tx: Transaction, tenant_id: TenantId, since: datetime) -> Sequence[GroupId]:
+    """Forget what was not observed since a whole scan has begun; gives what was forgotten."""
+    rows = await tx.fetch(REMOVE_UNSEEN, tenant_id, since)
+    return [GroupId(row["subject_id"]) for row in rows]
 
 
 async def is_assigned(
@@ -25,3 +125,64 @@ async def is_assigned(
         await tx.execute(LOCK_POLICY, tenant_id, policy_id)
     row = await tx.fetch_row(IS_ASSIGNED, tenant_id, template_id, policy_id)
     return row is not None and bool(row["is_assigned"])
+
+
+def name_key_of(display_name: str) -> str:
+    """The form of a name that lists are sorted by, and that the beginning of a name is looked up in."""
+    return comparison_form(display_name)
+
+
+def _row(entry: SubjectEntry) -> tuple[object, ...]:
+    return (
+        entry.tenant_id,
+        entry.id,
+        entry.type,
+        entry.display_name,
+        name_key_of(entry.display_name),
+        entry.mail,
+        entry.is_team,
+        entry.member_ship_type,
+        entry.request_id,
+        entry.site_url,
+        entry.sharing,
+        entry.observed_at,
+    )
+
+
+def record_of(row: Record) -> SubjectRecord:
+    """The group or site that a row holds."""
+    template_id, policy_id = row["template_id"], row["policy_id"]
+    return SubjectRecord(
+        entry=_entry(row),
+        assignment=Assignment(
+            None if template_id is None else TemplateId(template_id), None if policy_id is None else PolicyId(policy_id)
+        ),
+        template_name=row["template_name"],
+        policy_name=row["policy_name"],
+        generation=row["generation"],
+        effects=() if row["effects"] is None else _decode_steps(row["effects"]),
+        open_findings=row["open_findings"],
+        assignment_request_id=_request(row["assignment_request_id"]),
+        assigned_at=row["assigned_at"],
+        assigned_by=None if row["assigned_by"] is None else _decode_actor(row["assigned_by"]),
+    )
+
+
+def _entry(row: Record) -> SubjectEntry:
+    return SubjectEntry(
+        tenant_id=TenantId(row["tenant_id"]),
+        id=GroupId(row["subject_id"]),
+        type=SubjectType(row["type"]),
+        display_name=row["display_name"],
+        mail=row["mail"],
+        is_team=row["is_team"],
+        member_ship_type=MemberShipType(row["member_ship_type"]),
+        request_id=_request(row["request_id"]),
+        site_url=row["site_url"],
+        sharing=None if row["sharing"] is None else Sharing(row["sharing"]),
+        observed_at=row["observed_at"],
+    )
+
+
+def _request(value: UUID | None) -> RequestId | None:
+    return None if value is None else RequestId(value)

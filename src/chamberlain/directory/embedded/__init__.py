@@ -10,12 +10,14 @@ from chamberlain.directory.embedded.faulty import FaultyDirectory
 from chamberlain.directory.embedded.faulty_guests import FaultyGuests
 from chamberlain.directory.embedded.guests import EmbeddedGuests
 from chamberlain.directory.embedded.people import EmbeddedPeople
+from chamberlain.directory.embedded.subjects import EmbeddedSubjects
 
 __all__ = [
     "KEY_MEMBER",
     "EmbeddedDirectory",
     "EmbeddedGuests",
     "EmbeddedPeople",
+    "EmbeddedSubjects",
     "FaultyDirectory",
     "FaultyGuests",
     "group_id_of",

@@ -1,0 +1,132 @@
+"""Findings are listed here: what is against the rules, and what has become of it."""
+
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta, Raw, Struct, json
+
+from chamberlain.api.calls import Answer, Call
+from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
+from chamberlain.api.request_shapes import Time, time_of
+from chamberlain.api.services import Services
+from chamberlain.rules.changes import Json
+from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState
+from chamberlain.rules.ids import GroupId
+from chamberlain.rules.subjects import SubjectType
+
+# What was wanted or observed: whatever the property holds.
+Observed = Annotated[Raw, Meta(extra_json_schema={"description": "Any JSON value, or null."})]
+
+
+class FoundAbout(Struct, rename="camel", frozen=True):
+    """The group or site that something was found about."""
+
+    type: SubjectType
+    id: UUID
+    display_name: str
+
+
+class Finding(Struct, rename="camel", frozen=True):
+    """Something that is against the rules, or was. Of a guest, `observed` says who it is."""
+
+    id: UUID
+    kind: FindingKind
+    state: FindingState
+    subject: FoundAbout
+    property: str | None
+    wanted: Observed
+    observed: Observed
+    detail: str
+    policy_id: UUID | None
+    action: str | None
+    action_at: Time | None
+    first_seen_at: Time
+    last_seen_at: Time
+
+
+class FindingPage(Struct, rename="camel", frozen=True):
+    """Some findings, newest first; `nextCursor` is null on the last page."""
+
+    items: tuple[Finding, ...]
+    next_cursor: str | None
+
+
+async def list_(services: Services, call: Call[None]) -> Answer:
+    """The findings that the filters name."""
+    query = call.query
+    wanted = FindingFilter(
+        state=FindingState(query["state"]) if "state" in query else None,
+        kind=FindingKind(query["kind"]) if "kind" in query else None,
+        subject_id=GroupId(UUID(query["subjectId"])) if "subjectId" in query else None,
+    )
+    page = await services.list_findings(call.caller, wanted, page_wanted(services, call))
+    body = FindingPage(tuple(map(_finding, page.items)), next_cursor(services, call, page.next))
+    return Answer(200, json.encode(body), ((b"cache-control", b"no-store"),))
+
+
+def _finding(record: FindingRecord) -> Finding:
+    subject = record.subject
+    return Finding(
+        id=record.id,
+        kind=record.kind,
+        state=record.state,
+        subject=FoundAbout(subject.type, subject.id, subject.display_name),
+        property=record.property,
+        wanted=_raw(record.wanted),
+        observed=_raw(record.observed),
+        detail=record.detail,
+        policy_id=record.policy_id,
+        action=record.action,
+        action_at=None if record.action_at is None else time_of(record.action_at),
+        first_seen_at=time_of(record.first_seen_at),
+        last_seen_at=time_of(record.last_seen_at),
+    )
+
+
+def _raw(value: Json) -> Raw:
+    return Raw(json.encode(value))
+
+
+ABOUT_LIST = About(
+    id="listFindings",
+    tag="Operation",
+    summary="List findings, newest first",
+    description="Guests who are against the rules of a group or site are found when a guest template is assigned. "
+    "An `open` one stands; it is `gone` when it is true no longer, and `repaired` when that was our doing.",
+)
+FILTERS = (
+    Parameter("state", {"type": "string", "enum": list(FindingState)}, "Only findings in this state."),
+    Parameter("kind", {"type": "string", "enum": list(FindingKind)}, "Only findings of this kind."),
+    Parameter("subjectId", {"type": "string", "format": "uuid"}, "Only findings about this group or site."),
+    *PARAMETERS,
+)
+_EXAMPLE = {
+    "id": "f1d00000-0000-4000-8000-000000000001",
+    "kind": "guestAgainstRule",
+    "state": "open",
+    "subject": {"type": "group", "id": "94000000-0000-4000-8000-000000000001", "displayName": "All staff"},
+    "property": "guests",
+    "wanted": None,
+    "observed": {
+        "id": "9e570000-0000-4000-8000-000000000001",
+        "displayName": "Gil Hartmann",
+        "mail": "gil@partner.example",
+    },
+    "detail": "Gil Hartmann is a guest, and guests are not allowed here.",
+    "policyId": None,
+    "action": None,
+    "actionAt": None,
+    "firstSeenAt": "2026-11-20T09:30:01.000Z",
+    "lastSeenAt": "2026-11-20T09:30:01.000Z",
+}
+LISTED = (
+    Success(
+        200,
+        "A page of findings.",
+        FindingPage,
+        headers={"Cache-Control": "Always `no-store`."},
+        example={"items": [_EXAMPLE], "nextCursor": None},
+    ),
+)
+LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")

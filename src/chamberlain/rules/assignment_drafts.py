@@ -1,0 +1,140 @@
+"""Drafts of assignments: all that is written when what is assigned to a group or site changes."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from chamberlain.rules.assignments import Assignment, AssignmentOrder
+from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.differences import differences
+from chamberlain.rules.drafts import Moment
+from chamberlain.rules.edits import Edit, Editor
+from chamberlain.rules.events import AssignedSubject, assignment_changed, assignment_document
+from chamberlain.rules.guest_plans import plan_guest_rules
+from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId
+from chamberlain.rules.plans import Step
+from chamberlain.rules.policies import PolicyHead
+from chamberlain.rules.requests import StepRecord, begin_steps
+from chamberlain.rules.steps import FINISHED
+from chamberlain.rules.subject_records import SubjectRecord
+from chamberlain.rules.subjects import SubjectType
+from chamberlain.rules.templates import TemplateHead
+
+
+@dataclass(frozen=True, slots=True)
+class WantedAssignment:
+    """Of which group or site something is asked, and how that came in: the JSON that was sent, and the edit."""
+
+    id: GroupId
+    type: SubjectType
+    order: AssignmentOrder
+    body: bytes
+    edit: Edit
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentDraft:
+    """A change of what is assigned that was found right.
+
+    It is written only where the group or site is still at the generation of `before`, and what is newly assigned is
+    still there and active. `template` is the one that is assigned afterwards, None when none is, as is `policy`; `body`
+    is the JSON that was sent.
+    """
+
+    before: SubjectRecord
+    after: Assignment
+    template: TemplateHead | None
+    policy_name: str | None
+    request_id: RequestId
+    steps: tuple[StepRecord, ...]
+    body: bytes
+    change: Change
+    at: datetime
+
+    @property
+    def new_template_id(self) -> TemplateId | None:
+        """The template that was not assigned before; it must not go away meanwhile."""
+        return None if self.after.template_id == self.before.assignment.template_id else self.after.template_id
+
+    @property
+    def new_policy_id(self) -> PolicyId | None:
+        """The policy that was not assigned before."""
+        return None if self.after.policy_id == self.before.assignment.policy_id else self.after.policy_id
+
+
+def draft_of(
+    before: SubjectRecord,
+    after: Assignment,
+    editor: Editor,
+    *,
+    template: TemplateHead | None,
+    policy: PolicyHead | None,
+    request_id: RequestId,
+    body: bytes,
+    moment: Moment,
+) -> AssignmentDraft:
+    """The change as it is to be written. `template` and `policy` are those that are assigned afterwards."""
+    return AssignmentDraft(
+        before=before,
+        after=after,
+        template=template,
+        policy_name=None if policy is None else policy.name,
+        request_id=request_id,
+        steps=begin_steps(steps_of(before, after)),
+        body=body,
+        change=change_of(before, after, editor, request_id, moment),
+        at=moment.now,
+    )
+
+
+def steps_of(before: SubjectRecord, after: Assignment) -> tuple[Step, ...]:
+    """What is to be done in the directory: what follows from the change, and what the change before it has not brought
+    to its end. So the effects of the newest request are those of all that is assigned."""
+    template_changes = after.template_id != before.assignment.template_id
+    planned = plan_guest_rules(before.entry.type, template_changes=template_changes)
+    left = {record.step for record in before.effects if record.state not in FINISHED}
+    whole = plan_guest_rules(before.entry.type, template_changes=True)
+    return tuple([step for step in whole if step in planned or step in left])
+
+
+def change_of(
+    before: SubjectRecord, after: Assignment, editor: Editor, request_id: RequestId, moment: Moment
+) -> Change:
+    """The record of the change, and the event that tells of it."""
+    entry = before.entry
+    changed_from, changed_to = differences(assignment_document(before.assignment), assignment_document(after))
+    event = assignment_changed(
+        moment.event_id,
+        AssignedSubject(entry.tenant_id, entry.id, entry.type, entry.display_name),
+        before.assignment,
+        after,
+        request_id=request_id,
+        changed_by=editor.actor,
+        now=moment.now,
+    )
+    return Change(
+        tenant_id=entry.tenant_id,
+        action=f"{entry.type}.assign",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject(entry.type, entry.id, entry.display_name),
+        before=changed_from,
+        after=changed_to,
+        request_id=request_id,
+        trace_id=editor.trace_id,
+        event=event,
+    )
+
+
+def written(draft: AssignmentDraft) -> SubjectRecord:
+    """The group or site as it is once the draft is written."""
+    return replace(
+        draft.before,
+        assignment=draft.after,
+        template_name=None if draft.template is None else draft.template.name,
+        policy_name=draft.policy_name,
+        generation=draft.before.generation + 1,
+        effects=draft.steps,
+        assignment_request_id=draft.request_id,
+        assigned_at=draft.at,
+        assigned_by=draft.change.actor,
+    )

@@ -1,0 +1,126 @@
+"""Findings: what is against the rules, or was changed behind our back, and what has become of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from chamberlain.rules.changes import Json
+from chamberlain.rules.guests import Guest, GuestRules, is_against
+from chamberlain.rules.ids import GroupId, PolicyId, TenantId
+from chamberlain.rules.subjects import ObservedSubject, SubjectType
+
+
+class FindingKind(StrEnum):
+    """What was found."""
+
+    DRIFT = "drift"
+    GUEST_AGAINST_RULE = "guestAgainstRule"
+    GUEST_EXPIRED = "guestExpired"
+    REVIEW_DUE = "reviewDue"
+    GUEST_INACTIVE = "guestInactive"
+    TOO_FEW_OWNERS = "tooFewOwners"
+    REPAIR_DOES_NOT_HOLD = "repairDoesNotHold"
+
+
+class FindingState(StrEnum):
+    """What has become of it: it stands, was mended by us, may stay, or is not true any more."""
+
+    OPEN = "open"
+    REPAIRED = "repaired"
+    ACCEPTED = "accepted"
+    GONE = "gone"
+
+
+class FindingSource(StrEnum):
+    """Who looks for it: what is found by one is not taken back by another."""
+
+    ASSIGNMENT = "assignment"
+    DRIFT = "drift"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingSubject:
+    """The group or site that something was found about."""
+
+    tenant_id: TenantId
+    id: GroupId
+    type: SubjectType
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something that is true now. `about` says what within the subject it is about, such as a guest: while it stands
+    it is found once only. `action` is what is about to be done; when it is found no more after that, it was
+    repaired."""
+
+    subject: FindingSubject
+    kind: FindingKind
+    source: FindingSource
+    about: str
+    property: str | None
+    wanted: Json
+    observed: Json
+    detail: str
+    action: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRecord:
+    """A finding whole."""
+
+    id: UUID
+    kind: FindingKind
+    state: FindingState
+    subject: FindingSubject
+    property: str | None
+    wanted: Json
+    observed: Json
+    detail: str
+    policy_id: PolicyId | None
+    action: str | None
+    action_at: datetime | None
+    first_seen_at: datetime
+    last_seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FindingFilter:
+    """Which findings somebody wants to see; None is any."""
+
+    state: FindingState | None = None
+    kind: FindingKind | None = None
+    subject_id: GroupId | None = None
+
+
+def against(guests: Sequence[Guest], rules: GuestRules | None) -> Iterator[tuple[Guest, str]]:
+    """The guests who are against the rules, each with the sentence that says why; without rules nobody is."""
+    if rules is None:
+        return
+    for guest in guests:
+        if (why := is_against(guest, rules)) is not None:
+            yield guest, why
+
+
+def guests_found(
+    subject: FindingSubject, observed: ObservedSubject, rules: GuestRules | None, *, removed: bool
+) -> tuple[Found, ...]:
+    """The guests who are there against the rules; `removed` says that they are about to be removed."""
+    return tuple([_guest_found(subject, guest, why, removed=removed) for guest, why in against(observed.guests, rules)])
+
+
+def _guest_found(subject: FindingSubject, guest: Guest, why: str, *, removed: bool) -> Found:
+    return Found(
+        subject=subject,
+        kind=FindingKind.GUEST_AGAINST_RULE,
+        source=FindingSource.ASSIGNMENT,
+        about=str(guest.id),
+        property="guests",
+        wanted=None,
+        observed={"id": str(guest.id), "displayName": guest.display_name, "mail": guest.mail},
+        detail=why,
+        action="remove" if removed else None,
+    )

@@ -1,0 +1,219 @@
+"""Assignments: what is assigned to groups and sites, read and changed by one statement for all who come together.
+
+Both statements are functions of the database (sql/assignments.sql). A change is decided upon what was read, and written
+only where that is still true; whoever was overtaken decides again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+import asyncpg
+import msgspec
+
+from chamberlain.batching import Batcher
+from chamberlain.rules.assignment_drafts import AssignmentDraft
+from chamberlain.rules.assignments import Assign, AssignmentOrder, Wish
+from chamberlain.rules.errors import Unavailable
+from chamberlain.rules.ids import GroupId, PolicyId, TemplateId, TenantId
+from chamberlain.rules.policies import PolicyHead
+from chamberlain.rules.subject_records import SubjectRecord
+from chamberlain.rules.templates import TemplateHead, TemplateKind
+from chamberlain.store.actors import encode_actor
+from chamberlain.store.changes import audit_payload
+from chamberlain.store.database import Connection, Database, Record, Transaction, repeat_if_stale
+from chamberlain.store.events import event_data
+from chamberlain.store.subjects import record_of
+
+FIND: Final = """
+SELECT ordinal, tenant_id, subject_id, type, display_name, mail, is_team, member_ship_type, request_id, site_url,
+    sharing, observed_at, template_id, policy_id, generation, assignment_request_id, assigned_at, assigned_by, effects,
+    open_findings, template_name, template_kind, template_active, template_revision, policy_name, policy_active,
+    policy_revision, wanted_template_name, wanted_template_kind, wanted_template_active, wanted_template_revision,
+    wanted_policy_name, wanted_policy_active, wanted_policy_revision
+FROM chamberlain.find_assignments($1, $2, $3, $4)
+"""
+
+CHANGE: Final = """
+SELECT ordinal FROM chamberlain.change_assignments(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
+    $26
+) AS ordinal
+"""
+
+# As many as a worker's batch: a transaction that holds more rows makes others wait for longer.
+MOST_TOGETHER: Final = 128
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a change is decided upon: the group or site, the template and policy that it has, and those that are asked
+    for; None where there is none."""
+
+    record: SubjectRecord
+    template: TemplateHead | None
+    policy: PolicyHead | None
+    wanted_template: TemplateHead | None
+    wanted_policy: PolicyHead | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    tenant_id: TenantId
+    subject_id: GroupId
+    order: AssignmentOrder
+
+
+_Place: TypeAlias = tuple[TenantId, GroupId]
+
+
+class Assigner:
+    """Reads and changes assignments for a process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._questions = Batcher[_Question, Situation | None](self._find, most=MOST_TOGETHER)
+        self._changes = Batcher[AssignmentDraft, bool](
+            self._change, divisible=(asyncpg.PostgresError,), most=MOST_TOGETHER
+        )
+        # Those who change one group in this process come one after the other, so that none is overtaken for nothing.
+        self._turns: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, tenant_id: TenantId, subject_id: GroupId) -> AsyncIterator[None]:
+        """Be the only one in this process who changes this group or site."""
+        lock = self._turns.setdefault((tenant_id, subject_id), asyncio.Lock())
+        async with lock:
+            yield
+
+    async def situation(self, tenant_id: TenantId, subject_id: GroupId, order: AssignmentOrder) -> Situation | None:
+        """What is true now; None for a group that is not known here. Raises Unavailable."""
+        return await self._questions.submit(_Question(tenant_id, subject_id, order))
+
+    async def change(self, draft: AssignmentDraft) -> bool:
+        """Write the draft with all its rows; False when something that it was decided upon is not true any more. Raises
+        Unavailable."""
+        try:
+            return await self._changes.submit(draft)
+        except asyncpg.DeadlockDetectedError as error:
+            raise Unavailable("overloaded", "Two writes were in each other's way. Send the request again.") from error
+
+    async def close(self) -> None:
+        """Wait for what is under way."""
+        await self._questions.close()
+        await self._changes.close()
+
+    async def _find(self, questions: Sequence[_Question]) -> Sequence[Situation | None]:
+        columns = (
+            [each.tenant_id for each in questions],
+            [each.subject_id for each in questions],
+            [_wanted(each.order.template) for each in questions],
+            [_wanted(each.order.policy) for each in questions],
+        )
+        async with self._database.statement() as connection:
+            rows = await repeat_if_stale(lambda: _fetch(connection, FIND, columns))
+        found = {row["ordinal"]: row for row in rows}
+        return [
+            _situation(found[ordinal], question) if ordinal in found else None
+            for ordinal, question in enumerate(questions, start=1)
+        ]
+
+    async def _change(self, drafts: Sequence[AssignmentDraft]) -> Sequence[bool]:
+        columns = _columns(drafts)
+        async with self._database.statement() as connection:
+            rows = await repeat_if_stale(lambda: _fetch(connection, CHANGE, columns))
+        written = {row["ordinal"] for row in rows}
+        return [ordinal in written for ordinal in range(1, len(drafts) + 1)]
+
+
+async def change_within(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> None:
+    """Write drafts about groups that nobody else can know yet, in a transaction that does more than that."""
+    if drafts:
+        await tx.fetch(CHANGE, *_columns(drafts))
+
+
+async def _fetch(connection: Connection, statement: str, columns: Sequence[Sequence[object]]) -> Sequence[Record]:
+    return await connection.fetch(statement, *columns)
+
+
+def _wanted(wish: Wish) -> UUID | None:
+    return wish.id if isinstance(wish, Assign) else None
+
+
+def _columns(drafts: Sequence[AssignmentDraft]) -> Sequence[Sequence[object]]:
+    return list(zip(*map(_row, drafts), strict=True))
+
+
+def _row(draft: AssignmentDraft) -> tuple[object, ...]:
+    change, entry, template = draft.change, draft.before.entry, draft.template
+    event = change.event
+    return (
+        entry.tenant_id,
+        entry.id,
+        draft.before.generation,
+        draft.after.template_id,
+        draft.after.policy_id,
+        draft.new_template_id,
+        draft.new_policy_id,
+        draft.at,
+        encode_actor(change.actor),
+        draft.request_id,
+        entry.display_name,
+        template and template.id,
+        template and template.revision,
+        template and template.name,
+        draft.body.decode(),
+        _encode(draft.steps).decode(),
+        change.client_id,
+        change.actor.type,
+        change.actor.id,
+        change.actor.display_name,
+        change.trace_id,
+        change.action,
+        audit_payload(change),
+        event and event.id,
+        event and event.type,
+        event and event_data(event),
+    )
+
+
+def _situation(row: Record, question: _Question) -> Situation:
+    tenant_id, order = question.tenant_id, question.order
+    return Situation(
+        record=record_of(row),
+        template=_template(row, "", tenant_id, row["template_id"]),
+        policy=_policy(row, "", tenant_id, row["policy_id"]),
+        wanted_template=_template(row, "wanted_", tenant_id, _wanted(order.template)),
+        wanted_policy=_policy(row, "wanted_", tenant_id, _wanted(order.policy)),
+    )
+
+
+def _template(row: Record, prefix: str, tenant_id: TenantId, template_id: UUID | None) -> TemplateHead | None:
+    if template_id is None or row[f"{prefix}template_kind"] is None:
+        return None
+    return TemplateHead(
+        tenant_id=tenant_id,
+        id=TemplateId(template_id),
+        revision=row[f"{prefix}template_revision"],
+        kind=TemplateKind(row[f"{prefix}template_kind"]),
+        name=row[f"{prefix}template_name"],
+        active=row[f"{prefix}template_active"],
+    )
+
+
+def _policy(row: Record, prefix: str, tenant_id: TenantId, policy_id: UUID | None) -> PolicyHead | None:
+    if policy_id is None or row[f"{prefix}policy_revision"] is None:
+        return None
+    return PolicyHead(
+        tenant_id=tenant_id,
+        id=PolicyId(policy_id),
+        revision=row[f"{prefix}policy_revision"],
+        name=row[f"{prefix}policy_name"],
+        active=row[f"{prefix}policy_active"],
+    )

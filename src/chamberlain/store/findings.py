@@ -1,0 +1,184 @@
+"""Findings: kept while they are true, and afterwards as what they have become. Newest first."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from chamberlain.rules.changes import Json
+from chamberlain.rules.findings import (
+    FindingFilter,
+    FindingKind,
+    FindingRecord,
+    FindingSource,
+    FindingState,
+    FindingSubject,
+    Found,
+)
+from chamberlain.rules.ids import GroupId, PolicyId, TenantId
+from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.rules.subjects import SubjectType
+from chamberlain.store.database import Record, Transaction
+from chamberlain.store.request_lists import PLANNING
+
+# What was found before and stands is seen again: with the time, and as it is now. What somebody has accepted stays so
+# as long as it stands.
+SEE: Final = """
+INSERT INTO chamberlain.finding AS f (
+    finding_id, tenant_id, kind, state, source, subject_type, subject_id, subject_name, about, property, wanted,
+    observed, detail, action, first_seen_at, last_seen_at
+)
+SELECT finding_id, tenant_id, kind, 'open', source, subject_type, subject_id, subject_name, about, property,
+    wanted::json, observed::json, detail, action, $14, $14
+FROM unnest(
+    $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::text[], $9::text[],
+    $10::text[], $11::text[], $12::text[], $13::text[]
+) AS o (
+    finding_id, tenant_id, kind, source, subject_type, subject_id, subject_name, about, property, wanted, observed,
+    detail, action
+)
+ORDER BY tenant_id, subject_id, kind, about
+ON CONFLICT (tenant_id, subject_id, kind, about) WHERE state IN ('open', 'accepted') DO UPDATE SET
+    subject_name = excluded.subject_name, property = excluded.property, wanted = excluded.wanted,
+    observed = excluded.observed, detail = excluded.detail, action = excluded.action,
+    last_seen_at = excluded.last_seen_at
+"""
+
+# What one source had found about a subject and does not find any more: by what we did, or by itself.
+SETTLE: Final = """
+UPDATE chamberlain.finding f SET
+    state = CASE WHEN f.action IS NULL THEN 'gone' ELSE 'repaired' END, last_seen_at = $6
+WHERE f.tenant_id = $1 AND f.subject_id = $2 AND f.kind = $3 AND f.source = $4 AND f.state IN ('open', 'accepted')
+AND NOT f.about = ANY ($5::text[])
+"""
+
+LEAVE: Final = """
+UPDATE chamberlain.finding SET state = 'gone', last_seen_at = $3
+WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'accepted')
+"""
+
+# $1 tenant, $2 and $3 the position (null at the beginning), $4 states, $5 kinds, $6 subject, $7 number of rows. The
+# newest of each state and kind, and of these the newest.
+_SELECT: Final = """
+SELECT r.finding_id, r.tenant_id, r.kind, r.state, r.subject_type, r.subject_id, r.subject_name, r.property, r.wanted,
+    r.observed, r.detail, r.policy_id, r.action, r.action_at, r.first_seen_at, r.last_seen_at
+"""
+
+
+def _page_where(condition: str) -> str:
+    return f"""{_SELECT} FROM unnest($4::text[]) AS s (state) CROSS JOIN unnest($5::text[]) AS k (kind)
+    CROSS JOIN LATERAL (
+        {_SELECT} FROM chamberlain.finding r
+        WHERE r.tenant_id = $1 AND r.state = s.state AND r.kind = k.kind AND {condition}
+        AND ($2::timestamptz IS NULL OR (r.first_seen_at, r.finding_id) < ($2, $3::uuid))
+        ORDER BY r.first_seen_at DESC, r.finding_id DESC LIMIT $7
+    ) r ORDER BY r.first_seen_at DESC, r.finding_id DESC LIMIT $7"""
+
+
+PAGE: Final = _page_where("$6::uuid IS NULL")
+PAGE_OF_SUBJECT: Final = _page_where("r.subject_id = $6")
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+async def keep(tx: Transaction, found: Sequence[tuple[UUID, Found]], *, at: datetime) -> None:
+    """Keep what was found, each with the id that it gets when it is new. Nothing may be there twice."""
+    if found:
+        columns = zip(*[_row(finding_id, each) for finding_id, each in found], strict=True)
+        await tx.execute(SEE, *map(list, columns), at)
+
+
+async def settle(
+    tx: Transaction,
+    subject: FindingSubject,
+    kind: FindingKind,
+    source: FindingSource,
+    *,
+    found: Collection[Found],
+    at: datetime,
+) -> None:
+    """Let go what one source does not find about a subject any more. What was about to be mended is repaired then."""
+    standing = [each.about for each in found]
+    await tx.execute(SETTLE, subject.tenant_id, subject.id, kind, source, standing, at)
+
+
+async def leave(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId], *, at: datetime) -> None:
+    """Nothing is true any more about groups that are not there any more."""
+    if subject_ids:
+        await tx.execute(LEAVE, tenant_id, subject_ids, at)
+
+
+async def find_page(
+    tx: Transaction, tenant_id: TenantId, wanted: FindingFilter, page: PageWanted
+) -> Page[FindingRecord]:
+    """A page of the findings that the filter names."""
+    await tx.execute(PLANNING)
+    after = page.after
+    place = (None, None) if after is None else (after.created_at, after.id)
+    states = list(FindingState) if wanted.state is None else [wanted.state]
+    kinds = list(FindingKind) if wanted.kind is None else [wanted.kind]
+    statement = PAGE if wanted.subject_id is None else PAGE_OF_SUBJECT
+    rows = await tx.fetch(statement, tenant_id, *place, states, kinds, wanted.subject_id, page.limit + 1)
+    records = [_record(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(records, None)
+    return Page(records, Position(records[-1].first_seen_at, records[-1].id))
+
+
+def _row(finding_id: UUID, found: Found) -> tuple[object, ...]:
+    subject = found.subject
+    return (
+        finding_id,
+        subject.tenant_id,
+        found.kind,
+        found.source,
+        subject.type,
+        subject.id,
+        subject.display_name,
+        found.about,
+        found.property,
+        _json(found.wanted),
+        _json(found.observed),
+        found.detail,
+        found.action,
+    )
+
+
+def _json(value: Json) -> str:
+    return _encode(value).decode()
+
+
+def _record(row: Record) -> FindingRecord:
+    return FindingRecord(
+        id=row["finding_id"],
+        kind=FindingKind(row["kind"]),
+        state=FindingState(row["state"]),
+        subject=FindingSubject(
+            TenantId(row["tenant_id"]),
+            GroupId(row["subject_id"]),
+            SubjectType(row["subject_type"]),
+            row["subject_name"],
+        ),
+        property=row["property"],
+        wanted=_value(row["wanted"]),
+        observed=_value(row["observed"]),
+        detail=row["detail"],
+        policy_id=None if row["policy_id"] is None else PolicyId(row["policy_id"]),
+        action=row["action"],
+        action_at=row["action_at"],
+        first_seen_at=row["first_seen_at"],
+        last_seen_at=row["last_seen_at"],
+    )
+
+
+def _subject(row: Record) -> FindingSubject:
+    subject_type = SubjectType(row["subject_type"])
+    return FindingSubject(TenantId(row["tenant_id"]), GroupId(row["subject_id"]), subject_type, row["subject_name"])
+
+
+def _value(text: str | None) -> Json:
+    value: Json = None if text is None else _decode(text)
+    return value

@@ -1,0 +1,135 @@
+-- What is assigned to groups and sites: looked up and changed, many at a time, each tenant for itself.
+
+-- Groups and sites with what is assigned to them, and the templates and policies that somebody wants to assign. What is not known is not
+-- returned; of a template or policy that is not there everything is null.
+CREATE OR REPLACE FUNCTION chamberlain.find_assignments(
+    tenant_ids uuid[], subject_ids uuid[], wanted_templates uuid[], wanted_policies uuid[]
+) RETURNS TABLE (
+    ordinal bigint, tenant_id uuid, subject_id uuid, type text, display_name text, mail text, is_team boolean,
+    member_ship_type smallint, request_id uuid, site_url text, sharing text, observed_at timestamptz, template_id uuid, policy_id uuid,
+    generation integer, assignment_request_id uuid, assigned_at timestamptz, assigned_by json, effects json, open_findings bigint,
+    template_name text, template_kind text, template_active boolean, template_revision integer,
+    policy_name text, policy_active boolean, policy_revision integer,
+    wanted_template_name text, wanted_template_kind text, wanted_template_active boolean, wanted_template_revision integer,
+    wanted_policy_name text, wanted_policy_active boolean, wanted_policy_revision integer
+)
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+#variable_conflict use_column
+DECLARE
+    tenant uuid;
+BEGIN
+    FOR tenant IN SELECT DISTINCT t FROM unnest(tenant_ids) t LOOP
+        PERFORM set_config('chamberlain.tenant_id', tenant::text, true);
+        RETURN QUERY
+        SELECT i.ordinal, s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team,
+            s.member_ship_type, s.request_id, s.site_url, s.sharing, s.observed_at, s.template_id, s.policy_id,
+            s.generation, s.assignment_request_id, s.assigned_at, s.assigned_by,
+            (SELECT r.steps FROM chamberlain.request r WHERE r.request_id = s.assignment_request_id AND r.tenant_id = tenant),
+            (
+                SELECT count(*) FROM chamberlain.finding f
+                WHERE f.tenant_id = tenant AND f.subject_id = s.subject_id AND f.state = 'open'
+            ),
+            has_template.name, has_template.kind, has_template.active, has_template.revision,
+            has_policy.name, has_policy.active, has_policy.revision,
+            wants_template.name, wants_template.kind, wants_template.active, wants_template.revision,
+            wants_policy.name, wants_policy.active, wants_policy.revision
+        FROM unnest(tenant_ids, subject_ids, wanted_templates, wanted_policies) WITH ORDINALITY
+            AS i (tenant_id, subject_id, template_id, policy_id, ordinal)
+        JOIN chamberlain.subject s ON s.tenant_id = tenant AND s.subject_id = i.subject_id
+        LEFT JOIN LATERAL chamberlain.template_head(tenant, s.template_id) has_template ON true
+        LEFT JOIN LATERAL chamberlain.template_head(tenant, i.template_id) wants_template ON true
+        LEFT JOIN LATERAL chamberlain.policy_head(tenant, s.policy_id) has_policy ON true
+        LEFT JOIN LATERAL chamberlain.policy_head(tenant, i.policy_id) wants_policy ON true
+        WHERE i.tenant_id = tenant;
+    END LOOP;
+END
+$$;
+
+-- A template without its content, as a guest template is told by; no row where there is none.
+CREATE OR REPLACE FUNCTION chamberlain.template_head(tenant uuid, wanted uuid)
+RETURNS TABLE (name text, kind text, active boolean, revision integer)
+LANGUAGE sql STABLE AS $$
+    SELECT r.content ->> 'name', t.kind, t.active, t.revision
+    FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+    WHERE t.tenant_id = tenant AND t.template_id = wanted
+$$;
+
+-- A policy without its content.
+CREATE OR REPLACE FUNCTION chamberlain.policy_head(tenant uuid, wanted uuid)
+RETURNS TABLE (name text, active boolean, revision integer)
+LANGUAGE sql STABLE AS $$
+    SELECT p.content ->> 'name', p.active, p.revision FROM chamberlain.policy p
+    WHERE p.tenant_id = tenant AND p.policy_id = wanted
+$$;
+
+-- Write changes of assignments, each with its request, job, audit row and event. A change is written where the group or site is at
+-- the generation that it was decided upon, and what is newly assigned is there and active; those that were written are returned. No
+-- group or site may stand in a batch twice. Rows that others may wait for are locked in order, so that two batches never wait for each
+-- other crosswise; templates and policies only against their removal.
+CREATE OR REPLACE FUNCTION chamberlain.change_assignments(
+    tenant_ids uuid[], subject_ids uuid[], generations integer[], next_templates uuid[], next_policies uuid[],
+    new_templates uuid[], new_policies uuid[], moments timestamptz[], assigned_bys text[],
+    request_ids uuid[], display_names text[], request_templates uuid[], template_revisions integer[], template_names text[],
+    bodies text[], steps text[], client_ids text[], actor_types text[], actor_ids uuid[], actor_names text[], trace_ids text[],
+    audit_actions text[], audit_payloads text[], event_ids uuid[], event_types text[], event_data text[]
+) RETURNS SETOF bigint
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+#variable_conflict use_column
+DECLARE
+    tenant uuid;
+    written bigint[];
+BEGIN
+    FOR tenant IN SELECT DISTINCT t FROM unnest(tenant_ids) t ORDER BY t LOOP
+        PERFORM set_config('chamberlain.tenant_id', tenant::text, true);
+        PERFORM FROM chamberlain.template t WHERE t.tenant_id = tenant AND t.template_id = ANY (new_templates)
+            ORDER BY t.template_id FOR KEY SHARE;
+        PERFORM FROM chamberlain.policy p WHERE p.tenant_id = tenant AND p.policy_id = ANY (new_policies)
+            ORDER BY p.policy_id FOR KEY SHARE;
+
+        -- What was committed while locks were waited for is seen by the statement after them.
+        PERFORM FROM chamberlain.subject s JOIN unnest(tenant_ids, subject_ids) AS i (tenant_id, subject_id)
+            ON i.tenant_id = tenant AND s.subject_id = i.subject_id
+            WHERE s.tenant_id = tenant ORDER BY s.subject_id FOR NO KEY UPDATE OF s;
+
+        WITH changed AS (
+            UPDATE chamberlain.subject s SET
+                template_id = i.next_template, policy_id = i.next_policy, generation = s.generation + 1,
+                assignment_request_id = i.request_id, assigned_at = i.at, assigned_by = i.assigned_by::json
+            FROM unnest(
+                tenant_ids, subject_ids, generations, next_templates, next_policies, new_templates, new_policies, moments,
+                assigned_bys, request_ids
+            ) WITH ORDINALITY AS i (
+                tenant_id, subject_id, generation, next_template, next_policy, new_template, new_policy, at, assigned_by,
+                request_id, ordinal
+            )
+            WHERE i.tenant_id = tenant AND s.tenant_id = tenant AND s.subject_id = i.subject_id AND s.generation = i.generation
+            AND (i.new_template IS NULL OR EXISTS (
+                SELECT FROM chamberlain.template t
+                WHERE t.tenant_id = tenant AND t.template_id = i.new_template AND t.active
+            ))
+            AND (i.new_policy IS NULL OR EXISTS (
+                SELECT FROM chamberlain.policy p WHERE p.tenant_id = tenant AND p.policy_id = i.new_policy AND p.active
+            ))
+            RETURNING i.ordinal
+        )
+        SELECT array_agg(changed.ordinal ORDER BY changed.ordinal) INTO written FROM changed;
+
+        INSERT INTO chamberlain.request (
+            request_id, tenant_id, kind, state, display_name, template_id, template_revision, template_name, body,
+            approval_required, people_checked, steps, client_id, actor_type, actor_id, actor_name, trace_id, subject_id,
+            created_at, updated_at
+        )
+        SELECT request_ids[w], tenant, 'assignment', 'queued', display_names[w], request_templates[w], template_revisions[w],
+            template_names[w], bodies[w]::json, false, true, steps[w]::json, client_ids[w], actor_types[w], actor_ids[w],
+            actor_names[w], trace_ids[w], subject_ids[w], moments[w], moments[w]
+        FROM unnest(written) w;
+        INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
+        SELECT tenant, 'assignmentApply', request_ids[w], trace_ids[w] FROM unnest(written) w;
+        INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
+        SELECT tenant, audit_actions[w], request_ids[w], trace_ids[w], audit_payloads[w]::json FROM unnest(written) w;
+        INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)
+        SELECT event_ids[w], tenant, event_types[w], request_ids[w], moments[w], event_data[w]::json FROM unnest(written) w;
+        RETURN QUERY SELECT w FROM unnest(written) w;
+    END LOOP;
+END
+$$;

@@ -1,0 +1,91 @@
+"""Change what is assigned to a group or site: a guest template, a guest policy, or both at once.
+
+The effects in the directory follow as steps of a request of kind assignment, which is written together with the change.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from chamberlain.rules.assignment_drafts import AssignmentDraft, WantedAssignment, draft_of, written
+from chamberlain.rules.assignments import assignment_after, assignment_faults
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.drafts import Moment
+from chamberlain.rules.edits import Editor, require_match
+from chamberlain.rules.errors import NotPossible, Unavailable
+from chamberlain.rules.ids import EventId, RequestId, TenantId
+from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.subject_records import SubjectRecord, no_such
+from chamberlain.store.assignments import Assigner, Situation
+from chamberlain.store.callers import Callers
+from chamberlain.store.database import Database
+from chamberlain.store.meeting import LookUpSubject, meet
+from chamberlain.store.notifier import Notifier
+
+# Each round is lost only to a change that another process makes meanwhile; so many in a row are no chance.
+MOST_ROUNDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeAssignment:
+    """For administrators of the tenant, and applications that manage or configure groups and sites."""
+
+    database: Database
+    look_up: LookUpSubject
+    callers: Callers
+    prefixes: ScopePrefixes
+    assigner: Assigner
+    notifier: Notifier
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+
+    async def __call__(self, caller: Caller, wanted: WantedAssignment) -> SubjectRecord:
+        """The group or site as it is then; the change is durable. What is so already is neither written nor put on
+        record. Raises Forbidden, NotFound, Stale, and NotPossible with all faults."""
+        await self.callers.extent(caller, require(caller, Operation.ASSIGN, self.prefixes))
+        editor = Editor(await self.callers.actor(caller), caller.client_id, wanted.edit.trace_id)
+        async with self.assigner.turn(caller.tenant_id, wanted.id):
+            for _ in range(MOST_ROUNDS):
+                situation = await self._situation(caller.tenant_id, wanted)
+                draft = self._draft(situation, wanted, editor)
+                if draft is None:
+                    return situation.record
+                if await self.assigner.change(draft):
+                    self.notifier.flag()
+                    return written(draft)
+        raise Unavailable("overloaded", "This group changes faster than it can be read. Send the request again.")
+
+    async def _situation(self, tenant_id: TenantId, wanted: WantedAssignment) -> Situation:
+        found = await self.assigner.situation(tenant_id, wanted.id, wanted.order)
+        if found is None or found.record.entry.type is not wanted.type:
+            # Not known yet, or known as something else: a group may have got a site since it was looked at.
+            await meet(self.database, self.look_up, tenant_id, wanted.id, wanted.type, at=self.now())
+            found = await self.assigner.situation(tenant_id, wanted.id, wanted.order)
+        if found is None:
+            raise no_such(wanted.type)
+        return found
+
+    def _draft(self, situation: Situation, wanted: WantedAssignment, editor: Editor) -> AssignmentDraft | None:
+        """The change to be written; None when it is so already."""
+        before = situation.record.assignment
+        require_match(before.etag, wanted.edit, str(wanted.type))
+        after = assignment_after(before, wanted.order)
+        if after == before:
+            return None
+        keeps_template, keeps_policy = after.template_id == before.template_id, after.policy_id == before.policy_id
+        template = situation.template if keeps_template else situation.wanted_template
+        policy = situation.policy if keeps_policy else situation.wanted_policy
+        faults = tuple(assignment_faults(before, after, template=template, policy=policy))
+        if faults:
+            raise NotPossible(faults)
+        return draft_of(
+            situation.record,
+            after,
+            editor,
+            template=template,
+            policy=policy,
+            request_id=RequestId(self.new_id()),
+            body=wanted.body,
+            moment=Moment(EventId(self.new_id()), self.now()),
+        )

@@ -1,0 +1,26 @@
+"""List findings, newest first: what is against the rules, and what was."""
+
+from dataclasses import dataclass
+
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.findings import FindingFilter, FindingRecord
+from chamberlain.rules.pages import Page, PageWanted
+from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.store import findings
+from chamberlain.store.callers import Callers
+from chamberlain.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class ListFindings:
+    """For administrators of the tenant, and applications that configure it."""
+
+    database: Database
+    callers: Callers
+    prefixes: ScopePrefixes
+
+    async def __call__(self, caller: Caller, wanted: FindingFilter, page: PageWanted) -> Page[FindingRecord]:
+        """Those that the filter names. Raises Forbidden."""
+        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await findings.find_page(tx, caller.tenant_id, wanted, page)
