@@ -89,6 +89,6 @@ def test_every_statement_that_sets_a_state_compares_the_old_one() -> None:
     statements = [each for each in vars(requests).values() if isinstance(each, str) and "SET" in each]
     setting = [each for each in statements if re.search(r"\bSET\b.*\bstate = .*\bWHERE\b", each, re.DOTALL)]
 
-    assert len(setting) == 3
+    assert len(setting) == 4
     for statement in setting:
         assert re.search(r"\bWHERE\b.*\bstate (=|IN)\s", statement, re.DOTALL), statement

@@ -13,10 +13,13 @@ import pytest
 
 from chamberlain.embedded import postgres
 from chamberlain.rules.ids import TenantId
-from chamberlain.rules.jobs import Claim, JobKind
+from chamberlain.rules.jobs import HELD, Claim, JobKind
+from chamberlain.rules.requests import RequestState
 from chamberlain.store import jobs
 from chamberlain.store.database import listen
-from chamberlain.store.notifier import JOBS_CHANNEL
+from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
+from chamberlain.store.watchers import REQUESTS_CHANNEL
+from chamberlain.usecases.job_hold import HoldJob
 from chamberlain.worker.loop import Handler, Loop, Pace
 from tests.databases import Databases, migrated_database
 from tests.estates import ESTATE, OTHER_GROUP, OTHER_HOUSE, ZOE, caller_of, open_estate, rows, until
@@ -49,7 +52,13 @@ async def working(
     """A worker that works for as long as the block, and is then told to stop."""
     handlers: Mapping[JobKind, Handler] = {JobKind.GROUP_PROVISION: handler}
     loop = Loop(
-        databases.worker, handlers, wake=wake or asyncio.Event(), new_id=uuid4, observe=seen or Seen(), pace=pace
+        databases.worker,
+        handlers,
+        wake=wake or asyncio.Event(),
+        new_id=uuid4,
+        hold=HoldJob(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
+        observe=seen or Seen(),
+        pace=pace,
     )
     task = asyncio.create_task(loop.run())
     try:
@@ -178,12 +187,29 @@ async def test_a_bug_in_one_job_holds_that_one_and_the_others_are_done(
 
     assert sorted(completer.done) == sorted(good)
     assert await rows(databases, "SELECT subject, held_reason, lease_id FROM chamberlain.job") == [
-        (BAD, "A bug: ValueError. The log has it under this trace id.", None)
+        (BAD, "Its run met a bug. The log has it under this trace id.", None)
     ]
     assert ("held", 1) in seen.outcomes
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
         "A job cannot be run and is held."
     ]
+
+
+async def test_a_request_whose_job_is_held_says_so_to_whoever_asked_for_it(databases: Databases) -> None:
+    estate = await open_estate(databases)
+    broken, good = await estate.request("Broken"), await estate.request("Good")
+    # As a bug or an older process might have left it.
+    wrong = """UPDATE chamberlain.request SET body = '{"displayName": 1}' WHERE request_id = $1"""
+    await rows(databases, wrong, broken.request_id)
+
+    async with working(databases, estate.provision_groups):
+        await until(lambda: queue_is_empty(databases))
+
+    record = await estate.record(broken.request_id)
+    assert (record.state, record.error) == (RequestState.WAITING, None)
+    assert record.waiting is not None
+    assert (record.waiting.reason, record.waiting.next_attempt_at) == (HELD, None)
+    assert (await estate.record(good.request_id)).state is RequestState.SUCCEEDED
 
 
 async def test_a_job_whose_runs_were_cut_short_twenty_times_is_held(databases: Databases) -> None:
@@ -248,6 +274,7 @@ async def test_a_bug_beside_a_job_is_told_and_the_worker_goes_on(
         {JobKind.GROUP_PROVISION: completer},
         wake=asyncio.Event(),
         new_id=uuid4,
+        hold=HoldJob(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
         observe=broken,
         pace=PACE,
     )

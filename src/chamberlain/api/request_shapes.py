@@ -32,13 +32,14 @@ class Template(Struct, rename="camel", frozen=True):
 
 
 class Waiting(Struct, rename="camel", frozen=True):
-    """Why a request waits, and until when: a try that fails after `endsAt` is the last."""
+    """Why a request waits, and until when: a try that fails after `endsAt` is the last. Both times are null while it
+    waits for an administrator to release its job."""
 
     step: Step
     reason: str
     attempt: int
-    next_attempt_at: Time
-    ends_at: Time
+    next_attempt_at: Time | None
+    ends_at: Time | None
 
 
 class RequestFault(Struct, frozen=True):
@@ -237,7 +238,11 @@ def _waiting(record: RequestRecord) -> Waiting | None:
         return None
     waiting = record.waiting
     return Waiting(
-        waiting.step, waiting.reason, waiting.attempt, time_of(waiting.next_attempt_at), time_of(waiting.ends_at)
+        waiting.step,
+        waiting.reason,
+        waiting.attempt,
+        _time_or_none(waiting.next_attempt_at),
+        _time_or_none(waiting.ends_at),
     )
 
 

@@ -17,7 +17,9 @@ from chamberlain.store.database import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.watchers import REQUESTS_CHANNEL
+from chamberlain.usecases.audit_seal import SealAudit
 from chamberlain.usecases.group_provision import ProvisionGroups
+from chamberlain.usecases.job_hold import HoldJob
 from chamberlain.usecases.mailbox_provision import ProvisionMailboxes
 from chamberlain.usecases.retention_sweep import SweepRetention
 from chamberlain.worker.loop import Loop, Pace
@@ -61,21 +63,30 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
         new_id=new_id,
         now=now,
     )
+    hold = HoldJob(databases.worker, notifier)
     await sweep.begin(new_trace_id())
+    audit = SealAudit(databases.worker, now)
+    await audit.begin(new_trace_id())
     loop = Loop(
         databases.worker,
         {JobKind.GROUP_PROVISION: groups, JobKind.MAILBOX_PROVISION: mailboxes},
         wake=wake,
         new_id=new_id,
+        hold=hold,
         observe=jobs_done,
         pace=Pace(tenant_limit=settings.tenant_running_jobs),
     )
     # What takes seconds and hurries nobody has a loop of its own, so that no request waits for it.
     errands = Loop(
         databases.worker,
-        {JobKind.RETENTION_SWEEP: sweep},
+        {
+            JobKind.RETENTION_SWEEP: sweep,
+            JobKind.AUDIT_SEAL: audit,
+            JobKind.AUDIT_SEAL_BEGIN: audit.find_tenants,
+        },
         wake=asyncio.Event(),
         new_id=new_id,
+        hold=hold,
         observe=jobs_done,
     )
     work = [asyncio.create_task(each.run()) for each in (loop, errands)]

@@ -14,7 +14,8 @@ Every move from one state to another, by whom it is made:
        a time the service a failed one    t  its deadline passes
 
 A move is made where the state is still the old one, or not at all (store/requests.py). What is running can be taken up
-once more when the worker that had it is gone; that is no move. All that is not in the table ends there.
+once more when the worker that had it is gone; that is no move. What the worker cannot carry out, because it meets a bug
+or is cut short again and again, waits for a person; so does what waited already. All that is not in the table ends there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -82,13 +83,14 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Why a request waits, and until when: a try that fails after `ends_at` is the last."""
+    """Why a request waits, and until when: a try that fails after `ends_at` is the last. Both times are None where it
+    waits for a person to release its job."""
 
     step: Step
     reason: str
     attempt: int
-    next_attempt_at: datetime
-    ends_at: datetime
+    next_attempt_at: datetime | None
+    ends_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ RETURNING job.job_id
 
 HOLD = """
 UPDATE chamberlain.job SET held_reason = $3, lease_id = NULL, lease_until = NULL
-WHERE lease_id = $1 AND job_id = $2
+WHERE lease_id = $1 AND job_id = $2 RETURNING job_id
 """
 
 HELD = """
@@ -169,9 +169,9 @@ async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postpone
     return frozenset(JobId(row["job_id"]) for row in rows)
 
 
-async def hold(tx: Transaction, lease_id: UUID, job_id: JobId, reason: str) -> None:
-    """Leave it for a person to look at."""
-    await tx.execute(HOLD, lease_id, job_id, reason)
+async def hold(tx: Transaction, lease_id: UUID, job_id: JobId, reason: str) -> bool:
+    """Leave it for a person to look at; False when somebody else has taken it over."""
+    return await tx.fetch_row(HOLD, lease_id, job_id, reason) is not None
 
 
 async def held_page(tx: Transaction, page: PageWanted) -> Page[HeldJob]:

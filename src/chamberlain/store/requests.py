@@ -62,6 +62,32 @@ r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_typ
 r.trace_id, r.created_at, t.extension_prefix
 """
 
+# The job of a request is held: it waits for a person, at the first step that is not done, and can be cancelled. One
+# that nobody has got round to taking up was running all the same. The steps are read as they come, whoever wrote them:
+# what cannot be run must be held in any case.
+HOLD_UP = """
+WITH held AS (
+    SELECT q.request_id, (
+        SELECT jsonb_build_object(
+            'step', s.step ->> 'step', 'reason', $3::text, 'attempt', coalesce((s.step ->> 'attempts')::integer, 0) + 1,
+            'next_attempt_at', NULL, 'ends_at', NULL
+        )
+        FROM json_array_elements(q.steps) WITH ORDINALITY AS s (step, place)
+        WHERE s.step ->> 'state' NOT IN ('succeeded', 'warning') ORDER BY s.place LIMIT 1
+    ) AS waiting
+    FROM chamberlain.request q WHERE q.tenant_id = $1 AND q.request_id = $2
+)
+UPDATE chamberlain.request r SET
+    state = 'waiting', updated_at = now(), waiting = held.waiting,
+    timeline = timeline || CASE WHEN r.state = 'queued' THEN jsonb_build_array(
+        jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
+    ) ELSE '[]' END || jsonb_build_array(jsonb_build_object(
+        'kind', 'state', 'state', jsonb_build_object('state', 'waiting', 'at', now(), 'waiting', held.waiting)
+    ))
+FROM held
+WHERE r.tenant_id = $1 AND r.request_id = held.request_id AND r.state IN ('queued', 'running', 'waiting')
+"""
+
 PUT_DOWN = """
 UPDATE chamberlain.request r SET
     state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
@@ -139,6 +165,11 @@ async def find_by_key(
 async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[Task]:
     """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
     return [_task(row) for row in await tx.fetch(TAKE_UP, request_ids)]
+
+
+async def hold_up(tx: Transaction, tenant_id: TenantId, request_id: RequestId, reason: str) -> None:
+    """Let a request wait until a person has released its job. One that has ended stays as it is."""
+    await tx.execute(HOLD_UP, tenant_id, request_id, reason)
 
 
 async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:

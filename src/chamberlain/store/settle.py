@@ -25,9 +25,11 @@ async def settle(database: Database, claim: Claim, settled: Sequence[Settled], *
     to that one, and a job whose request was cancelled is done."""
     by_subject = {each.settlement.request_id: each for each in settled}
     waits = [
-        Postponed(job.id, waiting.next_attempt_at - now)
+        Postponed(job.id, again - now)
         for job in claim.jobs
-        if (each := by_subject.get(_request(job))) and (waiting := each.settlement.progress.waiting)
+        if (each := by_subject.get(_request(job)))
+        and (waiting := each.settlement.progress.waiting)
+        and (again := waiting.next_attempt_at)
     ]
     postponed = {wait.job_id for wait in waits}
     ended = [job.id for job in claim.jobs if job.id not in postponed]

@@ -16,6 +16,8 @@ from chamberlain.store.database import Database
 
 # Works on a claim and records what came of it. What it raises is a bug, but for Unavailable.
 Handler = Callable[[Claim], Awaitable[None]]
+# Leaves a job, with the reason, for a person to look at.
+Hold = Callable[[Claim, Job, str], Awaitable[None]]
 # Kind, outcome and number of jobs that a handler is through with.
 Observe = Callable[[JobKind, str, int], None]
 
@@ -50,6 +52,7 @@ class Loop:
         *,
         wake: asyncio.Event,
         new_id: Callable[[], UUID],
+        hold: Hold,
         observe: Observe,
         pace: Pace = Pace(),
     ) -> None:
@@ -57,6 +60,7 @@ class Loop:
         self._handlers = handlers
         self._wake = wake
         self._new_id = new_id
+        self._hold_for_person = hold
         self._observe = observe
         self._pace = pace
         self._running: dict[asyncio.Task[None], Claim] = {}
@@ -156,7 +160,7 @@ class Loop:
             exc_info=error,
             extra={"jobId": job.id, "kind": job.kind, "requestId": str(job.subject), "traceId": job.trace_id},
         )
-        await self._hold(claim, job, f"A bug: {type(error).__name__}. The log has it under this trace id.")
+        await self._hold(claim, job, "Its run met a bug. The log has it under this trace id.")
 
     async def _hold_worn_out(self, claim: Claim) -> tuple[Job, ...]:
         """Hold what was cut short too often: something about it kills workers. The rest may be run."""
@@ -168,8 +172,7 @@ class Loop:
         return fit
 
     async def _hold(self, claim: Claim, job: Job, reason: str) -> None:
-        async with self._database.across_tenants() as tx:
-            await jobs.hold(tx, claim.lease_id, job.id, reason)
+        await self._hold_for_person(claim, job, reason)
         self._observe(job.kind, "held", 1)
 
     async def _renew_for_ever(self) -> None:

@@ -86,7 +86,7 @@ _EXAMPLE = {
     "tenantId": "e57a7e00-0000-4000-8000-000000000001",
     "kind": "groupProvision",
     "requestId": "0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10",
-    "heldReason": "A bug: KeyError. The log has it under this trace id.",
+    "heldReason": "Its run met a bug. The log has it under this trace id.",
     "attempts": 0,
     "traceId": "4bf92f3577b34da6a3ce929d0e0e4736",
     "queuedAt": "2026-11-20T09:30:00.000Z",
