@@ -54,6 +54,7 @@ async def filled(databases: Databases) -> Estate:
         await tx.execute("INSERT INTO chamberlain.discovery (tenant_id) VALUES ($1)", ESTATE)
         await tx.execute(FINDING, ESTATE)
         await tx.execute(SECRET, ESTATE, CONFIDENTIAL_TEAM)
+        await tx.execute("SELECT chamberlain.seal_audit($1, 100)", ESTATE)
     return estate
 
 

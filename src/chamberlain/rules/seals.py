@@ -1,0 +1,178 @@
+"""Seals of the audit trail: a chain for each tenant, so that a row that was changed, removed or put in later shows.
+
+Each link is the SHA-256 of the link before and of what a row says; of its payload the chain holds the digest only, so
+that a payload can be emptied when somebody has to be forgotten, without breaking the chain.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from hashlib import sha256
+
+from chamberlain.rules.ids import RequestId, TenantId, TraceId
+
+# What one transaction seals: a fraction of a second.
+BATCH = 10_000
+# What one run takes of that, so that it is over soon when the worker stops.
+BATCHES = 20
+# How long until the next look: when there is more at once, when something was there, and when nothing was.
+SHORT_PAUSE = timedelta(seconds=1)
+PAUSE = timedelta(seconds=5)
+LONG_PAUSE = timedelta(minutes=1)
+# How often the head is logged, while it moves.
+LOG_PERIOD = timedelta(minutes=1)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+# What is before the first link.
+NO_DIGEST = bytes(32)
+
+
+def next_look(*, sealed: int) -> timedelta:
+    """How long to wait when a run has sealed so many rows."""
+    if sealed >= BATCH * BATCHES:
+        return SHORT_PAUSE
+    return PAUSE if sealed else LONG_PAUSE
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last link of a chain: all rows up to it are as they were as long as it is."""
+
+    position: int
+    digest: bytes
+
+    def __str__(self) -> str:
+        return f"{self.position}:{written(self.digest)}"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFacts:
+    """What is sealed of a row beside its payload. `payload_digest` is that of the payload as it is now; `erasure`
+    names the trace of the erasure by which it was emptied, if it was."""
+
+    at: datetime
+    action: str
+    request_id: RequestId | None
+    trace_id: TraceId
+    payload_digest: bytes
+    erasure: TraceId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link as it is stored, with the row that it seals; None when that is not there. `agrees` says that what lists
+    search by is what the row says."""
+
+    position: int
+    sequence: int
+    previous: bytes
+    digest: bytes
+    payload_digest: bytes
+    is_suspect: bool
+    facts: AuditFacts | None
+    agrees: bool
+
+
+class FaultKind(StrEnum):
+    """What can be wrong with an audit trail."""
+
+    CHANGED = "changed"
+    MISSING = "missing"
+    INSERTED = "inserted"
+    CUT = "cut"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFault:
+    """One thing that is not as it was sealed; `sequence` names the row where one is known."""
+
+    kind: FaultKind
+    sequence: int | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditVerdict:
+    """What came of verifying the trail of a tenant. `waiting` rows were written since the last seal."""
+
+    tenant_id: TenantId
+    head: Head
+    erased: int
+    waiting: int
+    faults: int
+
+
+def written(digest: bytes) -> str:
+    """A digest as it is shown."""
+    return f"sha256:{digest.hex()}"
+
+
+def digest_of(tenant_id: TenantId, link: Link, facts: AuditFacts) -> bytes:
+    """The digest that a link must have. The database works it out in store/sql/seals.sql: the two say the same."""
+    content = [
+        "chamberlain audit 1",
+        str(tenant_id),
+        link.position,
+        link.sequence,
+        (facts.at - _EPOCH) // _MICROSECOND,
+        facts.action,
+        None if facts.request_id is None else str(facts.request_id),
+        facts.trace_id,
+        link.payload_digest.hex(),
+        link.is_suspect,
+    ]
+    return sha256(link.previous + json.dumps(content, ensure_ascii=False).encode()).digest()
+
+
+def faults_of(tenant_id: TenantId, link: Link, before: Head) -> Iterator[AuditFault]:
+    """What is wrong with a link, seen from the one before, and with its row."""
+    row = f"Row {link.sequence} (position {link.position})"
+    if link.position != before.position + 1:
+        span = _span(before.position + 1, link.position - 1)
+        yield AuditFault(FaultKind.MISSING, None, f"{span} of the chain is missing, with the rows that were there.")
+    elif link.previous != before.digest:
+        yield AuditFault(FaultKind.CHANGED, link.sequence, f"{row} does not follow the link before it.")
+    facts = link.facts
+    if facts is None:
+        yield AuditFault(FaultKind.MISSING, link.sequence, f"{row} is missing: it was removed after it was sealed.")
+    elif digest_of(tenant_id, link, facts) != link.digest:
+        yield AuditFault(
+            FaultKind.CHANGED, link.sequence, f"{row} is not as it was sealed: it or its seal was changed."
+        )
+    elif facts.erasure is None and facts.payload_digest != link.payload_digest:
+        yield AuditFault(FaultKind.CHANGED, link.sequence, f"{row} is not as it was sealed: its payload was changed.")
+    elif not link.agrees:
+        yield AuditFault(FaultKind.CHANGED, link.sequence, f"{row} is listed under other names than its own.")
+    if link.is_suspect:
+        yield AuditFault(FaultKind.INSERTED, link.sequence, f"{row} was inserted: the service did not write it then.")
+
+
+def faults_of_end(last: Head, stored: Head | None) -> Iterator[AuditFault]:
+    """What is wrong with the end of a chain. `stored` is what the service noted as the head, None when that is gone."""
+    if stored is None:
+        if last.position:
+            yield AuditFault(FaultKind.CHANGED, None, "The note of the head of the chain is gone.")
+    elif stored.position > last.position:
+        span = _span(last.position + 1, stored.position)
+        yield AuditFault(FaultKind.CUT, None, f"{span} of the chain was cut off, with the rows that were there.")
+    elif stored != last:
+        yield AuditFault(FaultKind.CHANGED, None, f"The head of the chain is {last}, and is noted as {stored}.")
+
+
+def faults_of_copy(kept: Head, found: bytes | None, last: Head) -> Iterator[AuditFault]:
+    """What a copy of a head from elsewhere shows. `found` is the digest that the chain has at its position now."""
+    if found is None:
+        detail = f"The chain ends at position {last.position}, before {kept.position}: its tail was cut off."
+        yield AuditFault(FaultKind.CUT, None, detail)
+    elif found != kept.digest:
+        detail = (
+            f"Position {kept.position} has another digest than the copy: what is up to it was changed and sealed anew."
+        )
+        yield AuditFault(FaultKind.CHANGED, None, detail)
+
+
+def _span(first: int, last: int) -> str:
+    return f"Position {first}" if first == last else f"Positions {first} to {last}"

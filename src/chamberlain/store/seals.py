@@ -1,0 +1,171 @@
+"""The chain that seals the audit trail: put on as the worker's role, and read to be verified."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+
+from chamberlain.rules.ids import RequestId, TenantId, TraceId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.seals import AuditFacts, Head, Link
+from chamberlain.store.database import Record, Transaction
+
+# A tenant has its job from the first look on that finds it; one that is held counts.
+QUEUE = """
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
+SELECT t.tenant_id, $1, t.tenant_id, $2 FROM chamberlain.tenant t
+WHERE NOT EXISTS (SELECT FROM chamberlain.job j WHERE j.tenant_id = t.tenant_id AND j.kind = $1)
+"""
+
+# Those too of which somebody has left nothing but rows.
+SEALED_TENANTS = """
+SELECT tenant_id FROM chamberlain.tenant UNION SELECT tenant_id FROM chamberlain.audit_head
+UNION SELECT tenant_id FROM chamberlain.audit_seal UNION SELECT tenant_id FROM chamberlain.audit
+ORDER BY tenant_id
+"""
+
+IS_THERE = "SELECT FROM chamberlain.tenant WHERE tenant_id = $1"
+
+SEAL = "SELECT chamberlain.seal_audit($1, $2) AS number"
+
+# The head that is to be logged, unless it has been, or another one was a moment ago.
+NOTE_LOGGED = """
+UPDATE chamberlain.audit_head SET logged_position = position, logged_at = $2
+WHERE tenant_id = $1 AND position > logged_position AND logged_at <= $3
+RETURNING position, digest
+"""
+
+FIND_HEAD = "SELECT position, digest FROM chamberlain.audit_head WHERE tenant_id = $1"
+
+FIND_DIGEST = "SELECT digest FROM chamberlain.audit_seal WHERE tenant_id = $1 AND position = $2"
+
+# What lists search by is compared with the row here, and the rest by whoever reads it.
+LINKS = """
+SELECT s.position, s.sequence, s.previous, s.digest, s.payload_digest, s.is_suspect, a.sequence IS NOT NULL AS is_there,
+    a.at, a.action, a.request_id, a.trace_id, sha256(convert_to(a.payload::text, 'UTF8')) AS payload_digest_now,
+    a.payload ->> 'erased' AS erasure,
+    (s.at, s.action, s.actor_id, s.subject_id) IS NOT DISTINCT FROM (
+        a.at, a.action, a.payload -> 'actor' ->> 'id', a.payload -> 'subject' ->> 'id'
+    ) AS agrees
+FROM (
+    SELECT position, sequence, previous, digest, payload_digest, is_suspect, at, action, actor_id, subject_id
+    FROM chamberlain.audit_seal WHERE tenant_id = $1 AND position > $2 ORDER BY position LIMIT $3
+) s LEFT JOIN chamberlain.audit a ON a.tenant_id = $1 AND a.sequence = s.sequence
+ORDER BY s.position
+"""
+
+# Rows without a seal. One that was there when the service looked last should have one.
+UNSEALED = """
+SELECT a.sequence, coalesce(
+    pg_visible_in_snapshot(a.written_in, h.snapshot)
+    OR chamberlain.is_suspect(a.written_in, a.written_by, a.sequence, a.at, h.horizon, h.newest, h.looked_at), false
+) AS is_suspect
+FROM chamberlain.audit a LEFT JOIN chamberlain.audit_head h USING (tenant_id)
+WHERE a.tenant_id = $1 AND a.sequence > $2 AND NOT EXISTS (
+    SELECT FROM chamberlain.audit_seal s WHERE s.tenant_id = a.tenant_id AND s.sequence = a.sequence
+)
+ORDER BY a.sequence LIMIT $3
+"""
+
+ERASURES = """
+SELECT trace_id, (payload -> 'after' ->> 'auditRows')::bigint AS number FROM chamberlain.audit
+WHERE tenant_id = $1 AND action = 'user.erase' AND payload -> 'after' ->> 'auditRows' ~ '^[0-9]{1,18}$'
+"""
+
+# Read in one piece, so that nothing is sealed meanwhile.
+FROZEN = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+
+PAGE = 5_000
+
+
+async def queue_for_all(tx: Transaction, kind: JobKind, trace_id: TraceId) -> None:
+    """See to it that every tenant has its job of this kind."""
+    await tx.execute(QUEUE, kind, trace_id)
+
+
+async def seal(tx: Transaction, tenant_id: TenantId, most: int) -> int:
+    """Seal the next rows of a tenant; gives their number, which is `most` when there may be more."""
+    (row,) = await tx.fetch(SEAL, tenant_id, most)
+    return int(row["number"])
+
+
+async def is_there(tx: Transaction, tenant_id: TenantId) -> bool:
+    """Whether there is such a tenant, still."""
+    return await tx.fetch_row(IS_THERE, tenant_id) is not None
+
+
+async def note_logged(tx: Transaction, tenant_id: TenantId, *, now: datetime, before: datetime) -> Head | None:
+    """The head, when it is to be logged: it has moved, and the last one was logged before that time."""
+    row = await tx.fetch_row(NOTE_LOGGED, tenant_id, now, before)
+    return None if row is None else _head(row)
+
+
+async def sealed_tenants(tx: Transaction) -> Sequence[TenantId]:
+    """The tenants that have a chain or should have one."""
+    return [TenantId(row["tenant_id"]) for row in await tx.fetch(SEALED_TENANTS)]
+
+
+async def freeze(tx: Transaction) -> None:
+    """See everything as it is now, to the end of the transaction. To be called first."""
+    await tx.execute(FROZEN)
+
+
+async def find_head(tx: Transaction, tenant_id: TenantId) -> Head | None:
+    """The head as the service noted it."""
+    row = await tx.fetch_row(FIND_HEAD, tenant_id)
+    return None if row is None else _head(row)
+
+
+async def find_digest(tx: Transaction, tenant_id: TenantId, position: int) -> bytes | None:
+    """The digest at a position; None when the chain has no such one."""
+    row = await tx.fetch_row(FIND_DIGEST, tenant_id, position)
+    return None if row is None else bytes(row["digest"])
+
+
+async def links(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[Link]:
+    """The chain from its beginning, a page at a time."""
+    position = 0
+    while rows := await tx.fetch(LINKS, tenant_id, position, PAGE):
+        for row in rows:
+            yield _link(row)
+        position = rows[-1]["position"]
+
+
+async def unsealed(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[tuple[int, bool]]:
+    """The sequences of rows without a seal, and whether they should have one, or cannot be the service's."""
+    sequence = -(2**63)
+    while rows := await tx.fetch(UNSEALED, tenant_id, sequence, PAGE):
+        for row in rows:
+            yield row["sequence"], row["is_suspect"]
+        sequence = rows[-1]["sequence"]
+
+
+async def erasures(tx: Transaction, tenant_id: TenantId) -> dict[TraceId, int]:
+    """The erasures on record, by their trace, with the number of rows that each has emptied."""
+    return {TraceId(row["trace_id"]): row["number"] for row in await tx.fetch(ERASURES, tenant_id)}
+
+
+def _head(row: Record) -> Head:
+    return Head(row["position"], bytes(row["digest"]))
+
+
+def _link(row: Record) -> Link:
+    return Link(
+        position=row["position"],
+        sequence=row["sequence"],
+        previous=bytes(row["previous"]),
+        digest=bytes(row["digest"]),
+        payload_digest=bytes(row["payload_digest"]),
+        is_suspect=row["is_suspect"],
+        facts=_facts(row) if row["is_there"] else None,
+        agrees=row["agrees"],
+    )
+
+
+def _facts(row: Record) -> AuditFacts:
+    return AuditFacts(
+        at=row["at"],
+        action=row["action"],
+        request_id=None if row["request_id"] is None else RequestId(row["request_id"]),
+        trace_id=TraceId(row["trace_id"]),
+        payload_digest=bytes(row["payload_digest_now"]),
+        erasure=None if row["erasure"] is None else TraceId(row["erasure"]),
+    )
