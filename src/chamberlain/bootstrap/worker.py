@@ -18,7 +18,6 @@ from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.audit_seal import SealAudit
-from chamberlain.usecases.audit_seal import SealAudit
 from chamberlain.usecases.group_provision import ProvisionGroups
 from chamberlain.usecases.job_hold import HoldJob
 from chamberlain.usecases.mailbox_provision import ProvisionMailboxes
@@ -66,8 +65,6 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
     )
     hold = HoldJob(databases.worker, notifier)
     await sweep.begin(new_trace_id())
-    audit = SealAudit(databases.worker, now)
-    await audit.begin(new_trace_id())
     audit = SealAudit(databases.worker, now)
     await audit.begin(new_trace_id())
     loop = Loop(
