@@ -6,9 +6,12 @@ from datetime import timedelta
 import httpx2
 import pytest
 
+from chamberlain.api.app import create_app
 from chamberlain.api.receive import LIMIT
+from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, Fault, Forbidden, KeyReused, LimitReached, NotPossible, Unavailable
-from chamberlain.rules.ids import TemplateId, UserId
+from chamberlain.rules.ids import MailboxId, TemplateId, UserId
+from chamberlain.rules.mailbox_records import MailboxRecord
 from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxOrder, PermissionLevel, RoomEquipment
 from chamberlain.rules.requests import RequestResult
@@ -278,6 +281,25 @@ async def test_without_a_mailbox_it_answers_as_usual(api: httpx2.AsyncClient, ho
     assert answer.status_code == 202
     assert answer.headers["retry-after"] == "1"
     assert "preference-applied" not in answer.headers
+
+
+class ForgetfulHouse(House):
+    """One that takes orders and cannot be asked about them."""
+
+    async def read_mailbox(self, caller: Caller, mailbox_id: MailboxId) -> MailboxRecord:
+        raise Unavailable("overloaded", f"Nobody tells {caller.id} about {mailbox_id}.")
+
+
+async def test_what_was_accepted_is_not_refused_because_it_cannot_be_read_at_once() -> None:
+    house = ForgetfulHouse(result=RESULT)
+    house.ended.set()
+    transport = httpx2.ASGITransport(app=create_app(house.services()))
+    headers = {"authorization": "Bearer mail", "prefer": "wait=10"}
+
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=headers) as client:
+        answer = await client.post(PATH, json=BODY)
+
+    assert (answer.status_code, answer.json()["provisioningState"]) == (202, "queued")
 
 
 async def test_a_replay_is_told_and_not_waited_for(api: httpx2.AsyncClient, house: House) -> None:

@@ -22,6 +22,7 @@ from tests.databases import Databases
 from tests.estates import (
     ADA,
     BEN,
+    CLEO,
     DARA,
     EQUIPMENT_MAILBOX,
     ESTATE,
@@ -35,7 +36,7 @@ from tests.estates import (
     mail_caller_of,
     open_estate,
 )
-from tests.usecases.acts import application, cancel
+from tests.usecases.acts import administrator, application, cancel
 from tests.usecases.mailbox_bodies import BODIES, EQUIPMENT, ROOM, SHARED, SMALL
 
 AWAY = TryAgain(timedelta(seconds=2), "The directory does not answer.")
@@ -234,6 +235,23 @@ async def test_who_may_read_the_holder_is_told_its_id(estate: Estate) -> None:
     with pytest.raises(Conflict) as caught:
         await estate.ask_mailbox(SMALL, caller=program)
     assert caught.value.conflicting_id == str(first.record.id)
+
+
+async def test_a_name_is_told_to_be_taken_while_nobody_can_say_who_administers(databases: Databases) -> None:
+    staff = {"administrators": {"users": [], "groups": ["94000000-0000-4000-8000-000000000001"]}}
+    estate = await changed(databases, tenant=staff)
+    both = mail_caller_of(BEN).permissions | administrator(BEN).permissions
+    ben, cleo = (replace(mail_caller_of(user), permissions=both) for user in (BEN, CLEO))
+    mine = await estate.ask_mailbox(SMALL, caller=ben)
+    estate.people.trouble = AWAY
+
+    told = {}
+    for caller in (ben, cleo):
+        with pytest.raises(Conflict) as caught:
+            await estate.ask_mailbox(SMALL, caller=caller)
+        told[caller.id] = caught.value.conflicting_id
+
+    assert told == {BEN: str(mine.record.id), CLEO: None}
 
 
 async def test_of_two_hundred_of_one_name_in_different_letter_case_one_gets_it(estate: Estate) -> None:

@@ -12,6 +12,7 @@ from chamberlain.api.preferences import wait_of
 from chamberlain.api.rehearsal_shapes import DRY_RUN, MAILBOX_EXAMPLE, RehearsedMailbox, rehearsed_mailbox
 from chamberlain.api.services import Services
 from chamberlain.api.submission import submission_of
+from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import MailboxId
 from chamberlain.rules.mailbox_records import MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_states import ProvisioningState
@@ -38,9 +39,17 @@ async def create(services: Services, call: Call[MailboxBody]) -> Answer:
     # A replay is answered as it was at first, and nobody waits here for an approval.
     if patience is not None and not accepted.replayed and not accepted.approval_required:
         result = await services.streams.attend(services.await_result(accepted), call.receive, patience)
-        if result is not None:
-            return _created(await services.read_mailbox(call.caller, found.record.id), services)
+        if result is not None and (record := await _finished(found.record, services, call)) is not None:
+            return _created(record, services)
     return _accepted(found.record, accepted, services)
+
+
+async def _finished(queued: MailboxRecord, services: Services, call: Call[MailboxBody]) -> MailboxRecord | None:
+    """The mailbox as it is now; None where that cannot be told at present, since it was accepted all the same."""
+    try:
+        return await services.read_mailbox(call.caller, queued.id)
+    except Unavailable:
+        return None
 
 
 async def read(services: Services, call: Call[None]) -> Answer:
