@@ -3,23 +3,34 @@
 Another adapter is added by a function such as `embedded_stage` in STAGES; the tests stay as they are.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
 
-from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople, FaultyDirectory
-from chamberlain.directory.port import Directory, People
+from chamberlain.directory.embedded import (
+    KEY_MEMBER,
+    EmbeddedDirectory,
+    EmbeddedGuests,
+    EmbeddedPeople,
+    FaultyDirectory,
+    FaultyGuests,
+)
+from chamberlain.directory.port import Directory, Guests, People
+from chamberlain.embedded.directory import guests
+from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.faults import Faults, Injection, Outages
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
+from chamberlain.embedded.directory.faulty_guests import SuiteGuests
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
+from chamberlain.rules.ids import GroupId, TenantId
 from tests.databases import Databases
-from tests.directory.patience import Clock, PatientDirectory, PatientPeople
+from tests.directory.patience import Clock, PatientDirectory, PatientGuests, PatientPeople
 from tests.directory.population import SECTION
 
 # All of them at once.
@@ -33,11 +44,15 @@ FAULTS = Faults(
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """An adapter as the product has it, and its directory a second time, as another worker has it."""
+    """An adapter as the product has it, and what writes a second time, as another worker has it. `remove_group` is what
+    somebody does in the directory itself."""
 
     people: People
     directory: Directory
     second_directory: Directory
+    guests: Guests
+    second_guests: Guests
+    remove_group: Callable[[TenantId, GroupId], Awaitable[None]]
 
 
 @asynccontextmanager
@@ -47,7 +62,9 @@ async def embedded_stage(databases: Databases) -> AsyncIterator[Stage]:
     first, second = (
         EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER), Mailboxes(pool, key_member=KEY_MEMBER)) for _ in range(2)
     )
-    yield Stage(EmbeddedPeople(Register(databases.application.pool)), first, second)
+    rules = [EmbeddedGuests(guests.Guests(pool), Changes(pool)) for _ in range(2)]
+    people = EmbeddedPeople(Register(databases.application.pool))
+    yield Stage(people, first, second, rules[0], rules[1], remover(databases))
 
 
 @asynccontextmanager
@@ -56,8 +73,11 @@ async def difficult_stage(databases: Databases) -> AsyncIterator[Stage]:
     await load(databases.worker.pool, SECTION)
     clock = Clock()
     people = EmbeddedPeople(FaultyRegister(databases.application.pool, Injection(FAULTS, clock)))
-    first, second = (faulty_directory(databases, Injection(FAULTS, clock)) for _ in range(2))
-    yield Stage(PatientPeople(people, clock), PatientDirectory(first, clock), PatientDirectory(second, clock))
+    # Whoever was loaded has been there for long.
+    clock.wait(timedelta(minutes=1))
+    first, second = (PatientDirectory(faulty_directory(databases, Injection(FAULTS, clock)), clock) for _ in range(2))
+    rules = [PatientGuests(faulty_guests(databases, Injection(FAULTS, clock)), clock) for _ in range(2)]
+    yield Stage(PatientPeople(people, clock), first, second, rules[0], rules[1], remover(databases))
 
 
 def faulty_directory(databases: Databases, injection: Injection) -> FaultyDirectory:
@@ -65,6 +85,20 @@ def faulty_directory(databases: Databases, injection: Injection) -> FaultyDirect
     return FaultyDirectory(
         FaultyGroups(pool, injection, key_member=KEY_MEMBER), FaultyMailboxes(pool, injection, key_member=KEY_MEMBER)
     )
+
+
+def faulty_guests(databases: Databases, injection: Injection) -> FaultyGuests:
+    pool = databases.worker.pool
+    return FaultyGuests(SuiteGuests(pool, injection), Changes(pool))
+
+
+def remover(databases: Databases) -> Callable[[TenantId, GroupId], Awaitable[None]]:
+    async def remove(tenant_id: TenantId, group_id: GroupId) -> None:
+        await databases.worker.pool.execute(
+            "DELETE FROM directory.groups WHERE tenant_id = $1 AND id = $2", tenant_id, group_id
+        )
+
+    return remove
 
 
 STAGES = [embedded_stage, difficult_stage]

@@ -6,18 +6,32 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, People, Work
+from chamberlain.directory.port import (
+    Capabilities,
+    Directory,
+    GuestOutcome,
+    Guests,
+    GuestWork,
+    MailboxOutcome,
+    MailboxWork,
+    Outcome,
+    People,
+    SubjectChanges,
+    Work,
+)
 from chamberlain.rules.errors import TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.ids import TenantId
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 
 # Far more than any fault that passes by itself needs.
 MOST_TRIES = 100
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
-Ended = TypeVar("Ended", Outcome, MailboxOutcome)
+Ended = TypeVar("Ended", Outcome, MailboxOutcome, GuestOutcome)
 
 
 @dataclass
@@ -70,29 +84,52 @@ class PatientDirectory(Directory):
         return await patiently(self.clock, lambda: self.directory.observe(references))
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        return await self._until_all_end(works, self.directory.ensure)
+        return await until_all_end(self.clock, works, self.directory.ensure, reasons=self.reasons)
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
         return await patiently(self.clock, lambda: self.directory.observe_mailboxes(references))
 
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
-        return await self._until_all_end(works, self.directory.ensure_mailboxes)
+        return await until_all_end(self.clock, works, self.directory.ensure_mailboxes, reasons=self.reasons)
 
-    async def _until_all_end(
-        self, works: Sequence[Item], ensure: Callable[[Sequence[Item]], Awaitable[Sequence[Ended]]]
-    ) -> Sequence[Ended]:
-        outcomes: dict[int, Ended] = {}
-        for _ in range(MOST_TRIES):
-            left = [index for index in range(len(works)) if index not in outcomes]
-            tried = await patiently(self.clock, partial(ensure, [works[index] for index in left]))
-            faults = [outcome.fault for outcome in tried if isinstance(outcome.fault, TryAgain)]
-            outcomes |= {
-                index: outcome
-                for index, outcome in zip(left, tried, strict=True)
-                if not isinstance(outcome.fault, TryAgain)
-            }
-            if not faults:
-                return [outcomes[index] for index in range(len(works))]
-            self.reasons += [fault.reason for fault in faults]
-            self.clock.wait(max(fault.after for fault in faults))
-        raise AssertionError(f"{len(works) - len(outcomes)} items had no end after {MOST_TRIES} tries.")
+
+@dataclass
+class PatientGuests(Guests):
+    """Rules for guests, asked for until every item has its end."""
+
+    guests: Guests
+    clock: Clock
+
+    async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+        return await patiently(self.clock, lambda: self.guests.observe(references))
+
+    async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
+        return await until_all_end(self.clock, works, self.guests.ensure, reasons=[])
+
+    async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
+        return await patiently(self.clock, lambda: self.guests.changes(tenant_id, extension, cursor))
+
+
+async def until_all_end(
+    clock: Clock,
+    works: Sequence[Item],
+    ensure: Callable[[Sequence[Item]], Awaitable[Sequence[Ended]]],
+    *,
+    reasons: list[str],
+) -> Sequence[Ended]:
+    """What came of each in the end; the reasons of the waits between are put behind `reasons`."""
+    outcomes: dict[int, Ended] = {}
+    for _ in range(MOST_TRIES):
+        left = [index for index in range(len(works)) if index not in outcomes]
+        tried = await patiently(clock, partial(ensure, [works[index] for index in left]))
+        faults = [outcome.fault for outcome in tried if isinstance(outcome.fault, TryAgain)]
+        outcomes |= {
+            index: outcome
+            for index, outcome in zip(left, tried, strict=True)
+            if not isinstance(outcome.fault, TryAgain)
+        }
+        if not faults:
+            return [outcomes[index] for index in range(len(works))]
+        reasons += [fault.reason for fault in faults]
+        clock.wait(max(fault.after for fault in faults))
+    raise AssertionError(f"{len(works) - len(outcomes)} items had no end after {MOST_TRIES} tries.")

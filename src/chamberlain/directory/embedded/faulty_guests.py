@@ -9,6 +9,7 @@ from chamberlain.directory.embedded.walking import walk
 from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, SubjectChanges
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.faulty_guests import SuiteGuests
+from chamberlain.rules.errors import TryAgain
 from chamberlain.rules.guest_plans import remaining_of_subject
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
@@ -28,8 +29,20 @@ class FaultyGuests(Guests):
         return [None if one is None else observed_of(one) for one in shown]
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
-        """Take the steps of each, one after the other, as far as they go; no others."""
-        return [await self._bring_about(work) for work in works]
+        """Take the steps of each, one after the other, as far as they go; no others. What a batch wants of a group a
+        second time waits for the first, or neither would ever come to its end."""
+        waits: dict[object, TryAgain] = {}
+        outcomes = []
+        for work in works:
+            name = name_of(work.wanted)
+            if name in waits:
+                outcomes.append(GuestOutcome(None, (), waits[name]))
+                continue
+            outcome = await self._bring_about(work)
+            if isinstance(outcome.fault, TryAgain):
+                waits[name] = outcome.fault
+            outcomes.append(outcome)
+        return outcomes
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
         """The next page of groups and sites, or of what has changed."""

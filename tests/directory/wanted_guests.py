@@ -1,0 +1,65 @@
+"""Guest rules as tests want them: assignments of every kind, and how what comes of them should look."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from chamberlain.directory.port import GuestOutcome, GuestWork
+from chamberlain.rules.guest_plans import plan_guest_rules
+from chamberlain.rules.guests import AddedBy, GuestRules, Sharing
+from chamberlain.rules.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
+from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType, WantedGuestRules
+from tests.directory.population import HANDBOOK, TENANT
+
+EXTENSION = "chamberlain_group"
+
+NO_GUESTS_TEMPLATE = TemplateId(UUID("7e000000-0000-4000-8000-000000000021"))
+PARTNERS_TEMPLATE = TemplateId(UUID("7e000000-0000-4000-8000-000000000022"))
+POLICY = PolicyId(UUID("90110000-0000-4000-8000-000000000001"))
+
+NO_GUESTS = GuestRules(
+    allowed=False, added_by=AddedBy.MEMBERS, allowed_domains=(), blocked_domains=(), sharing=Sharing.DISABLED
+)
+FROM_PARTNERS = GuestRules(
+    allowed=True,
+    added_by=AddedBy.OWNERS,
+    allowed_domains=("partner.example", 'odd"\\,{}'),
+    blocked_domains=(),
+    sharing=Sharing.EXISTING_GUESTS,
+)
+NOT_FROM_RIVALS = GuestRules(
+    allowed=True,
+    added_by=AddedBy.ADMINISTRATORS,
+    allowed_domains=(),
+    blocked_domains=("rival.example",),
+    sharing=Sharing.ANYONE,
+)
+
+CLEARED = WantedGuestRules(TENANT, HANDBOOK, EXTENSION, None, None, None)
+# Every way in which marks and rules can be there or not.
+ASSIGNMENTS = (
+    CLEARED,
+    replace(CLEARED, template_id=NO_GUESTS_TEMPLATE, rules=NO_GUESTS),
+    replace(CLEARED, template_id=PARTNERS_TEMPLATE, policy_id=POLICY, rules=FROM_PARTNERS),
+    replace(CLEARED, template_id=PARTNERS_TEMPLATE, rules=NOT_FROM_RIVALS),
+    replace(CLEARED, policy_id=POLICY),
+)
+
+
+def assign(
+    group_id: GroupId, assignment: WantedGuestRules, *, remove: tuple[UserId, ...] = (), tenant_id: TenantId = TENANT
+) -> GuestWork:
+    """This assignment on a group of that tenant, with all steps that a site or group has."""
+    wanted = replace(assignment, tenant_id=tenant_id, id=group_id, remove_guests=remove)
+    subject_type = SubjectType.SITE if group_id == HANDBOOK else SubjectType.GROUP
+    return GuestWork(wanted, plan_guest_rules(subject_type, template_changes=True))
+
+
+def reference(group_id: GroupId, tenant_id: TenantId = TENANT) -> SubjectReference:
+    return SubjectReference(tenant_id, group_id, EXTENSION)
+
+
+def subject_of(outcome: GuestOutcome) -> ObservedSubject:
+    """What came of a piece of work that was done."""
+    assert outcome.fault is None
+    assert outcome.subject is not None
+    return outcome.subject
