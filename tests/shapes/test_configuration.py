@@ -112,7 +112,7 @@ def test_it_names_the_line_of_what_holds_a_missing_property() -> None:
         (b"tenants: []\nname: \xff\n", "line 2: This is not UTF-8."),
         (b"{[1]: 2}\n", "line 1: The name of a property is a text."),
         (b"directory: " + b"[" * 60 + b"]" * 60, "line 1: This is nested more than 40 levels deep."),
-        (b"#" * (MOST_BYTES + 1), f"The file has {MOST_BYTES + 1} bytes: expected at most {MOST_BYTES}."),
+        (b"#" * (MOST_BYTES + 1), f"The file has more than {MOST_BYTES} bytes. Split it."),
         (b"- tenants\n", "line 1: An object is expected here"),
         (b"tenants: {}\n", "line 1, tenants: A list is expected here"),
         (b"directory: []\n", "line 1, directory: An object is expected here"),

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chamberlain import embedded, store
-from chamberlain.bootstrap.data_folder import DataFolder
+from chamberlain.bootstrap.data_folder import DataFolder, open_data_folder
 from chamberlain.embedded import postgres
 from chamberlain.rules.errors import Unavailable
 from chamberlain.settings import Settings
-from chamberlain.store.database import Database, open_database
+from chamberlain.store.database import Database, connect, open_database
 from chamberlain.store.migrate import MigrationSet, migrate, missing_files
 
 # asyncpg needs one connection for the batcher, one for the directory's questions, and some for everything that reads.
@@ -99,6 +99,39 @@ async def opened_beside(settings: Settings) -> AsyncIterator[Database]:
         await database.close()
 
 
+@asynccontextmanager
+async def opened_at_hand(settings: Settings) -> AsyncIterator[Database]:
+    """The database as the worker's role, for a command, whether the service runs or not: the embedded one is started
+    for as long as the block runs when nobody has started it. Raises DatabaseNotReady, and when there is none yet."""
+    if settings.database_worker_url is None and not postgres.has_data(DataFolder(settings.data_dir).postgres):
+        raise DatabaseNotReady(
+            f"There is no database in {settings.data_dir} yet. Name the --data-dir of the service, or start it once."
+        )
+    async with opened_or_made(settings) as database:
+        yield database
+
+
+@asynccontextmanager
+async def opened_or_made(settings: Settings) -> AsyncIterator[Database]:
+    """The same; an embedded one is made when there is none yet."""
+    if settings.database_worker_url is None and not await _is_running(settings):
+        async with opened_databases(settings, open_data_folder(settings.data_dir)) as databases:
+            yield databases.worker
+    else:
+        async with opened_beside(settings) as database:
+            await _require_up_to_date(database)
+            yield database
+
+
+async def _is_running(settings: Settings) -> bool:
+    try:
+        connection = await connect(postgres.addresses_of(DataFolder(settings.data_dir).postgres).worker)
+    except Unavailable:
+        return False
+    await connection.close()
+    return True
+
+
 async def _start_embedded(stack: AsyncExitStack, settings: Settings, folder: DataFolder) -> DatabaseAddresses:
     server = await postgres.start(folder.postgres, programs=settings.postgres_bin, run_as=settings.postgres_user)
     stack.push_async_callback(server.stop)
@@ -119,9 +152,9 @@ def _outside(settings: Settings) -> DatabaseAddresses:
     )
 
 
-async def _require_up_to_date(application: Database) -> None:
+async def _require_up_to_date(database: Database) -> None:
     try:
-        async with application.statement() as connection:
+        async with database.statement() as connection:
             missing = await missing_files(connection, migration_sets())
     except Unavailable as error:
         cause = type(error.__cause__).__name__

@@ -19,6 +19,9 @@ Port = Annotated[int | None, typer.Option(help="Port of the http listener; https
 DataDir = Annotated[Path | None, typer.Option(help="Folder for the embedded database, keys and secrets.")]
 Host = Annotated[str | None, typer.Option(help="Address to listen on. Default 127.0.0.1.")]
 
+Files = Annotated[list[Path], typer.Argument(metavar="FILES", help="Configuration files, together one configuration.")]
+TenantArgument = Annotated[str, typer.Argument(metavar="ID", help="The id of the tenant, as `tenant list` shows it.")]
+
 
 def main() -> None:
     """The entry point of the command."""
@@ -75,6 +78,89 @@ def token(
     from chamberlain.cli.tokens import print_token
 
     print_token(_settings(port=port, data_dir=data_dir), user=user, client=client, scopes=scope)
+
+
+@app.command()
+def plan(files: Files, data_dir: DataDir = None) -> None:
+    """Show what configuration files would create, change and remove. The exit code is 0 when that is nothing, 2 when it
+    is something, 1 when it cannot be done."""
+    from chamberlain.cli.plan import show_plan
+
+    show_plan(_settings(data_dir=data_dir), files)
+
+
+@app.command()
+def apply(
+    files: Files,
+    data_dir: DataDir = None,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask when something is removed.")] = False,
+) -> None:
+    """Bring tenants, templates and policies to what configuration files say: all of it, or nothing."""
+    from chamberlain.cli.apply import apply_files
+
+    apply_files(_settings(data_dir=data_dir), files, yes=yes)
+
+
+@app.command()
+def export(
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to write it; else it is printed.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="The id of the only tenant to be in it.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Write a configuration file with tenants, templates and policies as they are."""
+    from chamberlain.cli.export import export_files
+    from chamberlain.cli.tenants import tenant_id_of
+
+    export_files(_settings(data_dir=data_dir), None if tenant is None else tenant_id_of(tenant), file)
+
+
+tenants = typer.Typer(name="tenant", help="Show, suspend, export and delete tenants.", no_args_is_help=True)
+app.add_typer(tenants)
+
+
+@tenants.command("list")
+def list_tenants(data_dir: DataDir = None) -> None:
+    """Print all tenants, the oldest first."""
+    from chamberlain.cli.tenants import list_tenants
+
+    list_tenants(_settings(data_dir=data_dir))
+
+
+@tenants.command("suspend")
+def suspend_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
+    """Serve a tenant no longer: its tokens are refused, its jobs rest, and nothing of it goes."""
+    from chamberlain.cli.tenants import suspend, tenant_id_of
+
+    suspend(_settings(data_dir=data_dir), tenant_id_of(tenant))
+
+
+@tenants.command("resume")
+def resume_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
+    """Serve a suspended tenant again."""
+    from chamberlain.cli.tenants import resume, tenant_id_of
+
+    resume(_settings(data_dir=data_dir), tenant_id_of(tenant))
+
+
+@tenants.command("export")
+def export_tenant(
+    tenant: TenantArgument,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to write it; else it is printed.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Write everything that is kept of a tenant, as lines of JSON and without secrets."""
+    from chamberlain.cli.tenants import export, tenant_id_of
+
+    export(_settings(data_dir=data_dir), tenant_id_of(tenant), file)
+
+
+@tenants.command("delete")
+def delete_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
+    """Remove everything of a suspended tenant, for good. Asks for its name."""
+    from chamberlain.cli.tenants import delete, tenant_id_of
+
+    delete(_settings(data_dir=data_dir), tenant_id_of(tenant))
 
 
 jobs = typer.Typer(name="jobs", help="Show and release jobs that are held.", no_args_is_help=True)

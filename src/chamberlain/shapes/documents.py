@@ -44,7 +44,7 @@ class Document:
 def read_document(content: bytes) -> Document:
     """The one document in these bytes. Raises DocumentInvalid."""
     if len(content) > MOST_BYTES:
-        raise DocumentInvalid(None, f"The file has {len(content)} bytes: expected at most {MOST_BYTES}. Split it.")
+        raise DocumentInvalid(None, f"The file has more than {MOST_BYTES} bytes. Split it.")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -58,6 +58,15 @@ def read_document(content: bytes) -> Document:
         raise DocumentInvalid(None if mark is None else mark.line + 1, detail) from error
     except yaml.YAMLError as error:
         raise DocumentInvalid(None, f"This is not YAML: {error}.") from error
+
+
+def plain_value(text: str) -> object:
+    """What a text without quotation marks stands for."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return number(text) if _REAL.fullmatch(text) else text
 
 
 def _content_of(text: str) -> Iterator[yaml.Event]:
@@ -137,15 +146,8 @@ class _Builder:
 
 
 def _scalar(event: yaml.ScalarEvent) -> object:
-    text = str(event.value)
     # In quotation marks, or as a block, everything is text.
-    if event.style:
-        return text
-    if text in _WORDS:
-        return _WORDS[text]
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    return number(text) if _REAL.fullmatch(text) else text
+    return str(event.value) if event.style else plain_value(str(event.value))
 
 
 def _line(event: yaml.Event) -> int:

@@ -71,8 +71,8 @@ class Catalog:
 
 async def _entry(tx: Transaction, tenant_id: TenantId, choice: Choice) -> Entry:
     tenant = await tenants.find(tx, tenant_id)
-    if tenant is None:
-        # Whose token was verified a moment ago; it has been removed since.
+    if tenant is None or tenant.suspended:
+        # Whose token was verified a moment ago; it has been removed or suspended since.
         raise Unauthenticated("tokenInvalid", "The organisation of this token is not served here any more.")
     stored = await _template(tx, tenant_id, choice)
     if stored is None:

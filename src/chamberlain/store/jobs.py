@@ -16,7 +16,8 @@ from chamberlain.store.database import Record, Transaction
 # each, however many jobs one of them has. Shares are even; who has leased its limit already gets nothing, be it the
 # limit of all tenants or one of its own. Where more
 # tenants wait than jobs are taken, chance says whose turn it is, so that none waits for ever. An expired lease means
-# that a run was cut short, and counts as an attempt. Kinds that only newer workers know are left to them.
+# that a run was cut short, and counts as an attempt. Kinds that only newer workers know are left to them. Jobs of a
+# suspended tenant rest.
 CLAIM = """
 WITH RECURSIVE tenant AS (
     (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL ORDER BY tenant_id LIMIT 1)
@@ -34,6 +35,7 @@ WITH RECURSIVE tenant AS (
         AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
         ORDER BY j.run_at LIMIT 1
     ) oldest
+    WHERE t.suspended IS NOT TRUE
     ORDER BY random() LIMIT $2
 ), share AS (
     SELECT due.tenant_id, least(
@@ -123,7 +125,8 @@ SELECT
     count(*) FILTER (WHERE held_reason IS NULL AND run_at <= now()) AS due,
     count(*) FILTER (WHERE held_reason IS NOT NULL) AS held,
     coalesce(now() - min(run_at) FILTER (WHERE held_reason IS NULL AND run_at <= now()), interval '0') AS oldest
-FROM chamberlain.job
+FROM chamberlain.job j
+WHERE NOT EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = j.tenant_id AND t.suspended)
 """
 
 
@@ -202,7 +205,7 @@ async def give_back(tx: Transaction, claims: Sequence[Claim]) -> int:
 
 
 async def measure(tx: Transaction) -> QueueDepth:
-    """How much waits, over all tenants."""
+    """How much waits, over all tenants that are served."""
     (row,) = await tx.fetch(MEASURE)
     return QueueDepth(row["due"], row["held"], row["oldest"])
 

@@ -24,7 +24,7 @@ from chamberlain.embedded.postgres.errors import (
 )
 from chamberlain.embedded.postgres.programs import find_programs
 from chamberlain.embedded.postgres.roles import database_statements
-from chamberlain.embedded.postgres.server import Server, addresses_of, start
+from chamberlain.embedded.postgres.server import Server, addresses_of, has_data, start
 
 __all__ = [
     "Addresses",
@@ -46,5 +46,6 @@ __all__ = [
     "addresses_of",
     "database_statements",
     "find_programs",
+    "has_data",
     "start",
 ]

@@ -59,6 +59,11 @@ def addresses_of(folder: Path, *, database: str = "chamberlain") -> Addresses:
     return addresses_in(Folder(folder.absolute()).data, database)
 
 
+def has_data(folder: Path) -> bool:
+    """Whether a server was started in this folder before."""
+    return Folder(folder.absolute()).data.exists()
+
+
 class Server:
     """A PostgreSQL that runs until it is stopped. It may be used and stopped from any event loop."""
 

@@ -1,0 +1,35 @@
+"""Configuration files, for whoever has the database: planned, applied and exported."""
+
+from chamberlain.bootstrap.databases import opened_at_hand, opened_or_made
+from chamberlain.bootstrap.errands import COMMAND_LINE
+from chamberlain.bootstrap.faults import expected_faults
+from chamberlain.bootstrap.origins import new_trace_id
+from chamberlain.rules.configurations import Plan
+from chamberlain.rules.ids import TenantId
+from chamberlain.settings import Settings
+from chamberlain.shapes.configuration import Configuration
+from chamberlain.usecases.configuration_apply import ApplyConfiguration
+from chamberlain.usecases.configuration_export import ExportConfiguration
+from chamberlain.usecases.configuration_plan import PlanConfiguration
+
+
+async def plan_configuration(settings: Settings, configuration: Configuration) -> Plan:
+    """What would be done. Raises CannotStart, and what the use case raises."""
+    with expected_faults():
+        async with opened_or_made(settings) as database:
+            return await PlanConfiguration(database)(configuration)
+
+
+async def apply_configuration(settings: Settings, configuration: Configuration, agreed: Plan) -> Plan:
+    """What was done. Raises CannotStart, and what the use case raises."""
+    with expected_faults():
+        async with opened_or_made(settings) as database:
+            apply = ApplyConfiguration(database)
+            return await apply(configuration, actor=COMMAND_LINE, trace_id=new_trace_id(), agreed=agreed)
+
+
+async def export_configuration(settings: Settings, tenant_id: TenantId | None) -> str:
+    """A configuration file. Raises CannotStart, and what the use case raises."""
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await ExportConfiguration(database)(tenant_id)

@@ -1,0 +1,59 @@
+"""Tenants, for whoever has the database: listed, suspended, resumed, exported and deleted."""
+
+from collections.abc import Callable, Sequence
+
+from chamberlain.bootstrap.databases import opened_at_hand
+from chamberlain.bootstrap.errands import COMMAND_LINE
+from chamberlain.bootstrap.faults import expected_faults
+from chamberlain.bootstrap.origins import new_trace_id
+from chamberlain.rules.ids import TenantId
+from chamberlain.rules.tenant_rows import RemovedRows, TenantRow
+from chamberlain.rules.tenants import Tenant
+from chamberlain.settings import Settings
+from chamberlain.usecases.tenant_delete import DeleteTenant
+from chamberlain.usecases.tenant_export import ExportTenant
+from chamberlain.usecases.tenant_list import ListTenants
+from chamberlain.usecases.tenant_resume import ResumeTenant
+from chamberlain.usecases.tenant_suspend import SuspendTenant
+
+
+async def list_tenants(settings: Settings) -> Sequence[Tenant]:
+    """All of them, the oldest first. Raises CannotStart."""
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await ListTenants(database)()
+
+
+async def suspend_tenant(settings: Settings, tenant_id: TenantId) -> Tenant:
+    """The tenant as it was before. Raises CannotStart and NotFound."""
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await SuspendTenant(database)(tenant_id, actor=COMMAND_LINE, trace_id=new_trace_id())
+
+
+async def resume_tenant(settings: Settings, tenant_id: TenantId) -> Tenant:
+    """The tenant as it was before. Raises CannotStart and NotFound."""
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await ResumeTenant(database)(tenant_id, actor=COMMAND_LINE, trace_id=new_trace_id())
+
+
+async def export_tenant(settings: Settings, tenant_id: TenantId, take: Callable[[TenantRow], None]) -> int:
+    """Hands over every row of the tenant and says how many there were. Raises CannotStart and NotFound."""
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await ExportTenant(database)(tenant_id, take, actor=COMMAND_LINE, trace_id=new_trace_id())
+
+
+async def deletable_tenant(settings: Settings, tenant_id: TenantId) -> Tenant:
+    """The tenant, if it can be deleted. Raises CannotStart, NotFound and Conflict."""
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await DeleteTenant(database).check(tenant_id)
+
+
+async def delete_tenant(settings: Settings, tenant_id: TenantId) -> Sequence[RemovedRows]:
+    """What was removed. Raises CannotStart, NotFound and Conflict."""
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await DeleteTenant(database)(tenant_id)
