@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from chamberlain.rules.changes import Json
 from chamberlain.rules.configurations import Picture
-from chamberlain.rules.edits import Content
+from chamberlain.rules.differences import Content
 from chamberlain.rules.errors import ChamberlainError
 from chamberlain.shapes.documents import MOST_BYTES
 from chamberlain.shapes.written_documents import write_document
