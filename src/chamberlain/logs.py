@@ -7,9 +7,9 @@ masked. There is no line for each call: that is what metrics are for.
 import logging
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -48,16 +48,26 @@ def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     return structlog.stdlib.get_logger(name)
 
 
-@contextmanager
-def about(*, trace_id: str | None = None, request_id: str | None = None) -> Iterator[None]:
+def about(*, trace_id: str | None = None, request_id: str | None = None) -> AbstractContextManager[None]:
     """Lines written within are about this call or request; None keeps what is already known."""
-    trace = _trace_id.set(trace_id or _trace_id.get())
-    request = _request_id.set(request_id or _request_id.get())
-    try:
-        yield
-    finally:
-        _request_id.reset(request)
-        _trace_id.reset(trace)
+    return _About(trace_id, request_id)
+
+
+class _About(AbstractContextManager[None]):
+    """A class, since every call is answered within one, and a generator takes three times as long."""
+
+    __slots__ = ("_ids", "_tokens")
+
+    def __init__(self, trace_id: str | None, request_id: str | None) -> None:
+        self._ids = ((_trace_id, trace_id), (_request_id, request_id))
+        self._tokens: list[Token[str | None]] = []
+
+    def __enter__(self) -> None:
+        self._tokens = [variable.set(known) for variable, known in self._ids if known is not None]
+
+    def __exit__(self, *_error: object) -> None:
+        for token in reversed(self._tokens):
+            token.var.reset(token)
 
 
 def _formatter(render: Processor) -> structlog.stdlib.ProcessorFormatter:

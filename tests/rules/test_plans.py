@@ -1,12 +1,23 @@
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from chamberlain.rules.groups import MemberShipType, ObservedGroup, WantedGroup
-from chamberlain.rules.ids import GroupId
-from chamberlain.rules.plans import Step, plan_group, remaining, title
-from tests.rules.group_values import ADA, BEN, CLEO, LABEL, REQUEST, WANTED
+from chamberlain.rules.groups import (
+    GroupAddress,
+    GroupOrder,
+    MemberShipType,
+    ObservedGroup,
+    WantedGroup,
+    wanted_group,
+)
+from chamberlain.rules.ids import GroupId, PolicyId
+from chamberlain.rules.plans import Step, plan_group, plan_order, remaining, title
+from chamberlain.rules.templates import GroupTemplate
+from tests.rules.group_values import ADA, BEN, CLEO, GROUP_HEAD, LABEL, REQUEST, TEAM_HEAD, TEMPLATE, WANTED
 
 EVERYTHING = replace(
     WANTED,
@@ -61,6 +72,45 @@ def test_it_leaves_out_steps_that_do_not_apply(wanted: WantedGroup, steps: list[
 
 def test_it_checks_people_first_when_nobody_did() -> None:
     assert plan_group(WANTED, people_checked=False) == (Step.CHECK_PEOPLE, Step.CREATE_GROUP)
+
+
+PEOPLE = st.lists(st.sampled_from((ADA, BEN, CLEO)), max_size=3).map(tuple)
+
+
+@given(
+    order=st.builds(
+        GroupOrder,
+        display_name=st.just("Apollo"),
+        template_id=st.just(TEMPLATE.head.id),
+        member_ship_type=st.none() | st.sampled_from(MemberShipType),
+        owners=PEOPLE,
+        members=PEOPLE,
+        label_id=st.none() | st.just(LABEL),
+    ),
+    template=st.builds(
+        partial(replace, TEMPLATE),
+        head=st.sampled_from((GROUP_HEAD, TEAM_HEAD)),
+        member_ship_type=st.sampled_from((0, 1, 2)),
+        owners=PEOPLE,
+        members=PEOPLE,
+        label_id=st.none() | st.just(LABEL),
+        channels=st.sampled_from(((), ("General",))),
+        guest_template_id=st.none() | st.just(TEMPLATE.head.id),
+        guest_policy_id=st.none() | st.just(PolicyId(REQUEST)),
+    ),
+    people_checked=st.booleans(),
+)
+def test_an_order_is_planned_as_the_group_that_comes_of_it(
+    order: GroupOrder, template: GroupTemplate, *, people_checked: bool
+) -> None:
+    address = GroupAddress("apollo", "apollo@estate.example")
+    wanted = wanted_group(
+        order, template, request_id=REQUEST, caller=ADA, display_name="Apollo", address=address, prefix="chamberlain"
+    )
+
+    assert plan_order(order, template, ADA, people_checked=people_checked) == plan_group(
+        wanted, people_checked=people_checked
+    )
 
 
 @pytest.mark.parametrize(

@@ -80,11 +80,21 @@ async def test_a_mailbox_gets_all_of_its_names_or_gives_them_back(prepared: Data
     ]
 
 
-async def test_who_loses_to_one_that_is_refused_itself_is_told_to_come_again(prepared: Databases) -> None:
+async def test_one_whose_address_is_taken_leaves_its_name_to_the_next(prepared: Databases) -> None:
     acceptor = Acceptor(prepared.application)
     await acceptor.accept(draft("apollo"))
 
     verdicts = await accept_all([acceptor], [mailbox_draft("info", address="apollo"), mailbox_draft("info")])
+
+    # By the time that the first is told why, the name is taken too.
+    assert verdicts == [NameTaken(), Written()]
+
+
+async def test_who_loses_to_one_that_is_refused_itself_is_told_to_come_again(prepared: Databases) -> None:
+    acceptor = Acceptor(prepared.application)
+    await acceptor.accept(draft("apollo"))
+
+    verdicts = await accept_all([acceptor], [mailbox_draft("info", alias="apollo"), mailbox_draft("info")])
 
     assert verdicts == [AddressTaken(), Again()]
     assert await acceptor.accept(mailbox_draft("info")) == Written()

@@ -11,6 +11,7 @@ from chamberlain.api.authenticate import authenticate
 from chamberlain.api.calls import Answer, Call, Stream
 from chamberlain.api.hosts import is_ours
 from chamberlain.api.parameters import FormFaults, check_idempotency_key, read_ids, read_query, together
+from chamberlain.api.patience import Patience
 from chamberlain.api.problems import HostUnknown, problem_of
 from chamberlain.api.receive import CallerGone, receive_body
 from chamberlain.api.resources import AnyEndpoint, Resource, Resources
@@ -50,6 +51,7 @@ class Front:
         self._services = services
         self._hosts = frozenset(host.encode("ascii") for host in services.hosts)
         self._resources = Resources(endpoints)
+        self._patience = Patience(services.body_timeout_seconds)
         # The longest first: one at the root must not hide the others.
         self._mounts = [Mount(path, mounts[path]) for path in sorted(mounts, key=len, reverse=True)]
 
@@ -113,7 +115,7 @@ class Front:
         if endpoint.operation is not None:
             caller = await authenticate(arrival.headers.get(b"authorization"), endpoint.operation, self._services)
         if endpoint.shape is not None:
-            raw = await receive_body(arrival.receive, arrival.headers, self._services.body_timeout_seconds)
+            raw = await receive_body(arrival.receive, arrival.headers, self._patience)
             if endpoint.body_is_optional:
                 raw = raw or b"{}"
         faults: FormFaults = []

@@ -1,10 +1,10 @@
 """Reading the body of a call: not more of it than is useful, and not for longer than is fair."""
 
-import asyncio
 from collections.abc import Mapping
 
 from starlette.types import Receive
 
+from chamberlain.api.patience import Patience
 from chamberlain.api.problems import BodyTooLarge, BodyTooSlow, ContentNotJson
 
 # The bound that docs/reference/api.md gives: a group with 10,000 members is below it.
@@ -15,16 +15,15 @@ class CallerGone(Exception):
     """The connection was closed before the call was complete; there is nobody to answer."""
 
 
-async def receive_body(receive: Receive, headers: Mapping[bytes, bytes], seconds: float) -> bytes:
+async def receive_body(receive: Receive, headers: Mapping[bytes, bytes], patience: Patience) -> bytes:
     """The whole body, or BodyTooLarge as soon as that is known, or ContentNotJson when there is one of another type."""
     announced = headers.get(b"content-length")
     if announced is not None and announced.isdigit() and int(announced) > LIMIT:
         raise BodyTooLarge(LIMIT)
     try:
-        async with asyncio.timeout(seconds):
-            body = await _receive_all(receive)
+        body = await patience.wait_for(_receive_all(receive))
     except TimeoutError as error:
-        raise BodyTooSlow(seconds) from error
+        raise BodyTooSlow(patience.seconds) from error
     if body:
         _check_content_type(headers)
     return body

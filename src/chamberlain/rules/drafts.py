@@ -1,7 +1,8 @@
 """Drafts of requests: all that is written of an order that was found right, whatever it is for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Protocol
 
 from chamberlain.rules.approvals import ApprovalRecord, ApprovalRule, begin_approvals
 from chamberlain.rules.callers import Actor, Caller
@@ -13,7 +14,7 @@ from chamberlain.rules.jobs import job_kind_of
 from chamberlain.rules.people import PeopleAnswer
 from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestKind, RequestState, Submission, begin_steps
-from chamberlain.rules.submissions import Draft
+from chamberlain.rules.submissions import Draft, MailboxDraft
 from chamberlain.rules.templates import TemplateHead
 from chamberlain.rules.tenants import Tenant
 
@@ -26,85 +27,109 @@ class Moment:
     now: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """What every draft is made from. `noun` is what the audit trail calls it, `steps` lead to it."""
+class Asked(Protocol):
+    """What every draft is made from, whatever it is for. `noun` is what the audit trail calls it."""
 
-    caller: Caller
-    tenant: Tenant
-    request_id: RequestId
-    head: TemplateHead
-    approval: ApprovalRule | None
-    noun: str
-    display_name: str
-    addresses: tuple[GroupAddress, ...]
-    steps: tuple[Step, ...]
+    @property
+    def caller(self) -> Caller: ...
+    @property
+    def tenant(self) -> Tenant: ...
+    @property
+    def request_id(self) -> RequestId: ...
+    @property
+    def head(self) -> TemplateHead: ...
+    @property
+    def approval(self) -> ApprovalRule | None: ...
+    @property
+    def noun(self) -> str: ...
 
 
-def draft_from(outline: Outline, submission: Submission, answer: PeopleAnswer | None, *, moment: Moment) -> Draft:
+def draft_from(
+    asked: Asked,
+    submission: Submission,
+    answer: PeopleAnswer | None,
+    *,
+    moment: Moment | None,
+    display_name: str,
+    addresses: tuple[GroupAddress, ...],
+    steps: tuple[Step, ...],
+    warnings: tuple[str, ...] = (),
+    mailbox: MailboxDraft | None = None,
+) -> Draft:
     """The request as it is to be written. `answer` is None when the directory gave none: then people are checked
-    later."""
-    kind = RequestKind(outline.head.kind)
-    actor = _actor(outline, answer)
-    approvals = _approvals(outline, answer, moment)
-    event = _event(outline, actor, approvals[0], moment=moment) if approvals else None
+    later. The moment matters, and must be given, where somebody has to approve. `steps` lead to what is asked for."""
+    kind = RequestKind(asked.head.kind)
+    actor = _actor(asked.caller, answer)
+    change = _change(asked, submission, actor, display_name)
+    approvals: tuple[ApprovalRecord, ...] = ()
+    if asked.approval is not None:
+        approvals = _approvals(asked, asked.approval, answer, moment)
+        change = replace(change, event=_event(asked, change, approvals[0], moment))
     return Draft(
-        request_id=outline.request_id,
-        tenant_revision=outline.tenant.revision,
+        request_id=asked.request_id,
+        tenant_revision=asked.tenant.revision,
         kind=kind,
         state=RequestState.PENDING_APPROVAL if approvals else RequestState.QUEUED,
-        display_name=outline.display_name,
-        addresses=outline.addresses,
-        template_id=outline.head.id,
-        template_revision=outline.head.revision,
-        template_name=outline.head.name,
+        display_name=display_name,
+        addresses=addresses,
+        template_id=asked.head.id,
+        template_revision=asked.head.revision,
+        template_name=asked.head.name,
         body=submission.body,
         approval_required=bool(approvals),
         people_checked=answer is not None,
-        steps=begin_steps(outline.steps),
+        steps=begin_steps(steps),
         idempotency=submission.idempotency,
         job=None if approvals else job_kind_of(kind),
-        change=_change(outline, submission, actor, event),
+        change=change,
         approvals=approvals,
+        warnings=warnings,
+        mailbox=mailbox,
     )
 
 
-def _approvals(outline: Outline, answer: PeopleAnswer | None, moment: Moment) -> tuple[ApprovalRecord, ...]:
-    if outline.approval is None:
-        return ()
-    # The id of an application is no user's, so that it stands in nobody's way.
-    return begin_approvals(outline.approval, answer, requester=UserId(outline.caller.id), now=moment.now)
-
-
-def _actor(outline: Outline, answer: PeopleAnswer | None) -> Actor:
-    user = outline.caller.user_id
+def _actor(caller: Caller, answer: PeopleAnswer | None) -> Actor:
+    user = caller.user_id
     person = None if answer is None or user is None else answer.people.get(user)
-    return Actor(outline.caller.type, outline.caller.id, "" if person is None else person.display_name)
+    return Actor(caller.type, caller.id, "" if person is None else person.display_name)
 
 
-def _change(outline: Outline, submission: Submission, actor: Actor, event: Event | None) -> Change:
+def _change(asked: Asked, submission: Submission, actor: Actor, display_name: str) -> Change:
     return Change(
-        tenant_id=outline.tenant.id,
-        action=f"{outline.noun}.create",
+        tenant_id=asked.tenant.id,
+        action=f"{asked.noun}.create",
         actor=actor,
-        client_id=outline.caller.client_id,
-        subject=Subject("request", outline.request_id, outline.display_name),
+        client_id=asked.caller.client_id,
+        subject=Subject("request", asked.request_id, display_name),
         before=None,
-        after={"displayName": outline.display_name, "templateId": str(outline.head.id)},
-        request_id=outline.request_id,
+        after={"displayName": display_name, "templateId": str(asked.head.id)},
+        request_id=asked.request_id,
         trace_id=submission.trace_id,
-        event=event,
     )
 
 
-def _event(outline: Outline, actor: Actor, opened: ApprovalRecord, *, moment: Moment) -> Event:
+def _approvals(
+    asked: Asked, rule: ApprovalRule, answer: PeopleAnswer | None, moment: Moment | None
+) -> tuple[ApprovalRecord, ...]:
+    # The id of an application is no user's, so that it stands in nobody's way.
+    return begin_approvals(rule, answer, requester=UserId(asked.caller.id), now=_given(moment).now)
+
+
+def _event(asked: Asked, change: Change, opened: ApprovalRecord, moment: Moment | None) -> Event:
     summary = RequestSummary(
-        request_id=outline.request_id,
-        tenant_id=outline.tenant.id,
-        kind=RequestKind(outline.head.kind),
+        request_id=asked.request_id,
+        tenant_id=asked.tenant.id,
+        kind=RequestKind(asked.head.kind),
         state=RequestState.PENDING_APPROVAL,
-        display_name=outline.display_name,
+        display_name=change.subject.display_name,
         error=None,
-        created_by=actor,
+        created_by=change.actor,
     )
-    return approval_required(moment.event_id, summary, level=opened.level, approvers=opened.approvers, now=moment.now)
+    given = _given(moment)
+    return approval_required(given.event_id, summary, level=opened.level, approvers=opened.approvers, now=given.now)
+
+
+def _given(moment: Moment | None) -> Moment:
+    if moment is None:
+        raise ValueError("Where somebody has to approve, the moment must be given.")
+    return moment

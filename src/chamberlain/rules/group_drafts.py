@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass
 
+from chamberlain.rules.approvals import ApprovalRule
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.drafts import Moment, Outline, draft_from
+from chamberlain.rules.drafts import Moment, draft_from
 from chamberlain.rules.group_names import GroupNames
 from chamberlain.rules.groups import GroupOrder, WantedGroup, wanted_group
 from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.people import PeopleAnswer
-from chamberlain.rules.plans import plan_group
+from chamberlain.rules.plans import plan_order
 from chamberlain.rules.requests import Submission
 from chamberlain.rules.submissions import Draft
-from chamberlain.rules.templates import CompiledGroupTemplate, GroupTemplate
+from chamberlain.rules.templates import CompiledGroupTemplate, GroupTemplate, TemplateHead
 from chamberlain.rules.tenants import Tenant
 
 
@@ -31,6 +32,21 @@ class Situation:
         """The template itself."""
         return self.compiled.template
 
+    @property
+    def head(self) -> TemplateHead:
+        """What every template has."""
+        return self.compiled.template.head
+
+    @property
+    def approval(self) -> ApprovalRule | None:
+        """Who has to agree."""
+        return self.compiled.template.approval
+
+    @property
+    def noun(self) -> str:
+        """What the audit trail calls it."""
+        return self.compiled.template.head.kind
+
 
 def wanted_in(situation: Situation, names: GroupNames) -> WantedGroup:
     """The group that comes of it, at the first of its addresses."""
@@ -46,20 +62,21 @@ def wanted_in(situation: Situation, names: GroupNames) -> WantedGroup:
 
 
 def draft_of(
-    situation: Situation, submission: Submission, names: GroupNames, answer: PeopleAnswer | None, *, moment: Moment
+    situation: Situation,
+    submission: Submission,
+    names: GroupNames,
+    answer: PeopleAnswer | None,
+    *,
+    moment: Moment | None,
 ) -> Draft:
     """The request as it is to be written. `answer` is None when the directory gave none: then people are checked
     later."""
-    head = situation.template.head
-    outline = Outline(
-        caller=situation.caller,
-        tenant=situation.tenant,
-        request_id=situation.request_id,
-        head=head,
-        approval=situation.template.approval,
-        noun=head.kind,
+    return draft_from(
+        situation,
+        submission,
+        answer,
+        moment=moment,
         display_name=names.display_name,
         addresses=names.addresses,
-        steps=plan_group(wanted_in(situation, names), people_checked=answer is not None),
+        steps=plan_order(situation.order, situation.template, situation.user, people_checked=answer is not None),
     )
-    return draft_from(outline, submission, answer, moment=moment)

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from chamberlain.rules.custom_fields import field_faults, unknown_user_faults
 from chamberlain.rules.errors import Fault, Forbidden
 from chamberlain.rules.group_names import GroupNames
-from chamberlain.rules.groups import GroupOrder, MemberShipType, label_of, member_ship_type_of, owners_of
+from chamberlain.rules.groups import GroupOrder, is_dynamic, label_of, owners_of
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.naming import DISPLAY_NAME_LENGTH, LOCAL_PART_LENGTH
 from chamberlain.rules.people import PeopleAnswer, Person
@@ -79,7 +79,7 @@ def member_ship_faults(order: GroupOrder, template: GroupTemplate) -> Iterator[F
     if sent is not None and sent != template.member_ship_type and not template.member_ship_type_changeable:
         detail = f"The template fixes memberShipType to {template.member_ship_type}. Leave it out."
         yield Fault("/memberShipType", "memberShipTypeFixed", detail)
-    if member_ship_type_of(order, template) is not MemberShipType.DYNAMIC:
+    if not is_dynamic(order, template):
         return
     if template.membership_rule is None:
         pointer = "/templateId" if sent is None else "/memberShipType"
@@ -109,8 +109,8 @@ def people_faults(
         yield Fault("", "userUnknown", "You are no user of this tenant's directory, and would be an owner.")
     yield from unknown_users("/owners", order.owners, known)
     yield from unknown_users("/members", order.members, known)
-    is_dynamic = member_ship_type_of(order, template) is MemberShipType.DYNAMIC
-    for user in template.owners if is_dynamic else dict.fromkeys((*template.owners, *template.members)):
+    members = () if is_dynamic(order, template) else template.members
+    for user in dict.fromkeys((*template.owners, *members)):
         if user not in known:
             detail = f"The template names {user}, who is no user of this tenant. Ask an administrator to mend it."
             yield Fault("/templateId", "userUnknown", detail)

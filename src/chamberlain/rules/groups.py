@@ -99,8 +99,7 @@ def wanted_group(
 ) -> WantedGroup:
     """What an order brings about: at submission, in a dry run, and from what is stored whenever a worker runs it."""
     owners = owners_of(order, template, caller)
-    member_ship_type = member_ship_type_of(order, template)
-    is_dynamic = member_ship_type is MemberShipType.DYNAMIC
+    follows_rule = is_dynamic(order, template)
     return WantedGroup(
         tenant_id=template.head.tenant_id,
         request_id=request_id,
@@ -108,10 +107,10 @@ def wanted_group(
         mail_nickname=address.mail_nickname,
         mail=address.mail,
         description=order.description,
-        member_ship_type=member_ship_type,
-        membership_rule=template.membership_rule if is_dynamic else None,
+        member_ship_type=member_ship_type_of(order, template),
+        membership_rule=template.membership_rule if follows_rule else None,
         owners=owners,
-        members=() if is_dynamic else tuple(dict.fromkeys((*owners, *order.members, *template.members))),
+        members=() if follows_rule else tuple(dict.fromkeys((*owners, *order.members, *template.members))),
         label_id=label_of(order, template),
         channels=template.channels if template.head.kind is TemplateKind.TEAM else None,
         extension=f"{prefix}_group",
@@ -128,6 +127,12 @@ def member_ship_type_of(order: GroupOrder, template: GroupTemplate) -> MemberShi
     """What was sent, else what the template says (it says 0 when its author said nothing)."""
     sent = order.member_ship_type
     return MemberShipType(template.member_ship_type) if sent is None else sent
+
+
+def is_dynamic(order: GroupOrder, template: GroupTemplate) -> bool:
+    """Whether the members follow a rule."""
+    sent = order.member_ship_type
+    return (template.member_ship_type if sent is None else sent) == MemberShipType.DYNAMIC
 
 
 def label_of(order: GroupOrder, template: GroupTemplate) -> str | None:

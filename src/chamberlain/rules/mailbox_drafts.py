@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from chamberlain.rules.drafts import Moment, Outline, draft_from
+from chamberlain.rules.drafts import Moment, draft_from
 from chamberlain.rules.groups import GroupAddress
 from chamberlain.rules.ids import MailboxId, UserId
 from chamberlain.rules.mailbox_faults import warnings_of
@@ -26,7 +26,7 @@ def mailbox_draft_of(
     answer: PeopleAnswer | None,
     *,
     mailbox_id: MailboxId,
-    moment: Moment,
+    moment: Moment | None,
 ) -> Draft:
     """The request with its mailbox. `answer` is None when the directory gave none: then people are checked later."""
     order, template = situation.order, situation.template
@@ -38,17 +38,6 @@ def mailbox_draft_of(
         mail=mail,
         prefix=situation.tenant.extension_prefix,
     )
-    outline = Outline(
-        caller=situation.caller,
-        tenant=situation.tenant,
-        request_id=situation.request_id,
-        head=template.head,
-        approval=template.approval,
-        noun="mailbox",
-        display_name=order.display_name,
-        addresses=(GroupAddress(names.local_part or "", mail),),
-        steps=plan_mailbox(wanted, people_checked=answer is not None),
-    )
     mailbox = MailboxDraft(
         id=mailbox_id,
         order=order,
@@ -57,8 +46,17 @@ def mailbox_draft_of(
         template_source=situation.source,
         readers=readers_of(order, situation.caller.user_id),
     )
-    draft = draft_from(outline, submission, answer, moment=moment)
-    return replace(draft, warnings=warnings_of(situation), mailbox=mailbox)
+    return draft_from(
+        situation,
+        submission,
+        answer,
+        moment=moment,
+        display_name=order.display_name,
+        addresses=(GroupAddress(names.local_part or "", mail),),
+        steps=plan_mailbox(wanted, people_checked=answer is not None),
+        warnings=warnings_of(situation),
+        mailbox=mailbox,
+    )
 
 
 def readers_of(order: MailboxOrder, creator: UserId | None) -> frozenset[UserId]:

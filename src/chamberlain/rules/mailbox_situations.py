@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from chamberlain.rules.approvals import ApprovalRule
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.mailbox_names import domain_of
 from chamberlain.rules.mailbox_templates import CompiledMailboxTemplate, MailboxTemplate, completed
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxType, TemplateSource
+from chamberlain.rules.templates import TemplateHead
 from chamberlain.rules.tenants import Tenant
 
 
@@ -30,6 +32,21 @@ class MailboxSituation:
     def template(self) -> MailboxTemplate:
         """The template itself."""
         return self.compiled.template
+
+    @property
+    def head(self) -> TemplateHead:
+        """What every template has."""
+        return self.compiled.template.head
+
+    @property
+    def approval(self) -> ApprovalRule | None:
+        """Who has to agree."""
+        return self.compiled.template.approval
+
+    @property
+    def noun(self) -> str:
+        """What the audit trail calls it."""
+        return "mailbox"
 
     @property
     def type(self) -> MailboxType:

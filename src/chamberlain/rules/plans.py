@@ -3,10 +3,12 @@
 Which of them a mailbox has stands in mailbox_plans.py, and those of an assignment of guest rules in guest_plans.py.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from chamberlain.rules.groups import ObservedGroup, WantedGroup
+from chamberlain.rules.groups import GroupOrder, ObservedGroup, WantedGroup, is_dynamic, label_of, owners_of
+from chamberlain.rules.ids import UserId
+from chamberlain.rules.templates import GroupTemplate, TemplateKind
 
 # Those of the marks that a step of their own sets.
 GUEST_MARKS = ("templateId", "policyId")
@@ -43,28 +45,45 @@ class Step(StrEnum):
 def plan_group(wanted: WantedGroup, *, people_checked: bool) -> tuple[Step, ...]:
     """The steps of a group or team in their order; those that do not apply to it are left out.
 
-    It is asked at submission, in a dry run and by the worker. `people_checked` is False when the directory did not
-    answer at submission.
+    It is asked in a dry run and by the worker. `people_checked` is False when the directory did not answer at
+    submission.
     """
-    steps = tuple(steps_of(wanted))
+    has_guest_rules = any(mark in wanted.marks for mark in GUEST_MARKS)
+    steps = _steps(wanted.owners, wanted.members, wanted.label_id, wanted.channels, has_guest_rules=has_guest_rules)
     return steps if people_checked else (Step.CHECK_PEOPLE, *steps)
 
 
-def steps_of(wanted: WantedGroup) -> Iterator[Step]:
+def plan_order(order: GroupOrder, template: GroupTemplate, caller: UserId, *, people_checked: bool) -> tuple[Step, ...]:
+    """The same at submission, of the order itself: the group that comes of it is costly to make up."""
+    steps = _steps(
+        owners_of(order, template, caller),
+        () if is_dynamic(order, template) else (*order.members, *template.members),
+        label_of(order, template),
+        template.channels if template.head.kind is TemplateKind.TEAM else None,
+        has_guest_rules=template.guest_template_id is not None or template.guest_policy_id is not None,
+    )
+    return steps if people_checked else (Step.CHECK_PEOPLE, *steps)
+
+
+def _steps(
+    owners: Sequence[UserId],
+    members: Sequence[UserId],
+    label: str | None,
+    channels: Sequence[str] | None,
+    *,
+    has_guest_rules: bool,
+) -> tuple[Step, ...]:
     """What is to be done in the directory. A group is created with its first owner, who is the caller."""
-    yield Step.CREATE_GROUP
-    if len(wanted.owners) > 1:
-        yield Step.ADD_OWNERS
-    if not set(wanted.members).issubset(wanted.owners):
-        yield Step.ADD_MEMBERS
-    if wanted.label_id is not None:
-        yield Step.SET_LABEL
-    if wanted.channels is not None:
-        yield Step.CREATE_TEAM
-    if wanted.channels:
-        yield Step.CREATE_CHANNELS
-    if any(mark in wanted.marks for mark in GUEST_MARKS):
-        yield Step.ASSIGN_GUEST_RULES
+    applies = (
+        (Step.CREATE_GROUP, True),
+        (Step.ADD_OWNERS, len(owners) > 1),
+        (Step.ADD_MEMBERS, not set(members).issubset(owners)),
+        (Step.SET_LABEL, label is not None),
+        (Step.CREATE_TEAM, channels is not None),
+        (Step.CREATE_CHANNELS, bool(channels)),
+        (Step.ASSIGN_GUEST_RULES, has_guest_rules),
+    )
+    return tuple([step for step, does_apply in applies if does_apply])
 
 
 def remaining(wanted: WantedGroup, observed: ObservedGroup | None, steps: Iterable[Step]) -> tuple[Step, ...]:

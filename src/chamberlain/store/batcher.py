@@ -121,7 +121,12 @@ def _columns(drafts: Sequence[Draft]) -> Sequence[Sequence[object]]:
     rows = [_row(draft, origins.setdefault(_origin(draft), len(origins) + 1)) for draft in drafts]
     mailboxes = [_mailbox(place, draft.mailbox) for place, draft in enumerate(drafts, start=1) if draft.mailbox]
     of_mailboxes = zip(*mailboxes, strict=True) if mailboxes else NO_MAILBOXES
-    return [*zip(*origins, strict=True), *zip(*rows, strict=True), *of_mailboxes]
+    return [*zip(*origins, strict=True), *map(_filled, zip(*rows, strict=True)), *of_mailboxes]
+
+
+def _filled(column: Sequence[object]) -> Sequence[object]:
+    """A column in which nothing stands is not sent at all: the function reads what is not there as null."""
+    return column if any(each is not None for each in column) else ()
 
 
 def _origin(draft: Draft) -> tuple[object, ...]:

@@ -41,14 +41,15 @@ class Catalog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._entries: OrderedDict[tuple[TenantId, Choice], Entry] = OrderedDict()
+        self._entries: OrderedDict[_Key, Entry] = OrderedDict()
 
     async def entry(self, tenant_id: TenantId, choice: Choice) -> Entry:
         """What is remembered, or else what is true now."""
-        remembered = self._entries.get((tenant_id, choice))
+        key = _key(tenant_id, choice)
+        remembered = self._entries.get(key)
         if remembered is None:
             return await self.current(tenant_id, choice)
-        self._entries.move_to_end((tenant_id, choice))
+        self._entries.move_to_end(key)
         return remembered
 
     async def refresh(self, entry: Entry, choice: Choice) -> Entry | None:
@@ -61,12 +62,21 @@ class Catalog:
         async with self._database.transaction(tenant_id) as tx:
             entry = await _entry(tx, tenant_id, choice)
         # What does not exist is not remembered: anybody could fill the memory with made-up ids.
-        self._entries.pop((tenant_id, choice), None)
+        key = _key(tenant_id, choice)
+        self._entries.pop(key, None)
         if entry.head is not None:
-            self._entries[tenant_id, choice] = entry
+            self._entries[key] = entry
             if len(self._entries) > MOST_ENTRIES:
                 self._entries.popitem(last=False)
         return entry
+
+
+# Every submission looks here, and an id takes longer to be compared than the number in it.
+_Key: TypeAlias = tuple[int, int | str]
+
+
+def _key(tenant_id: TenantId, choice: Choice) -> _Key:
+    return tenant_id.int, choice.value if isinstance(choice, MailboxType) else choice.int
 
 
 async def _entry(tx: Transaction, tenant_id: TenantId, choice: Choice) -> Entry:

@@ -98,9 +98,9 @@ class RequestGroup:
         return draft_of(
             situation,
             submission,
-            GroupNames(names.display_name, free),
+            names if free == names.addresses else GroupNames(names.display_name, free),
             answer,
-            moment=Moment(EventId(self.new_id()), self.now()),
+            moment=None if situation.approval is None else Moment(EventId(self.new_id()), self.now()),
         )
 
     async def _situation(self, caller: Caller, order: GroupOrder, entry: Entry, request_id: RequestId) -> Situation:

@@ -137,7 +137,7 @@ class RequestMailbox:
             names,
             answer,
             mailbox_id=MailboxId(self.new_id()),
-            moment=Moment(EventId(self.new_id()), self.now()),
+            moment=None if situation.approval is None else Moment(EventId(self.new_id()), self.now()),
         )
 
     async def _situation(
