@@ -20,6 +20,11 @@ ON CONFLICT (tenant_id, template_id) DO UPDATE SET sealed = excluded.sealed, num
 DELETE = "DELETE FROM chamberlain.webhook_secret WHERE tenant_id = $1 AND template_id = $2"
 
 
+async def forget(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
+    """Remove the secret of a template that has no webhook any more."""
+    await tx.execute(DELETE, tenant_id, template_id)
+
+
 @dataclass(frozen=True, slots=True)
 class WebhookSecrets:
     """Keeps the secrets of all tenants; `new_secret` makes one."""
@@ -43,7 +48,7 @@ class WebhookSecrets:
             sealed = self.keyring.seal(secret.encode("ascii"), _context(tenant_id, template_id))
             await tx.execute(PUT, tenant_id, template_id, sealed)
         if fate is SecretFate.REMOVED:
-            await tx.execute(DELETE, tenant_id, template_id)
+            await forget(tx, tenant_id, template_id)
         return settled
 
     def _opened(self, sealed: bytes, tenant_id: TenantId, template_id: TemplateId) -> str:

@@ -14,10 +14,11 @@ from chamberlain.rules.errors import Conflict
 from chamberlain.rules.ids import PolicyId, TemplateId, TenantId, TraceId
 from chamberlain.shapes.configuration import Configuration, TenantEntry
 from chamberlain.shapes.configuration_plans import plan_configuration
+from chamberlain.shapes.guest_templates import GuestTemplateShape
 from chamberlain.shapes.policies import stored_policy
 from chamberlain.shapes.templates import stored_template
 from chamberlain.shapes.tenants import to_issuers, to_tenant
-from chamberlain.store import changes, configurations, policies, templates, tenants
+from chamberlain.store import changes, configurations, policies, templates, tenants, webhook_secrets
 from chamberlain.store.database import Database, Transaction
 
 
@@ -82,6 +83,9 @@ async def _carry_out(tx: Transaction, change: PlannedChange, entry: TenantEntry,
         case Noun.TEMPLATE:
             (template,) = [each for each in entry.templates or () if each.id == change.id]
             await templates.put(tx, stored_template(template, change.tenant_id), created_by=actor)
+            # The one that is there stays as long as there is a webhook.
+            if isinstance(template, GuestTemplateShape) or template.webhook is None:
+                await webhook_secrets.forget(tx, change.tenant_id, TemplateId(change.id))
         case Noun.POLICY if change.verb is Verb.REMOVE:
             await policies.remove(tx, change.tenant_id, PolicyId(change.id))
         case Noun.POLICY:
