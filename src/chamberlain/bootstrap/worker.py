@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from chamberlain.bootstrap.databases import Databases
-from chamberlain.bootstrap.directory import make_directory, make_people
+from chamberlain.bootstrap.directory import make_directory, make_guests, make_people
 from chamberlain.bootstrap.origins import new_id, new_trace_id, now
 from chamberlain.bootstrap.processes import running
 from chamberlain.metrics import jobs_done
@@ -17,11 +17,13 @@ from chamberlain.store.database import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.watchers import REQUESTS_CHANNEL
+from chamberlain.usecases.assignment_apply import ApplyAssignments
 from chamberlain.usecases.audit_seal import SealAudit
 from chamberlain.usecases.group_provision import ProvisionGroups
 from chamberlain.usecases.job_hold import HoldJob
 from chamberlain.usecases.mailbox_provision import ProvisionMailboxes
 from chamberlain.usecases.retention_sweep import SweepRetention
+from chamberlain.usecases.subject_discover import DiscoverSubjects
 from chamberlain.worker.loop import Loop, Pace
 
 
@@ -53,6 +55,8 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
         new_id=new_id,
         now=now,
     )
+    guests = make_guests(settings, pool)
+    assignments = ApplyAssignments(databases.worker, guests, notifier, new_id, now)
     sweep = SweepRetention(
         database=databases.worker,
         watchers=notifier,
@@ -67,9 +71,15 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
     await sweep.begin(new_trace_id())
     audit = SealAudit(databases.worker, now)
     await audit.begin(new_trace_id())
+    discover = DiscoverSubjects(databases.worker, guests, now)
+    await discover.begin(new_trace_id())
     loop = Loop(
         databases.worker,
-        {JobKind.GROUP_PROVISION: groups, JobKind.MAILBOX_PROVISION: mailboxes},
+        {
+            JobKind.GROUP_PROVISION: groups,
+            JobKind.MAILBOX_PROVISION: mailboxes,
+            JobKind.ASSIGNMENT_APPLY: assignments,
+        },
         wake=wake,
         new_id=new_id,
         hold=hold,
@@ -81,6 +91,7 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
         databases.worker,
         {
             JobKind.RETENTION_SWEEP: sweep,
+            JobKind.SUBJECT_DISCOVER: discover,
             JobKind.AUDIT_SEAL: audit,
             JobKind.AUDIT_SEAL_BEGIN: audit.find_tenants,
         },

@@ -43,6 +43,15 @@ class GuestRules:
 
 
 @dataclass(frozen=True, slots=True)
+class GuestTemplate:
+    """What a guest template says: the rules, and what becomes of guests who are there against them."""
+
+    name: str
+    rules: GuestRules
+    present_guests: PresentGuests
+
+
+@dataclass(frozen=True, slots=True)
 class Guest:
     """Somebody of another organisation who is in a group."""
 

@@ -19,8 +19,6 @@ class JobKind(StrEnum):
     RETENTION_SWEEP = "retentionSweep"
     AUDIT_SEAL = "auditSeal"
     AUDIT_SEAL_BEGIN = "auditSealBegin"
-    AUDIT_SEAL = "auditSeal"
-    AUDIT_SEAL_BEGIN = "auditSealBegin"
 
 
 # The jobs whose subject is a request.

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from msgspec import Meta
 
+from chamberlain.rules.guests import AddedBy, GuestRules, GuestTemplate, PresentGuests, Sharing
 from chamberlain.rules.ids import TemplateId
 from chamberlain.shapes.fields import Description, Domain, Name
 from chamberlain.shapes.shape import Shape
@@ -43,3 +44,16 @@ def identified_guest_template(body: GuestTemplateBody, template_id: TemplateId) 
     """The template that a body describes."""
     members = {name: getattr(body, name) for name in body.__struct_fields__}
     return GuestTemplateShape(**members, id=template_id)
+
+
+def to_guest_template(shape: GuestTemplateShape) -> GuestTemplate:
+    """What the template says."""
+    guests = shape.guests
+    rules = GuestRules(
+        allowed=guests.allowed,
+        added_by=AddedBy(guests.added_by),
+        allowed_domains=guests.allowed_domains,
+        blocked_domains=guests.blocked_domains,
+        sharing=Sharing(shape.sharing_capability),
+    )
+    return GuestTemplate(shape.name, rules, PresentGuests(shape.present_guests))

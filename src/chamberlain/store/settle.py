@@ -9,7 +9,7 @@ from chamberlain.rules.ids import RequestId
 from chamberlain.rules.jobs import Claim, Job, Postponed
 from chamberlain.rules.progress import Settlement
 from chamberlain.store import events, jobs, requests
-from chamberlain.store.database import Database
+from chamberlain.store.database import Database, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,14 @@ class Settled:
 async def settle(database: Database, claim: Claim, settled: Sequence[Settled], *, now: datetime) -> Sequence[RequestId]:
     """Write what came of it; gives the requests that have changed. What another worker has taken over meanwhile is left
     to that one, and a job whose request was cancelled is done."""
+    async with database.across_tenants() as tx:
+        return await settle_within(tx, claim, settled, now=now)
+
+
+async def settle_within(
+    tx: Transaction, claim: Claim, settled: Sequence[Settled], *, now: datetime
+) -> Sequence[RequestId]:
+    """The same, in a transaction that writes more than that."""
     by_subject = {each.settlement.request_id: each for each in settled}
     waits = [
         Postponed(job.id, again - now)
@@ -33,11 +41,10 @@ async def settle(database: Database, claim: Claim, settled: Sequence[Settled], *
     ]
     postponed = {wait.job_id for wait in waits}
     ended = [job.id for job in claim.jobs if job.id not in postponed]
-    async with database.across_tenants() as tx:
-        ours = await jobs.complete(tx, claim.lease_id, ended) | await jobs.postpone(tx, claim.lease_id, waits)
-        kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
-        await requests.put_down(tx, [each.settlement for each in kept])
-        await events.append(tx, [each.event for each in kept if each.event is not None])
+    ours = await jobs.complete(tx, claim.lease_id, ended) | await jobs.postpone(tx, claim.lease_id, waits)
+    kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
+    await requests.put_down(tx, [each.settlement for each in kept])
+    await events.append(tx, [each.event for each in kept if each.event is not None])
     return [each.settlement.request_id for each in kept]
 
 

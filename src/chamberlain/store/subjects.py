@@ -82,8 +82,8 @@ WHERE s.observed_at <= excluded.observed_at
 """
 
 REMOVE: Final = "DELETE FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)"
-REMOVE_UNSEEN: Final = """
-DELETE FROM chamberlain.subject WHERE tenant_id = $1 AND observed_at < $2 RETURNING subject_id
+UNSEEN: Final = """
+SELECT subject_id FROM chamberlain.subject WHERE tenant_id = $1 AND observed_at < $2 LIMIT $3
 """
 
 _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
@@ -107,9 +107,9 @@ async def remove(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[Gro
     await tx.execute(REMOVE, tenant_id, subject_ids)
 
 
-async def remove_unseen(tx: Transaction, tenant_id: TenantId, since: datetime) -> Sequence[GroupId]:
-    """Forget what was not observed since a whole scan has begun; gives what was forgotten."""
-    rows = await tx.fetch(REMOVE_UNSEEN, tenant_id, since)
+async def unseen(tx: Transaction, tenant_id: TenantId, since: datetime, most: int) -> Sequence[GroupId]:
+    """Some of those that were not observed since then."""
+    rows = await tx.fetch(UNSEEN, tenant_id, since, most)
     return [GroupId(row["subject_id"]) for row in rows]
 
 

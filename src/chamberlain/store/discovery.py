@@ -1,0 +1,53 @@
+"""How far each tenant's directory has been looked through, and the jobs that go on with it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from chamberlain.rules.ids import TenantId, TraceId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.store.database import Transaction
+
+# A tenant has a row here from the moment on when it has its job.
+SPREAD: Final = """
+WITH met AS (
+    INSERT INTO chamberlain.discovery (tenant_id)
+    SELECT t.tenant_id FROM chamberlain.tenant t
+    WHERE NOT EXISTS (SELECT FROM chamberlain.discovery d WHERE d.tenant_id = t.tenant_id)
+    ON CONFLICT DO NOTHING RETURNING tenant_id
+)
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) SELECT tenant_id, $1, tenant_id, $2 FROM met
+"""
+FIND: Final = "SELECT position, scan_began_at FROM chamberlain.discovery WHERE tenant_id = $1"
+PUT: Final = "UPDATE chamberlain.discovery SET position = $2, scan_began_at = $3 WHERE tenant_id = $1"
+FORGET: Final = "DELETE FROM chamberlain.discovery WHERE tenant_id = $1"
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The cursor that the directory has given last, None before the first; a full scan that is under way has the time
+    when it began."""
+
+    position: str | None
+    scan_began_at: datetime | None
+
+
+async def spread(tx: Transaction, trace_id: TraceId) -> None:
+    """See to it that every tenant has its job."""
+    await tx.execute(SPREAD, JobKind.SUBJECT_DISCOVER, trace_id)
+
+
+async def find(tx: Transaction, tenant_id: TenantId) -> Discovery:
+    """How far it has come."""
+    row = await tx.fetch_row(FIND, tenant_id)
+    return Discovery(None, None) if row is None else Discovery(row["position"], row["scan_began_at"])
+
+
+async def put(tx: Transaction, tenant_id: TenantId, discovery: Discovery) -> None:
+    """Go on from here the next time."""
+    await tx.execute(PUT, tenant_id, discovery.position, discovery.scan_began_at)
+
+
+async def forget(tx: Transaction, tenant_id: TenantId) -> None:
+    """The tenant is gone, and so is its job."""
+    await tx.execute(FORGET, tenant_id)

@@ -1,0 +1,129 @@
+"""Discover the groups and sites of the directory: all of them once, and then what changes, page by page.
+
+There is a job for each tenant that queues itself again, and one for the whole installation that gives new tenants
+theirs. What a page showed and where the next begins is written together, so that nothing is skipped.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from chamberlain.directory.port import MOST_CHANGES, Guests, SubjectChanges
+from chamberlain.rules.errors import Rejected, TryAgain
+from chamberlain.rules.ids import GroupId, TenantId, TraceId
+from chamberlain.rules.jobs import NOBODY, Claim, Job, JobKind, Postponed
+from chamberlain.rules.subject_records import entry_of
+from chamberlain.rules.subjects import SubjectReference
+from chamberlain.rules.tenants import Tenant
+from chamberlain.store import discovery, findings, jobs, subjects, tenants
+from chamberlain.store.database import Database, Transaction
+from chamberlain.store.discovery import Discovery
+
+# What is new in the directory is in the lists after so long. Ours: a question or two a minute costs a suite nothing.
+EVERY = timedelta(seconds=30)
+# A new tenant waits so long for its first look.
+SPREAD_EVERY = timedelta(seconds=10)
+# So many pages at a time, so that every tenant has its turn.
+PAGES = 10
+AT_ONCE = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverSubjects:
+    """Works as the worker's role, on all tenants."""
+
+    database: Database
+    guests: Guests
+    now: Callable[[], datetime]
+
+    async def begin(self, trace_id: TraceId) -> None:
+        """See to it that there is the job for the installation. Raises Unavailable."""
+        async with self.database.across_tenants() as tx:
+            await jobs.queue_the_one(tx, JobKind.SUBJECT_DISCOVER, trace_id)
+
+    async def __call__(self, claim: Claim) -> None:
+        """Raises Unavailable."""
+        for job in claim.jobs:
+            after = await (self._spread(job) if job.tenant_id == NOBODY else self._discover(job.tenant_id))
+            async with self.database.across_tenants() as tx:
+                if after is None:
+                    await discovery.forget(tx, job.tenant_id)
+                    await jobs.complete(tx, claim.lease_id, [job.id])
+                else:
+                    await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
+
+    async def _spread(self, job: Job) -> timedelta:
+        async with self.database.across_tenants() as tx:
+            await discovery.spread(tx, job.trace_id)
+        return SPREAD_EVERY
+
+    async def _discover(self, tenant_id: TenantId) -> timedelta | None:
+        """When to look again; None for a tenant that is not there any more."""
+        async with self.database.across_tenants() as tx:
+            tenant = await tenants.find(tx, tenant_id)
+            known = await discovery.find(tx, tenant_id)
+        if tenant is None:
+            return None
+        try:
+            for _ in range(PAGES):
+                known, is_complete = await self._take_page(tenant, known)
+                if is_complete:
+                    return EVERY
+        except TryAgain as fault:
+            return max(fault.after, EVERY)
+        return AT_ONCE
+
+    async def _take_page(self, tenant: Tenant, known: Discovery) -> tuple[Discovery, bool]:
+        """Keep what the next page shows; gives where the one behind it begins, and whether there is nothing yet."""
+        at = self.now()
+        page = await self._page(tenant, known)
+        if page is None:
+            return Discovery(None, at), False
+        going_on = Discovery(page.cursor, at if known.position is None else known.scan_began_at)
+        async with self.database.across_tenants() as tx:
+            await subjects.observe(tx, [entry_of(each, at=at) for each in page.subjects])
+            await _leave(tx, tenant.id, page.removed, at)
+            await discovery.put(tx, tenant.id, going_on)
+        if page.is_complete and going_on.scan_began_at is not None:
+            await self._forget_unseen(tenant, going_on.scan_began_at)
+            going_on = Discovery(page.cursor, None)
+            async with self.database.across_tenants() as tx:
+                await discovery.put(tx, tenant.id, going_on)
+        return going_on, page.is_complete
+
+    async def _page(self, tenant: Tenant, known: Discovery) -> SubjectChanges | None:
+        """None when the directory does not know the place any more, and all has to be looked through again."""
+        try:
+            return await self.guests.changes(tenant.id, _extension(tenant), known.position)
+        except Rejected:
+            if known.position is None:
+                raise
+            return None
+
+    async def _forget_unseen(self, tenant: Tenant, since: datetime) -> None:
+        """What a whole scan has not met is not there any more; but clocks differ, so that each is asked for by name."""
+        while True:
+            async with self.database.across_tenants() as tx:
+                unseen = await subjects.unseen(tx, tenant.id, since, MOST_CHANGES)
+            if not unseen:
+                return
+            # A clock that went back must not let the same ones be asked for for ever.
+            at = max(self.now(), since)
+            shown = await self.guests.observe(
+                [SubjectReference(tenant.id, each, _extension(tenant)) for each in unseen]
+            )
+            gone = [each for each, observed in zip(unseen, shown, strict=True) if observed is None]
+            async with self.database.across_tenants() as tx:
+                await subjects.observe(tx, [entry_of(each, at=at) for each in shown if each is not None])
+                await _leave(tx, tenant.id, gone, at)
+
+
+async def _leave(tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId], at: datetime) -> None:
+    """What was assigned to a group goes with it, and nothing is true about it any more."""
+    if gone:
+        await findings.leave(tx, tenant_id, gone, at=at)
+        await subjects.remove(tx, tenant_id, gone)
+
+
+def _extension(tenant: Tenant) -> str:
+    return f"{tenant.extension_prefix}_group"
