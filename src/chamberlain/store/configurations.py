@@ -5,6 +5,7 @@ It is read as the worker's role, which sees every tenant.
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 # One after the other, and none waits for ever. It is less than the time that the driver gives a statement.
-PATIENCE = "SET LOCAL lock_timeout = '20s'"
-NO_PATIENCE = "SET LOCAL lock_timeout = 0"
+PATIENCE = timedelta(seconds=20)
+WAIT = "SELECT set_config('lock_timeout', $1, true)"
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.configuration', 0))"
 
 # Whoever changes these over HTTP, or assigns one, waits, so that a plan that was made is the one that is carried out.
@@ -55,17 +56,17 @@ async def look(tx: Transaction) -> None:
     await tx.execute(SNAPSHOT)
 
 
-async def hold(tx: Transaction, tenant_ids: Collection[TenantId]) -> None:
+async def hold(tx: Transaction, tenant_ids: Collection[TenantId], *, patience: timedelta = PATIENCE) -> None:
     """Be the only one who changes what files can say of these tenants, until the transaction ends. Raises Conflict when
     others take too long."""
     try:
-        await tx.execute(PATIENCE)
+        await tx.execute(WAIT, str(round(patience.total_seconds() * 1000)))
         await tx.execute(LOCK)
         for tenant_id in sorted(tenant_ids):
             await templates.lock(tx, tenant_id)
         for statement in LOCK_ROWS:
             await tx.execute(statement, list(tenant_ids))
-        await tx.execute(NO_PATIENCE)
+        await tx.execute(WAIT, "0")
     except asyncpg.LockNotAvailableError as error:
         detail = "Somebody else is applying configuration files. Nothing was changed; try again when they are done."
         raise Conflict("stateDoesNotAllow", detail) from error

@@ -1,0 +1,117 @@
+"""Configuration files by chance: two tenants with few things each, so that one after the other creates, changes and
+removes."""
+
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from chamberlain.shapes.configuration import Configuration, ConfigurationFile, read_configurations
+from chamberlain.shapes.written_documents import write_document
+
+Document = dict[str, object]
+
+HOUSES = ("40c5e000-0000-4000-8000-000000000001", "40c5e000-0000-4000-8000-000000000002")
+ROOMS = ("40c5e000-0000-4000-8000-000000000011", "40c5e000-0000-4000-8000-000000000012")
+GROUP, GUEST = "40c5e000-0000-4000-8000-000000000013", "40c5e000-0000-4000-8000-000000000014"
+POLICIES = ("40c5e000-0000-4000-8000-000000000021", "40c5e000-0000-4000-8000-000000000022")
+PEOPLE = ("40c5e000-0000-4000-8000-0000000000a1", "40c5e000-0000-4000-8000-0000000000a2")
+
+# Whatever a name can be, with what YAML could take for something else among it.
+NAMES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12) | st.sampled_from(
+    ["null", "2026-11-20", "08001", "1e3", "yes", "- a: &b *c", "#", "'", "Ümlaut \U0001f600"]
+)
+DAYS = st.integers(1, 90)
+# The same for both houses: an issuer goes from one to the other, or both want it.
+ISSUERS = st.lists(
+    st.fixed_dictionaries(
+        {"issuer": st.sampled_from(["https://one.example", "https://two.example/v2.0"])},
+        optional={"tid": st.sampled_from(["t1", "t2"]), "audiences": st.just({"4f1c": "https://api.example"})},
+    ),
+    max_size=2,
+    unique_by=lambda each: (each["issuer"], each.get("tid")),
+)
+
+
+def _template(id_: str, members: Mapping[str, st.SearchStrategy[object]]) -> st.SearchStrategy[Document]:
+    always = {"id": st.just(id_), "name": NAMES}
+    return st.fixed_dictionaries({**always, **members}, optional={"active": st.booleans(), "description": NAMES})
+
+
+def _templates(house: int) -> st.SearchStrategy[list[Document]]:
+    rooms = [
+        _template(
+            id_,
+            {
+                "kind": st.just("room"),
+                "isDefault": st.booleans(),
+                "domain": st.sampled_from([None, f"house{house}.example", "rooms.example"]),
+                "defaults": st.sampled_from([{}, {"tags": ["1e3"], "hideFromGAL": True}, {"country": "null"}]),
+            },
+        )
+        for id_ in ROOMS
+    ]
+    group = _template(
+        GROUP,
+        {
+            # It stays what it was.
+            "kind": st.sampled_from(["group", "group", "group", "team"]),
+            "guestTemplateId": st.sampled_from([None, GUEST]),
+            "guestPolicyId": st.sampled_from([None, *POLICIES]),
+            "webhook": st.sampled_from([None, {"url": "https://hooks.example/a"}]),
+        },
+    )
+    guest = _template(
+        GUEST,
+        {
+            "kind": st.just("guest"),
+            "guests": st.fixed_dictionaries({"allowed": st.booleans()}),
+            "sharingCapability": st.sampled_from(["disabled", "anyone"]),
+        },
+    )
+    return (
+        st.lists(st.sampled_from([*rooms, group, guest]), unique=True)
+        .flatmap(lambda chosen: st.tuples(*chosen))
+        .map(list)
+    )
+
+
+def _policies() -> st.SearchStrategy[list[Document]]:
+    each = [
+        st.fixed_dictionaries(
+            {"id": st.just(id_), "name": NAMES},
+            optional={"expiry": st.fixed_dictionaries({"afterDays": DAYS, "action": st.just("remove")})},
+        )
+        for id_ in POLICIES
+    ]
+    return st.lists(st.sampled_from(each), unique=True).flatmap(lambda chosen: st.tuples(*chosen)).map(list)
+
+
+def _house(house: int) -> st.SearchStrategy[Document]:
+    domains = [[f"house{house}.example", "rooms.example"], [f"house{house}.example"], [f"house{house}.example"]]
+    return st.fixed_dictionaries(
+        {"id": st.just(HOUSES[house]), "name": NAMES, "domains": st.sampled_from(domains)},
+        optional={
+            "administrators": st.fixed_dictionaries({"users": st.lists(st.sampled_from(PEOPLE))}),
+            "repair": st.fixed_dictionaries({"drift": st.booleans()}),
+            "limits": st.fixed_dictionaries({"openRequests": st.integers(1, 9)}),
+            "applicability": st.sampled_from(["refuse", "warn"]),
+            "issuers": ISSUERS,
+            "templates": _templates(house),
+            "policies": _policies(),
+        },
+    )
+
+
+HOUSEHOLDS = st.tuples(st.none() | _house(0), st.none() | _house(1)).map(
+    lambda houses: [house for house in houses if house is not None]
+)
+
+
+def read_houses(houses: list[Document]) -> Configuration:
+    """As somebody keeps them: each in a file of its own. Raises ConfigurationInvalid."""
+    return read_configurations(
+        [
+            ConfigurationFile(f"{number}.yaml", write_document({"tenants": [house]}).encode())
+            for number, house in enumerate(houses)
+        ]
+    )
