@@ -36,12 +36,14 @@ from chamberlain.rules.requests import (
     Submission,
     TemplateReference,
 )
+from chamberlain.rules.template_areas import COLLAB
 from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.timeline import Happening, Happenings
 from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring
 from tests.api.grounds import Grounds
-from tests.api.shelf import Shelf
+from tests.api.binder import Binder
+from tests.api.shelf import TEAM, Shelf
 
 BASE = "http://127.0.0.1:8365"
 PREFIX = "https://api.estate.example"
@@ -66,6 +68,9 @@ CALLERS = {
     "Bearer administrator": replace(USER, permissions=frozenset({f"{PREFIX}/admin/Config.ReadWrite.All"})),
     "Bearer automation": replace(
         USER, type=ActorType.APPLICATION, permissions=frozenset({f"{PREFIX}/admin/Collab.Manage.ReadWrite.All"})
+    ),
+    "Bearer configuration": replace(
+        USER, type=ActorType.APPLICATION, permissions=frozenset({f"{PREFIX}/admin/Collab.Config.ReadWrite.All"})
     ),
     "Bearer mail": replace(USER, permissions=frozenset({f"{PREFIX}/mail/App.ReadWrite.All"})),
     "Bearer mail manager": replace(
@@ -104,6 +109,8 @@ class House:
     acts: list[tuple[Caller, Act]] = field(default_factory=list)
     jobs: list[HeldJob] = field(default_factory=list)
     shelf: Shelf = field(default_factory=Shelf)
+    collab_shelf: Shelf = field(default_factory=lambda: Shelf(COLLAB, TEAM))
+    binder: Binder = field(default_factory=Binder)
     grounds: Grounds = field(default_factory=Grounds)
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
@@ -278,6 +285,8 @@ class House:
             list_jobs=self.list_jobs,
             release_job=self.release_job,
             mailbox_templates=self.shelf.services(),
+            collab_templates=self.collab_shelf.services(),
+            policies=self.binder.services(),
             managed=self.grounds.services(),
             list_findings=self.grounds.list_findings,
             seal_cursor=self.cursors.seal,

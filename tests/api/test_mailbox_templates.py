@@ -8,7 +8,7 @@ import pytest
 
 from chamberlain.rules.errors import Fault, Forbidden, NotPossible
 from tests.api.house import ADA, BASE, House
-from tests.api.shelf import ROOM
+from tests.api.shelf import ROOM, SECRET
 
 PATH = "/admin/mail/v1/templates/"
 ONE = f"{PATH}{ROOM}/"
@@ -39,7 +39,7 @@ WHOLE: dict[str, object] = {
     "webhook": {
         "url": "https://hooks.estate.example/chamberlain",
         "active": True,
-        "hasSecret": False,
+        "hasSecret": True,
         "disabledReason": None,
     },
 }
@@ -98,6 +98,17 @@ async def test_a_put_replaces_the_whole(api: httpx2.AsyncClient) -> None:
     assert answer.json() == (await created(api, {"kind": "room", "name": "Room"}))
 
 
+async def test_a_secret_that_was_made_is_in_one_answer_only(api: httpx2.AsyncClient) -> None:
+    webhook = {"url": "https://hooks.estate.example/chamberlain"}
+
+    made = await created(api, BODY | {"webhook": webhook})
+    read = (await api.get(ONE, headers=ADMINISTRATOR)).json()
+    put = (await api.put(ONE, json=read, headers=ADMINISTRATOR)).json()
+
+    assert made["webhook"] == {**webhook, "active": True, "hasSecret": True, "disabledReason": None, "secret": SECRET}
+    assert read["webhook"] == put["webhook"] == {k: v for k, v in made["webhook"].items() if k != "secret"}
+
+
 @pytest.mark.parametrize(("tag", "status"), [('"1"', 200), ("*", 200), ('"7", "1"', 200), ('"7"', 412), ("1", 412)])
 async def test_it_handles_if_match(api: httpx2.AsyncClient, tag: str, status: int) -> None:
     await created(api)
@@ -122,7 +133,8 @@ async def test_a_deleted_one_is_gone(api: httpx2.AsyncClient) -> None:
 
 
 async def test_it_lists_them_whole_for_administrators_and_in_short_for_those_who_ask(api: httpx2.AsyncClient) -> None:
-    whole = await created(api, WHOLE)
+    await created(api, WHOLE)
+    whole = (await api.get(ONE, headers=ADMINISTRATOR)).json()
 
     listed = (await api.get(PATH, headers=ADMINISTRATOR)).json()
     offered = (await api.get("/mail/v1/templates/", headers={"authorization": "Bearer mail"})).json()
@@ -166,6 +178,11 @@ async def test_a_replay_is_told(api: httpx2.AsyncClient, house: House) -> None:
         ({"defaults": {"capacity": -1}}, "/defaults/capacity", "outOfBounds"),
         ({"domain": "nowhere"}, "/domain", "invalidText"),
         ({"webhook": {"url": "ftp://x"}}, "/webhook/url", "invalidText"),
+        ({"webhook": {"url": "https://x/", "secret": "whsec_"}}, "/webhook/secret", "invalidText"),
+        ({"webhook": {"url": "https://x/", "secret": f"whsec_{'A' * 28}"}}, "/webhook/secret", "invalidText"),
+        ({"webhook": {"url": "https://x/", "secret": f"whsec_{'A' * 87}="}}, "/webhook/secret", "invalidText"),
+        ({"webhook": {"url": "https://x/", "secret": f"whsec_{'A' * 88}"}}, "/webhook/secret", "invalidText"),
+        ({"webhook": {"url": "https://x/", "secret": f"{'A' * 32}"}}, "/webhook/secret", "invalidText"),
         ({"approval": {"levels": []}}, "/approval/levels", "outOfBounds"),
     ],
 )

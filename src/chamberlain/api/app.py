@@ -9,6 +9,7 @@ from starlette.types import ASGIApp
 
 from chamberlain.api.endpoint import Endpoint
 from chamberlain.api.endpoints import (
+    collab_templates,
     documents,
     findings,
     groups,
@@ -18,6 +19,7 @@ from chamberlain.api.endpoints import (
     mailboxes,
     managed_groups,
     managed_sites,
+    policies,
     requests,
     timeline,
 )
@@ -36,7 +38,8 @@ from chamberlain.shapes.actions import ACTION
 from chamberlain.shapes.assignments import ASSIGNMENT
 from chamberlain.shapes.groups import GROUP
 from chamberlain.shapes.mailboxes import MAILBOX
-from chamberlain.shapes.templates import MAILBOX_TEMPLATE
+from chamberlain.shapes.policies import POLICY
+from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE
 
 # fmt: off
 ENDPOINTS: tuple[AnyEndpoint, ...] = (
@@ -97,6 +100,34 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
              codes=managed_sites.ASSIGN_CODES),
     Endpoint("GET", "/admin/v1/findings/", findings.list_, Operation.ADMINISTER_SERVICE, findings.ABOUT_LIST,
              findings.LISTED, parameters=findings.FILTERS, codes=findings.LIST_CODES),
+    Endpoint("GET", "/collab/v1/templates/", collab_templates.offer, Operation.READ_COLLAB_TEMPLATES,
+             collab_templates.ABOUT_OFFER, collab_templates.OFFERED, parameters=PARAMETERS,
+             codes=collab_templates.LIST_CODES),
+    Endpoint("GET", "/admin/collab/v1/templates/", collab_templates.list_, Operation.ADMINISTER_COLLAB,
+             collab_templates.ABOUT_LIST, collab_templates.LISTED, parameters=PARAMETERS,
+             codes=collab_templates.LIST_CODES),
+    Endpoint("POST", "/admin/collab/v1/templates/", collab_templates.create, Operation.ADMINISTER_COLLAB,
+             collab_templates.ABOUT_CREATE, collab_templates.CREATED, shape=COLLAB_TEMPLATE,
+             codes=collab_templates.CREATE_CODES),
+    Endpoint("GET", "/admin/collab/v1/templates/{templateId}/", collab_templates.read, Operation.ADMINISTER_COLLAB,
+             collab_templates.ABOUT_READ, collab_templates.READ, codes=collab_templates.READ_CODES),
+    Endpoint("PUT", "/admin/collab/v1/templates/{templateId}/", collab_templates.replace, Operation.ADMINISTER_COLLAB,
+             collab_templates.ABOUT_REPLACE, collab_templates.REPLACED, shape=COLLAB_TEMPLATE, headers=(IF_MATCH,),
+             codes=collab_templates.REPLACE_CODES),
+    Endpoint("DELETE", "/admin/collab/v1/templates/{templateId}/", collab_templates.delete,
+             Operation.ADMINISTER_COLLAB, collab_templates.ABOUT_DELETE, collab_templates.DELETED,
+             headers=(IF_MATCH,), codes=collab_templates.DELETE_CODES),
+    Endpoint("GET", "/admin/collab/v1/policies/", policies.list_, Operation.ADMINISTER_COLLAB, policies.ABOUT_LIST,
+             policies.LISTED, parameters=PARAMETERS, codes=policies.LIST_CODES),
+    Endpoint("POST", "/admin/collab/v1/policies/", policies.create, Operation.ADMINISTER_COLLAB,
+             policies.ABOUT_CREATE, policies.CREATED, shape=POLICY, codes=policies.CREATE_CODES),
+    Endpoint("GET", "/admin/collab/v1/policies/{policyId}/", policies.read, Operation.ADMINISTER_COLLAB,
+             policies.ABOUT_READ, policies.READ, codes=policies.READ_CODES),
+    Endpoint("PUT", "/admin/collab/v1/policies/{policyId}/", policies.replace, Operation.ADMINISTER_COLLAB,
+             policies.ABOUT_REPLACE, policies.REPLACED, shape=POLICY, headers=(IF_MATCH,),
+             codes=policies.REPLACE_CODES),
+    Endpoint("DELETE", "/admin/collab/v1/policies/{policyId}/", policies.delete, Operation.ADMINISTER_COLLAB,
+             policies.ABOUT_DELETE, policies.DELETED, headers=(IF_MATCH,), codes=policies.DELETE_CODES),
     Endpoint("GET", "/health/live", health.live, None, health.ABOUT_LIVE, health.LIVE),
     Endpoint("GET", "/health/ready", health.ready, None, health.ABOUT_READY, health.READY),
 )

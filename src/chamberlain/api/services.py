@@ -10,19 +10,21 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
 from chamberlain.rules.findings import FindingFilter, FindingRecord
 from chamberlain.rules.groups import GroupOrder
-from chamberlain.rules.ids import GroupId, JobId, MailboxId, RequestId, TemplateId, TraceId
+from chamberlain.rules.ids import GroupId, JobId, MailboxId, PolicyId, RequestId, TemplateId, TraceId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
 from chamberlain.rules.mailboxes import MailboxOrder
 from chamberlain.rules.pages import NamedPage, NamedPageWanted, NamePosition, Page, PageWanted, Position
 from chamberlain.rules.permissions import ScopePrefixes
+from chamberlain.rules.policy_records import PolicyRecord
 from chamberlain.rules.rehearsals import GroupRehearsal
 from chamberlain.rules.requests import Accepted, RequestFilter, RequestResult, Submission
 from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.rules.timeline import Happenings
+from chamberlain.shapes.policies import PolicyBody
 from chamberlain.shapes.templates import TemplateBody
 
 
@@ -67,6 +69,11 @@ CreateTemplate = Callable[[Caller, TemplateBody, Act, Callable[[TemplateRecord],
 ReadTemplate = Callable[[Caller, TemplateId], Awaitable[TemplateRecord]]
 ReplaceTemplate = Callable[[Caller, TemplateId, TemplateBody, Edit], Awaitable[TemplateRecord]]
 DeleteTemplate = Callable[[Caller, TemplateId, Edit], Awaitable[None]]
+ListPolicies = Callable[[Caller, PageWanted], Awaitable[Page[PolicyRecord]]]
+CreatePolicy = Callable[[Caller, PolicyBody, Act, Callable[[PolicyRecord], bytes]], Awaitable[KeptAnswer]]
+ReadPolicy = Callable[[Caller, PolicyId], Awaitable[PolicyRecord]]
+ReplacePolicy = Callable[[Caller, PolicyId, PolicyBody, Edit], Awaitable[PolicyRecord]]
+DeletePolicy = Callable[[Caller, PolicyId, Edit], Awaitable[None]]
 CheckReadiness = Callable[[], Awaitable[Sequence[Check]]]
 # Path template, method, status and seconds of one answered call.
 Observe = Callable[[str, str, int, float], None]
@@ -91,6 +98,17 @@ class Templates:
     replace: ReplaceTemplate
     delete: DeleteTemplate
     offer: ListTemplates
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What may be asked about guest policies."""
+
+    list: ListPolicies
+    create: CreatePolicy
+    read: ReadPolicy
+    replace: ReplacePolicy
+    delete: DeletePolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +144,8 @@ class Services:
     list_jobs: ListJobs
     release_job: ReleaseJob
     mailbox_templates: Templates
+    collab_templates: Templates
+    policies: Policies
     managed: Managed
     list_findings: ListFindings
     seal_cursor: SealCursor

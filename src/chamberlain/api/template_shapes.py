@@ -84,9 +84,9 @@ def mailbox_template_of(record: TemplateRecord) -> MailboxTemplate:
         domain=shape.domain,
         naming=shape.naming,
         defaults=shape.defaults,
-        custom_fields=tuple(map(_field, shape.custom_fields)),
+        custom_fields=tuple(map(field_of, shape.custom_fields)),
         approval=shape.approval,
-        webhook=None if shape.webhook is None else _webhook(shape.webhook, record),
+        webhook=None if shape.webhook is None else webhook_of(shape.webhook, record),
         created_at=time_of(record.created_at),
         created_by=Actor(record.created_by.type, record.created_by.id, record.created_by.display_name),
         updated_at=time_of(record.updated_at),
@@ -103,16 +103,18 @@ def offered_mailbox_template_of(record: TemplateRecord) -> OfferedMailboxTemplat
         description=shape.description,
         is_default=shape.is_default,
         approval_required=shape.approval is not None,
-        custom_fields=tuple(map(_field, shape.custom_fields)),
+        custom_fields=tuple(map(field_of, shape.custom_fields)),
     )
 
 
-def _field(shape: CustomFieldShape) -> TemplateField:
+def field_of(shape: CustomFieldShape) -> TemplateField:
+    """A custom field as it is sent."""
     choices = UNSET if shape.choices is None else shape.choices
     return TemplateField(shape.key, shape.label, shape.type, shape.required, choices)
 
 
-def _webhook(shape: WebhookShape, record: TemplateRecord) -> TemplateWebhook:
+def webhook_of(shape: WebhookShape, record: TemplateRecord) -> TemplateWebhook:
+    """A webhook as administrators are sent it."""
     # Nothing is sent to a webhook yet, so that none was ever disabled.
     return TemplateWebhook(
         url=shape.url,

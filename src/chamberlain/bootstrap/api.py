@@ -27,13 +27,14 @@ from chamberlain.bootstrap.identity import (
     make_identity_platform,
 )
 from chamberlain.bootstrap.origins import new_id, new_trace_id, now
+from chamberlain.bootstrap.policies import policy_services
 from chamberlain.bootstrap.readiness import Readiness
 from chamberlain.bootstrap.templates import template_services
 from chamberlain.bootstrap.watching import Watching
 from chamberlain.embedded.identity.certificates import make_server_certificate
 from chamberlain.metrics import call_answered, submissions_written
 from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.rules.template_areas import MAIL
+from chamberlain.rules.template_areas import COLLAB, MAIL
 from chamberlain.settings import Settings
 from chamberlain.store.assignments import Assigner
 from chamberlain.store.batcher import Acceptor
@@ -189,6 +190,8 @@ def _services(
         list_jobs=ListJobs(database, callers, prefixes),
         release_job=ReleaseJob(database, callers, prefixes, notifier),
         mailbox_templates=template_services(MAIL, database, callers, people, prefixes=prefixes, keyring=keyring),
+        collab_templates=template_services(COLLAB, database, callers, people, prefixes=prefixes, keyring=keyring),
+        policies=policy_services(database, callers, prefixes),
         managed=Managed(
             list=ListSubjects(database, callers, prefixes),
             read=ReadSubject(database, look_up, callers, prefixes, now),

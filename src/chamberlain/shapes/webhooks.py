@@ -17,6 +17,7 @@ WebhookSecret = Annotated[
     shaped(
         f"whsec_(?:{_FOUR}{{8,20}}{_REST}?|{_FOUR}{{21}}(?:[A-Za-z0-9+/]{{2}}==)?)",
         "must be whsec_ with the base64 of 24 to 64 bytes behind it",
+        94,
     ),
 ]
 

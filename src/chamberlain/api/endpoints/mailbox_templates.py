@@ -1,13 +1,24 @@
 """Mailbox templates are administered here, and offered to those who ask for a mailbox."""
 
 from collections.abc import Mapping
-from uuid import UUID
 
 from msgspec import Struct, json
 
-from chamberlain.api.calls import Answer, Call, Headers
+from chamberlain.api.administered import (
+    ADDED,
+    CACHE,
+    SIGNING,
+    VERSIONED,
+    edit_of,
+    link_to,
+    listed,
+    made,
+    making,
+    removed,
+    shown,
+)
+from chamberlain.api.calls import Answer, Call
 from chamberlain.api.endpoint import About, Success
-from chamberlain.api.etags import seen_versions
 from chamberlain.api.paging import next_cursor, page_wanted
 from chamberlain.api.services import Services
 from chamberlain.api.submission import creating_act_of
@@ -17,7 +28,6 @@ from chamberlain.api.template_shapes import (
     mailbox_template_of,
     offered_mailbox_template_of,
 )
-from chamberlain.rules.edits import Edit
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.shapes.mailbox_templates import MailboxTemplateBody
@@ -37,26 +47,17 @@ class OfferedMailboxTemplatePage(Struct, rename="camel", frozen=True):
     next_cursor: str | None
 
 
-class _Identified(Struct):
-    id: UUID
-
-
 async def list_(services: Services, call: Call[None]) -> Answer:
     """All of the tenant's, those that are not active too."""
     page = await services.mailbox_templates.list(call.caller, page_wanted(services, call))
     body = MailboxTemplatePage(tuple(map(mailbox_template_of, page.items)), next_cursor(services, call, page.next))
-    return Answer(200, json.encode(body), (_NO_STORE,))
+    return listed(json.encode(body))
 
 
 async def create(services: Services, call: Call[MailboxTemplateBody]) -> Answer:
     """Make a template."""
     answer = await services.mailbox_templates.create(call.caller, call.body, creating_act_of(call), _render)
-    template_id = json.decode(answer.body, type=_Identified).id
-    location = f"{services.addresses.base_url}/admin/mail/v1/templates/{template_id}/"
-    headers: Headers = (_NO_STORE, (b"location", location.encode("ascii")))
-    if answer.replayed:
-        headers += ((b"idempotency-replayed", b"true"),)
-    return Answer(201, answer.body, headers)
+    return made(services, "/admin/mail/v1/templates/", answer)
 
 
 async def read(services: Services, call: Call[None]) -> Answer:
@@ -67,13 +68,13 @@ async def read(services: Services, call: Call[None]) -> Answer:
 async def replace(services: Services, call: Call[MailboxTemplateBody]) -> Answer:
     """Let a template say something else."""
     template_id = TemplateId(call.ids["templateId"])
-    return _shown(await services.mailbox_templates.replace(call.caller, template_id, call.body, _edit(call)))
+    return _shown(await services.mailbox_templates.replace(call.caller, template_id, call.body, edit_of(call)))
 
 
 async def delete(services: Services, call: Call[None]) -> Answer:
     """Remove a template."""
-    await services.mailbox_templates.delete(call.caller, TemplateId(call.ids["templateId"]), _edit(call))
-    return Answer(204, b"")
+    await services.mailbox_templates.delete(call.caller, TemplateId(call.ids["templateId"]), edit_of(call))
+    return removed()
 
 
 async def offer(services: Services, call: Call[None]) -> Answer:
@@ -81,7 +82,7 @@ async def offer(services: Services, call: Call[None]) -> Answer:
     page = await services.mailbox_templates.offer(call.caller, page_wanted(services, call))
     items = tuple(map(offered_mailbox_template_of, page.items))
     body = OfferedMailboxTemplatePage(items, next_cursor(services, call, page.next))
-    return Answer(200, json.encode(body), (_NO_STORE,))
+    return listed(json.encode(body))
 
 
 def _render(record: TemplateRecord) -> bytes:
@@ -89,19 +90,10 @@ def _render(record: TemplateRecord) -> bytes:
 
 
 def _shown(record: TemplateRecord) -> Answer:
-    return Answer(200, _render(record), (_NO_STORE, (b"etag", record.etag.encode("ascii"))))
+    return shown(_render(record), record.etag)
 
 
-def _edit(call: Call[MailboxTemplateBody] | Call[None]) -> Edit:
-    return Edit(seen_versions(call.headers), call.trace_id)
-
-
-_NO_STORE = (b"cache-control", b"no-store")
 _TAG = "Mailbox templates"
-_ADDED = (
-    "What the service adds (`id`, `createdAt`, `createdBy`, `updatedAt`, and `hasSecret` and `disabledReason` of the "
-    "webhook) may be sent, so that what was read can be changed and put back, and is ignored."
-)
 
 ABOUT_LIST = About(
     id="listMailboxTemplates",
@@ -114,7 +106,7 @@ ABOUT_CREATE = About(
     tag=_TAG,
     summary="Create a mailbox template",
     description="An active template with `isDefault` becomes the default of its kind and takes that from the one that "
-    f"was it. {_ADDED}",
+    f"was it. {ADDED} {SIGNING}",
     example={"kind": "room", "name": "Quiet room", "defaults": {"country": "Switzerland"}},
 )
 ABOUT_READ = About(id="readMailboxTemplate", tag=_TAG, summary="Read a mailbox template")
@@ -123,7 +115,7 @@ ABOUT_REPLACE = About(
     tag=_TAG,
     summary="Replace a mailbox template",
     description="The whole of it: what is not sent is what a new template would have. Its `kind` stays. Requests under "
-    f"way keep the template that they were asked for with. {_ADDED}",
+    f"way keep the template that they were asked for with. {ADDED} {SIGNING}",
     example={"kind": "room", "name": "Quiet room", "active": False},
 )
 ABOUT_DELETE = About(
@@ -166,38 +158,18 @@ _EXAMPLE: Mapping[str, object] = {
     "createdBy": {"type": "system", "id": None, "displayName": "Example estate"},
     "updatedAt": "2026-11-20T09:00:00.000Z",
 }
-_CACHE = {"Cache-Control": "Always `no-store`."}
-_VERSIONED = {**_CACHE, "ETag": "Names this version, for `If-Match`."}
-
-LISTED = (Success(200, "A page of templates.", MailboxTemplatePage, _CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
+LISTED = (Success(200, "A page of templates.", MailboxTemplatePage, CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
 CREATED = (
-    Success(
-        201,
-        "It is there.",
-        MailboxTemplate,
-        headers={
-            **_CACHE,
-            "Location": "Address of the template.",
-            "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
-        },
-        example=_EXAMPLE,
-        links={
-            "template": {
-                "operationId": "readMailboxTemplate",
-                "parameters": {"templateId": "$response.body#/id"},
-                "description": "The template.",
-            }
-        },
-    ),
+    making(MailboxTemplate, _EXAMPLE, {"template": link_to("readMailboxTemplate", "templateId", "The template.")}),
 )
-READ = (Success(200, "The template.", MailboxTemplate, _VERSIONED, _EXAMPLE),)
-REPLACED = (Success(200, "The template as it is now.", MailboxTemplate, _VERSIONED, _EXAMPLE),)
+READ = (Success(200, "The template.", MailboxTemplate, VERSIONED, _EXAMPLE),)
+REPLACED = (Success(200, "The template as it is now.", MailboxTemplate, VERSIONED, _EXAMPLE),)
 DELETED = (Success(204, "It is gone."),)
 OFFERED = (
-    Success(200, "A page of templates.", OfferedMailboxTemplatePage, _CACHE, {"items": [_OFFERED], "nextCursor": None}),
+    Success(200, "A page of templates.", OfferedMailboxTemplatePage, CACHE, {"items": [_OFFERED], "nextCursor": None}),
 )
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
-CREATE_CODES = ("notAdministrator", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress")
+CREATE_CODES = ("notAdministrator", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress", "overloaded")
 READ_CODES = ("notAdministrator", "notFound")
-REPLACE_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
+REPLACE_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible", "overloaded")
 DELETE_CODES = ("notAdministrator", "notFound", "etagStale")

@@ -1,0 +1,139 @@
+"""Guest policies are administered here."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, json
+
+from chamberlain.api.administered import (
+    CACHE,
+    VERSIONED,
+    edit_of,
+    link_to,
+    listed,
+    made,
+    making,
+    removed,
+    shown,
+)
+from chamberlain.api.calls import Answer, Call
+from chamberlain.api.endpoint import About, Success
+from chamberlain.api.paging import next_cursor, page_wanted
+from chamberlain.api.policy_shapes import Policy, policy_of
+from chamberlain.api.services import Services
+from chamberlain.api.submission import creating_act_of
+from chamberlain.rules.ids import PolicyId
+from chamberlain.rules.policy_records import PolicyRecord
+from chamberlain.shapes.policies import PolicyBody
+
+
+class PolicyPage(Struct, rename="camel", frozen=True):
+    """Some policies, newest first; `nextCursor` is null on the last page."""
+
+    items: tuple[Policy, ...]
+    next_cursor: str | None
+
+
+async def list_(services: Services, call: Call[None]) -> Answer:
+    """All of the tenant's, those that are not active too."""
+    page = await services.policies.list(call.caller, page_wanted(services, call))
+    return listed(json.encode(PolicyPage(tuple(map(policy_of, page.items)), next_cursor(services, call, page.next))))
+
+
+async def create(services: Services, call: Call[PolicyBody]) -> Answer:
+    """Make a policy."""
+    answer = await services.policies.create(call.caller, call.body, creating_act_of(call), _render)
+    return made(services, "/admin/collab/v1/policies/", answer)
+
+
+async def read(services: Services, call: Call[None]) -> Answer:
+    """One policy, whole."""
+    return _shown(await services.policies.read(call.caller, PolicyId(call.ids["policyId"])))
+
+
+async def replace(services: Services, call: Call[PolicyBody]) -> Answer:
+    """Let a policy say something else."""
+    policy_id = PolicyId(call.ids["policyId"])
+    return _shown(await services.policies.replace(call.caller, policy_id, call.body, edit_of(call)))
+
+
+async def delete(services: Services, call: Call[None]) -> Answer:
+    """Remove a policy."""
+    await services.policies.delete(call.caller, PolicyId(call.ids["policyId"]), edit_of(call))
+    return removed()
+
+
+def _render(record: PolicyRecord) -> bytes:
+    return json.encode(policy_of(record))
+
+
+def _shown(record: PolicyRecord) -> Answer:
+    return shown(_render(record), record.etag)
+
+
+_TAG = "Guest policies"
+_ADDED = (
+    "What the service adds (`id`, `createdAt`, `createdBy`, `updatedAt`) may be sent, so that what was read can be "
+    "changed and put back, and is ignored."
+)
+
+ABOUT_LIST = About(
+    id="listPolicies",
+    tag=_TAG,
+    summary="List guest policies, newest first",
+    description="All of them, active or not. For administrators of the tenant.",
+)
+ABOUT_CREATE = About(
+    id="createPolicy",
+    tag=_TAG,
+    summary="Create a guest policy",
+    description="A rule that is not sent does not apply. `reminderDays` are days before the action, none of them "
+    f"before the days that are counted have begun. {_ADDED}",
+    example={"name": "90 days", "expiry": {"afterDays": 90, "reminderDays": [14, 7, 1], "action": "remove"}},
+)
+ABOUT_READ = About(id="readPolicy", tag=_TAG, summary="Read a guest policy")
+ABOUT_REPLACE = About(
+    id="replacePolicy",
+    tag=_TAG,
+    summary="Replace a guest policy",
+    description="The whole of it: a rule that is not sent does not apply any more. One that is not active stays "
+    f"assigned where it is, and cannot be assigned any more. {_ADDED}",
+    example={"name": "90 days", "active": False},
+)
+ABOUT_DELETE = About(
+    id="deletePolicy",
+    tag=_TAG,
+    summary="Delete a guest policy",
+    description="One that is assigned to a group or site, or that a template of a group or team names, is not deleted; "
+    "`conflictingId` is that template.",
+)
+
+_EXAMPLE: Mapping[str, object] = {
+    "id": "90110000-0000-4000-8000-000000000002",
+    "name": "Yearly review",
+    "description": "",
+    "active": True,
+    "expiry": None,
+    "review": {
+        "everyDays": 365,
+        "answerDays": 14,
+        "confirmedBy": "owners",
+        "reminderDays": [14, 7, 1],
+        "action": "disable",
+    },
+    "inactivity": {"afterDays": 120, "reminderDays": [7], "action": "notify"},
+    "minimumOwners": {"count": 2, "reminderDays": [], "action": "notify"},
+    "createdAt": "2026-11-20T09:00:00.000Z",
+    "createdBy": {"type": "system", "id": None, "displayName": "Example estate"},
+    "updatedAt": "2026-11-20T09:00:00.000Z",
+}
+
+LISTED = (Success(200, "A page of policies.", PolicyPage, CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
+CREATED = (making(Policy, _EXAMPLE, {"policy": link_to("readPolicy", "policyId", "The policy.")}),)
+READ = (Success(200, "The policy.", Policy, VERSIONED, _EXAMPLE),)
+REPLACED = (Success(200, "The policy as it is now.", Policy, VERSIONED, _EXAMPLE),)
+DELETED = (Success(204, "It is gone."),)
+LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+CREATE_CODES = ("notAdministrator", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress")
+READ_CODES = ("notAdministrator", "notFound")
+REPLACE_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
+DELETE_CODES = ("notAdministrator", "notFound", "etagStale", "inUse")

@@ -1,0 +1,23 @@
+"""The use cases of guest policies."""
+
+from chamberlain.api.services import Policies
+from chamberlain.bootstrap.origins import new_id
+from chamberlain.rules.permissions import ScopePrefixes
+from chamberlain.store.callers import Callers
+from chamberlain.store.database import Database
+from chamberlain.usecases.policy_create import CreatePolicy
+from chamberlain.usecases.policy_delete import DeletePolicy
+from chamberlain.usecases.policy_list import ListPolicies
+from chamberlain.usecases.policy_read import ReadPolicy
+from chamberlain.usecases.policy_replace import ReplacePolicy
+
+
+def policy_services(database: Database, callers: Callers, prefixes: ScopePrefixes) -> Policies:
+    """What the API may ask about guest policies."""
+    return Policies(
+        list=ListPolicies(database, callers, prefixes),
+        create=CreatePolicy(database, callers, prefixes, new_id),
+        read=ReadPolicy(database, callers, prefixes),
+        replace=ReplacePolicy(database, callers, prefixes),
+        delete=DeletePolicy(database, callers, prefixes),
+    )

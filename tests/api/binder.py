@@ -1,0 +1,68 @@
+"""A binder of guest policies, for a house that keeps everything in memory."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+from chamberlain.api.services import Policies
+from chamberlain.rules.actions import Act, KeptAnswer
+from chamberlain.rules.callers import Actor, ActorType, Caller
+from chamberlain.rules.edits import Edit, require_match
+from chamberlain.rules.ids import PolicyId
+from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.rules.policy_records import PolicyRecord, present
+from chamberlain.shapes.policies import PolicyBody, identified_policy, stored_policy
+from tests.api.shelf import MADE_AT
+
+POLICY_ID = PolicyId(UUID("90110000-0000-4000-8000-000000000002"))
+
+
+@dataclass
+class Binder:
+    """Policies by their ids. `refusal` is raised by every use case once it is set."""
+
+    records: dict[PolicyId, PolicyRecord] = field(default_factory=dict)
+    acts: list[Act] = field(default_factory=list)
+    refusal: Exception | None = None
+    replayed: bool = False
+
+    def services(self) -> Policies:
+        return Policies(list=self.page, create=self.create, read=self.read, replace=self.replace, delete=self.delete)
+
+    async def page(self, _caller: Caller, page: PageWanted) -> Page[PolicyRecord]:
+        self._refuse()
+        found = list(self.records.values())[: page.limit]
+        more = len(self.records) > page.limit
+        return Page(found, Position(found[-1].created_at, found[-1].stored.head.id) if more else None)
+
+    async def create(
+        self, caller: Caller, body: PolicyBody, act: Act, render: Callable[[PolicyRecord], bytes]
+    ) -> KeptAnswer:
+        self._refuse()
+        self.acts.append(act)
+        return KeptAnswer(render(self.put(caller, POLICY_ID, body)), self.replayed)
+
+    async def read(self, _caller: Caller, policy_id: PolicyId) -> PolicyRecord:
+        self._refuse()
+        return present(self.records.get(policy_id))
+
+    async def replace(self, caller: Caller, policy_id: PolicyId, body: PolicyBody, edit: Edit) -> PolicyRecord:
+        require_match((await self.read(caller, policy_id)).etag, edit, "policy")
+        return self.put(caller, policy_id, body)
+
+    async def delete(self, caller: Caller, policy_id: PolicyId, edit: Edit) -> None:
+        require_match((await self.read(caller, policy_id)).etag, edit, "policy")
+        del self.records[policy_id]
+
+    def put(self, caller: Caller, policy_id: PolicyId, body: PolicyBody) -> PolicyRecord:
+        before = self.records.get(policy_id)
+        stored = stored_policy(identified_policy(body, policy_id), caller.tenant_id)
+        if before is not None:
+            stored = replace(stored, head=replace(stored.head, revision=before.stored.head.revision + 1))
+        by = Actor(ActorType.USER, caller.id, "Ada Achterberg")
+        self.records[policy_id] = PolicyRecord(stored, MADE_AT, by, MADE_AT)
+        return self.records[policy_id]
+
+    def _refuse(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
