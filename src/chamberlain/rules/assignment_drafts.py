@@ -3,11 +3,19 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from chamberlain.rules.assignments import Assignment, AssignmentOrder
+from chamberlain.rules.assignments import (
+    Assignment,
+    AssignmentOrder,
+    Keep,
+    assignment_after,
+    assignment_faults,
+    wish_of,
+)
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.differences import differences
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.edits import Edit, Editor
+from chamberlain.rules.errors import NotPossible
 from chamberlain.rules.events import AssignedSubject, assignment_changed, assignment_document
 from chamberlain.rules.guest_plans import plan_guest_rules
 from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId
@@ -15,7 +23,7 @@ from chamberlain.rules.plans import Step
 from chamberlain.rules.policies import PolicyHead
 from chamberlain.rules.requests import StepRecord, begin_steps
 from chamberlain.rules.steps import FINISHED
-from chamberlain.rules.subject_records import SubjectRecord
+from chamberlain.rules.subject_records import SubjectEntry, SubjectRecord
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.rules.templates import TemplateHead
 
@@ -29,6 +37,32 @@ class WantedAssignment:
     order: AssignmentOrder
     body: bytes
     edit: Edit
+
+
+@dataclass(frozen=True, slots=True)
+class NewGroup:
+    """A group that was just made, what its template assigns to it, and who made it."""
+
+    entry: SubjectEntry
+    assignment: Assignment
+    editor: Editor
+
+    @property
+    def order(self) -> AssignmentOrder:
+        """The same as somebody would ask for it."""
+        return AssignmentOrder(wish_of(self.assignment.template_id), wish_of(self.assignment.policy_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a change is decided upon: the group or site, the template and policy that it has, and those that are asked
+    for; None where there is none."""
+
+    record: SubjectRecord
+    template: TemplateHead | None
+    policy: PolicyHead | None
+    wanted_template: TemplateHead | None
+    wanted_policy: PolicyHead | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +96,49 @@ class AssignmentDraft:
 
 
 def draft_of(
-    before: SubjectRecord,
-    after: Assignment,
+    situation: Situation,
+    order: AssignmentOrder,
     editor: Editor,
     *,
-    template: TemplateHead | None,
-    policy: PolicyHead | None,
     request_id: RequestId,
     body: bytes,
     moment: Moment,
-) -> AssignmentDraft:
-    """The change as it is to be written. `template` and `policy` are those that are assigned afterwards."""
+) -> AssignmentDraft | None:
+    """The change as it is to be written; None when what is asked for is so already. Raises NotPossible with all
+    faults."""
+    record = situation.record
+    before, after = record.assignment, assignment_after(record.assignment, order)
+    if after == before:
+        return None
+    template = situation.template if after.template_id == before.template_id else situation.wanted_template
+    policy = situation.policy if after.policy_id == before.policy_id else situation.wanted_policy
+    faults = tuple(assignment_faults(before, after, template=template, policy=policy))
+    if faults:
+        raise NotPossible(faults)
     return AssignmentDraft(
-        before=before,
+        before=record,
         after=after,
-        template=template,
-        policy_name=None if policy is None else policy.name,
+        template=None if after.template_id is None else template,
+        policy_name=None if after.policy_id is None or policy is None else policy.name,
         request_id=request_id,
-        steps=begin_steps(steps_of(before, after)),
+        steps=begin_steps(steps_of(record, after)),
         body=body,
-        change=change_of(before, after, editor, request_id, moment),
+        change=change_of(record, after, editor, request_id, moment),
         at=moment.now,
+    )
+
+
+def order_for_new(new: NewGroup, situation: Situation) -> AssignmentOrder:
+    """What a new group asks for, as far as it can be assigned. What somebody has assigned by hand before the group was
+    ready stays."""
+    if situation.record.generation > 0:
+        return AssignmentOrder(Keep(), Keep())
+    template, policy = situation.wanted_template, situation.wanted_policy
+    faults = assignment_faults(Assignment(), new.assignment, template=template, policy=policy)
+    refused = {fault.pointer for fault in faults}
+    return AssignmentOrder(
+        Keep() if "/templateId" in refused else new.order.template,
+        Keep() if "/policyId" in refused else new.order.policy,
     )
 
 

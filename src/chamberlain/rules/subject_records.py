@@ -6,7 +6,7 @@ from datetime import datetime
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.errors import NotFound
-from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.groups import MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.rules.guests import Sharing
 from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.rules.requests import StepRecord
@@ -78,6 +78,23 @@ def entry_of(observed: ObservedSubject, *, at: datetime) -> SubjectEntry:
         request_id=observed.request_id,
         site_url=None if site is None else site.url,
         sharing=None if site is None else site.sharing,
+        observed_at=at,
+    )
+
+
+def new_entry(wanted: WantedGroup, group: ObservedGroup, *, at: datetime) -> SubjectEntry:
+    """What is kept of a group that was just made."""
+    return SubjectEntry(
+        tenant_id=wanted.tenant_id,
+        id=group.id,
+        type=SubjectType.GROUP,
+        display_name=group.display_name,
+        mail=group.mail,
+        is_team=group.channels is not None,
+        member_ship_type=wanted.member_ship_type,
+        request_id=wanted.request_id,
+        site_url=None,
+        sharing=None,
         observed_at=at,
     )
 

@@ -5,9 +5,10 @@ only where that is still true; whoever was overtaken decides again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -16,13 +17,15 @@ import asyncpg
 import msgspec
 
 from chamberlain.batching import Batcher
-from chamberlain.rules.assignment_drafts import AssignmentDraft
+from chamberlain.rules.assignment_drafts import AssignmentDraft, NewGroup, Situation, draft_of, order_for_new
 from chamberlain.rules.assignments import Assign, AssignmentOrder, Wish
+from chamberlain.rules.drafts import Moment
 from chamberlain.rules.errors import Unavailable
-from chamberlain.rules.ids import GroupId, PolicyId, TemplateId, TenantId
+from chamberlain.rules.events import assignment_document
+from chamberlain.rules.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.rules.policies import PolicyHead
-from chamberlain.rules.subject_records import SubjectRecord
 from chamberlain.rules.templates import TemplateHead, TemplateKind
+from chamberlain.store import subjects
 from chamberlain.store.actors import encode_actor
 from chamberlain.store.changes import audit_payload
 from chamberlain.store.database import Connection, Database, Record, Transaction, repeat_if_stale
@@ -52,19 +55,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
-    """What a change is decided upon: the group or site, the template and policy that it has, and those that are asked
-    for; None where there is none."""
+class Question:
+    """Of which group or site something is asked."""
 
-    record: SubjectRecord
-    template: TemplateHead | None
-    policy: PolicyHead | None
-    wanted_template: TemplateHead | None
-    wanted_policy: PolicyHead | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
     tenant_id: TenantId
     subject_id: GroupId
     order: AssignmentOrder
@@ -78,7 +71,7 @@ class Assigner:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._questions = Batcher[_Question, Situation | None](self._find, most=MOST_TOGETHER)
+        self._questions = Batcher[Question, Situation | None](self._find, most=MOST_TOGETHER)
         self._changes = Batcher[AssignmentDraft, bool](
             self._change, divisible=(asyncpg.PostgresError,), most=MOST_TOGETHER
         )
@@ -94,7 +87,7 @@ class Assigner:
 
     async def situation(self, tenant_id: TenantId, subject_id: GroupId, order: AssignmentOrder) -> Situation | None:
         """What is true now; None for a group that is not known here. Raises Unavailable."""
-        return await self._questions.submit(_Question(tenant_id, subject_id, order))
+        return await self._questions.submit(Question(tenant_id, subject_id, order))
 
     async def change(self, draft: AssignmentDraft) -> bool:
         """Write the draft with all its rows; False when something that it was decided upon is not true any more. Raises
@@ -109,20 +102,11 @@ class Assigner:
         await self._questions.close()
         await self._changes.close()
 
-    async def _find(self, questions: Sequence[_Question]) -> Sequence[Situation | None]:
-        columns = (
-            [each.tenant_id for each in questions],
-            [each.subject_id for each in questions],
-            [_wanted(each.order.template) for each in questions],
-            [_wanted(each.order.policy) for each in questions],
-        )
+    async def _find(self, questions: Sequence[Question]) -> Sequence[Situation | None]:
+        columns = _asked(questions)
         async with self._database.statement() as connection:
             rows = await repeat_if_stale(lambda: _fetch(connection, FIND, columns))
-        found = {row["ordinal"]: row for row in rows}
-        return [
-            _situation(found[ordinal], question) if ordinal in found else None
-            for ordinal, question in enumerate(questions, start=1)
-        ]
+        return _situations(rows, questions)
 
     async def _change(self, drafts: Sequence[AssignmentDraft]) -> Sequence[bool]:
         columns = _columns(drafts)
@@ -132,10 +116,30 @@ class Assigner:
         return [ordinal in written for ordinal in range(1, len(drafts) + 1)]
 
 
-async def change_within(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> None:
-    """Write drafts about groups that nobody else can know yet, in a transaction that does more than that."""
-    if drafts:
-        await tx.fetch(CHANGE, *_columns(drafts))
+async def assign_to_new(
+    tx: Transaction, groups: Sequence[NewGroup], *, new_id: Callable[[], UUID], now: datetime
+) -> None:
+    """Assign to groups what their templates say, in the transaction that says that they are ready: the same rows as
+    when somebody does it."""
+    if not groups:
+        return
+    await subjects.observe(tx, [new.entry for new in groups])
+    questions = [Question(new.entry.tenant_id, new.entry.id, new.order) for new in groups]
+    situations = _situations(await tx.fetch(FIND, *_asked(questions)), questions)
+    drafts = [
+        draft_of(
+            situation,
+            order_for_new(new, situation),
+            new.editor,
+            request_id=RequestId(new_id()),
+            body=_encode(assignment_document(new.assignment)),
+            moment=Moment(EventId(new_id()), now),
+        )
+        for new, situation in zip(groups, situations, strict=True)
+        if situation is not None
+    ]
+    if wanted := [draft for draft in drafts if draft is not None]:
+        await tx.fetch(CHANGE, *_columns(wanted))
 
 
 async def _fetch(connection: Connection, statement: str, columns: Sequence[Sequence[object]]) -> Sequence[Record]:
@@ -183,7 +187,24 @@ def _row(draft: AssignmentDraft) -> tuple[object, ...]:
     )
 
 
-def _situation(row: Record, question: _Question) -> Situation:
+def _asked(questions: Sequence[Question]) -> Sequence[Sequence[object]]:
+    return (
+        [each.tenant_id for each in questions],
+        [each.subject_id for each in questions],
+        [_wanted(each.order.template) for each in questions],
+        [_wanted(each.order.policy) for each in questions],
+    )
+
+
+def _situations(rows: Sequence[Record], questions: Sequence[Question]) -> Sequence[Situation | None]:
+    found = {row["ordinal"]: row for row in rows}
+    return [
+        _situation(found[ordinal], question) if ordinal in found else None
+        for ordinal, question in enumerate(questions, start=1)
+    ]
+
+
+def _situation(row: Record, question: Question) -> Situation:
     tenant_id, order = question.tenant_id, question.order
     return Situation(
         record=record_of(row),

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from chamberlain.rules.assignment_drafts import AssignmentDraft, WantedAssignment, draft_of, written
-from chamberlain.rules.assignments import assignment_after, assignment_faults
+from chamberlain.rules.assignment_drafts import AssignmentDraft, Situation, WantedAssignment, draft_of, written
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.edits import Editor, require_match
-from chamberlain.rules.errors import NotPossible, Unavailable
+from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import EventId, RequestId, TenantId
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.rules.subject_records import SubjectRecord, no_such
-from chamberlain.store.assignments import Assigner, Situation
+from chamberlain.store.assignments import Assigner
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 from chamberlain.store.meeting import LookUpSubject, meet
@@ -68,23 +67,11 @@ class ChangeAssignment:
 
     def _draft(self, situation: Situation, wanted: WantedAssignment, editor: Editor) -> AssignmentDraft | None:
         """The change to be written; None when it is so already."""
-        before = situation.record.assignment
-        require_match(before.etag, wanted.edit, str(wanted.type))
-        after = assignment_after(before, wanted.order)
-        if after == before:
-            return None
-        keeps_template, keeps_policy = after.template_id == before.template_id, after.policy_id == before.policy_id
-        template = situation.template if keeps_template else situation.wanted_template
-        policy = situation.policy if keeps_policy else situation.wanted_policy
-        faults = tuple(assignment_faults(before, after, template=template, policy=policy))
-        if faults:
-            raise NotPossible(faults)
+        require_match(situation.record.etag, wanted.edit, str(wanted.type))
         return draft_of(
-            situation.record,
-            after,
+            situation,
+            wanted.order,
             editor,
-            template=template,
-            policy=policy,
             request_id=RequestId(self.new_id()),
             body=wanted.body,
             moment=Moment(EventId(self.new_id()), self.now()),

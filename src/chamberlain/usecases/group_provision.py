@@ -5,12 +5,15 @@ its request.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from chamberlain.directory.port import Directory, Outcome, People, Work
+from chamberlain.rules.assignment_drafts import NewGroup
+from chamberlain.rules.assignments import Assignment
+from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.rules.events import Event, group_created, request_failed
 from chamberlain.rules.group_faults import faults_in_directory, team_license_missing
@@ -23,14 +26,16 @@ from chamberlain.rules.plans import Step, remaining
 from chamberlain.rules.progress import Settlement, Task, summary_of_task
 from chamberlain.rules.requests import Progress, RequestResult, RequestState
 from chamberlain.rules.steps import after_faults, after_outcome
+from chamberlain.rules.subject_records import new_entry
 from chamberlain.rules.templates import GroupTemplate, template_not_allowed
 from chamberlain.rules.timeline import entries_of
 from chamberlain.shapes.groups import read_group_order
 from chamberlain.store import requests
+from chamberlain.store.assignments import assign_to_new
 from chamberlain.store.database import Database
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
-from chamberlain.store.settle import Settled, settle
+from chamberlain.store.settle import Settled, settle_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +154,11 @@ class ProvisionGroups:
     async def _record(self, claim: Claim, runs: Sequence[Run]) -> None:
         now = self.now()
         settled = [Settled(_settlement(run, now), self._event(run, now)) for run in runs]
-        self.notifier.tell(await settle(self.database, claim, settled, now=now))
+        async with self.database.across_tenants() as tx:
+            changed = await settle_within(tx, claim, settled, now=now)
+            mine = [run for run in runs if run.plan.task.request_id in set(changed)]
+            await assign_to_new(tx, list(_new_groups(mine, now)), new_id=self.new_id, now=now)
+        self.notifier.tell(changed)
 
     def _event(self, run: Run, now: datetime) -> Event | None:
         task, progress = run.plan.task, run.progress
@@ -179,6 +188,17 @@ def _plan(task: Task, template: GroupTemplate) -> Plan:
 
 def _reference(plan: Plan) -> GroupReference:
     return GroupReference(plan.task.tenant_id, plan.wanted.extension, plan.task.request_id)
+
+
+def _new_groups(runs: Sequence[Run], now: datetime) -> Iterator[NewGroup]:
+    """The groups that are ready now and whose template assigns something: the step that does that is written with the
+    end of the request."""
+    for run in runs:
+        task, template, group = run.plan.task, run.plan.template, run.group
+        assignment = Assignment(template.guest_template_id, template.guest_policy_id)
+        if group is not None and run.progress.state is RequestState.SUCCEEDED and assignment != Assignment():
+            editor = Editor(task.created_by, task.client_id, task.trace_id)
+            yield NewGroup(new_entry(run.plan.wanted, group, at=now), assignment, editor)
 
 
 def _settlement(run: Run, now: datetime) -> Settlement:
