@@ -43,7 +43,8 @@ def test_it_names_every_reason_against_an_order_and_no_other() -> None:
 
 
 def test_it_names_every_code_of_a_failed_request_and_no_other() -> None:
-    refused = set(re.findall(r'^    "(\w+)": "', text_of("embedded/directory/groups.py"), re.MULTILINE))
+    sentences = text_of("embedded/directory/groups.py") + text_of("embedded/directory/guests.py")
+    refused = set(re.findall(r'^    "(\w+)": "', sentences, re.MULTILINE))
     refused |= first_arguments(SOURCE / "embedded" / "directory", {"Refused"})
     # `BadRule` is a kind of Refused that hands its one code on.
     refused |= set(re.findall(r'super\(\).__init__\("(\w+)"', text_of("embedded/directory/errors.py")))

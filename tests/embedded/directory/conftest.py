@@ -29,6 +29,7 @@ ACCESS = {
     "Bearer house-writer": Access(HOUSE, frozenset({"Group.ReadWrite.All"})),
     "Bearer house-users": Access(HOUSE, frozenset({"User.Read.All"})),
     "Bearer house-settings": Access(HOUSE, frozenset({"MailboxSettings.Read"})),
+    "Bearer house-sites": Access(HOUSE, frozenset({"Sites.Read.All"})),
     "Bearer house-places": Access(HOUSE, frozenset({"Place.Read.All"})),
     "Bearer ada": Access(HOUSE, frozenset({"User.Read"}), ADA),
     "Bearer ada-elsewhere": Access(HOUSE, frozenset(), ADA),

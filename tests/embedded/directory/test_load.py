@@ -27,6 +27,8 @@ TABLES = (
     "channels",
     "extension_values",
     "groups",
+    "guest_defaults",
+    "guest_settings",
     "labels",
     "licenses",
     "memberships",
@@ -119,6 +121,8 @@ async def test_it_gives_back_an_address_that_a_user_no_longer_has(databases: Dat
         ({"groups": [group(STAFF, HOUSE, "x", members=[str(ADA)])]}, str(ADA)),
         ({"users": USERS, "groups": [group(STAFF, OTHER_HOUSE, "x", members=[str(ADA)])]}, str(ADA)),
         ({"groups": [group(STAFF, HOUSE, "x", membershipRule="user.x")]}, "character 1"),
+        ({"groups": [group(STAFF, HOUSE, "x", guestSettings={"guestsAddedBy": "anyone"})]}, "guestsAddedBy"),
+        ({"guestDefaults": [{"allowToAddGuests": True}]}, "tenant"),
     ],
 )
 async def test_it_rejects(databases: Databases, section: dict[str, object], words: str) -> None:
@@ -137,3 +141,48 @@ async def test_it_leaves_groups_alone_that_others_changed(databases: Databases) 
     await load(databases.worker.pool, {"groups": GROUPS})
 
     assert await members(databases, STAFF) == set()
+
+
+SETTINGS = {"allowToAddGuests": False, "guestsAddedBy": "owners", "blockedGuestDomains": ["rival.example"]}
+GUESTS_OF_CREW = {
+    **SECTION,
+    "groups": [group(CREW, HOUSE, "Crew", guestSettings=SETTINGS)],
+    "guestDefaults": [{"tenant": str(HOUSE), "allowedGuestDomains": ["partner.example"]}],
+}
+
+
+async def test_it_loads_what_groups_let_guests_do(databases: Databases) -> None:
+    await load(databases.worker.pool, GUESTS_OF_CREW)
+
+    rows = await everything(databases)
+    assert rows["guest_settings"] == [(HOUSE, CREW, False, "owners", [], ["rival.example"])]
+    assert rows["guest_defaults"] == [(HOUSE, True, "members", ["partner.example"], [])]
+    await load(databases.worker.pool, GUESTS_OF_CREW)
+    assert await everything(databases) == rows
+
+
+async def test_it_leaves_settings_alone_that_others_changed_and_brings_defaults_up_to_date(
+    databases: Databases,
+) -> None:
+    await load(databases.worker.pool, GUESTS_OF_CREW)
+    await databases.worker.pool.execute("DELETE FROM directory.guest_settings")
+
+    await load(
+        databases.worker.pool, {**GUESTS_OF_CREW, "guestDefaults": [{"tenant": str(HOUSE), "allowToAddGuests": False}]}
+    )
+
+    rows = await everything(databases)
+    assert rows["guest_settings"] == []
+    assert rows["guest_defaults"] == [(HOUSE, False, "members", [], [])]
+
+
+async def test_it_keeps_what_a_site_has_by_default(databases: Databases) -> None:
+    await load(databases.worker.pool, SECTION)
+    await databases.worker.pool.execute("UPDATE directory.sites SET sharing_capability = 'externalUserSharingOnly'")
+
+    await load(databases.worker.pool, SECTION)
+
+    rows = await databases.worker.pool.fetch(
+        "SELECT sharing_capability, default_sharing_capability FROM directory.sites"
+    )
+    assert [tuple(row) for row in rows] == [("externalUserSharingOnly", "disabled")]

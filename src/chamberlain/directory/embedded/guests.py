@@ -8,7 +8,7 @@ from chamberlain.directory.port import MOST_CHANGES, GuestOutcome, Guests, Guest
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.entries import Ensured
-from chamberlain.embedded.directory.errors import Refused
+from chamberlain.embedded.directory.errors import CursorUnknown
 from chamberlain.embedded.directory.guests import SubjectShown
 from chamberlain.rules.errors import Rejected
 from chamberlain.rules.ids import TenantId
@@ -48,8 +48,8 @@ async def read_changes(changes: Changes, tenant_id: TenantId, extension: str, cu
     try:
         with passing():
             return changes_of(await changes.read(tenant_id, extension, cursor, most=MOST_CHANGES))
-    except Refused as refused:
-        raise Rejected(refused.code, refused.detail) from refused
+    except CursorUnknown as error:
+        raise Rejected("cursorUnknown", str(error)) from error
 
 
 def _rounds(works: Sequence[GuestWork]) -> Iterator[Sequence[int]]:

@@ -12,7 +12,7 @@ import asyncpg
 import msgspec
 
 from chamberlain.embedded.directory.database import Pool, answering
-from chamberlain.embedded.directory.errors import Refused
+from chamberlain.embedded.directory.errors import CursorUnknown
 from chamberlain.embedded.directory.guests import SubjectShown, decode_subject
 
 
@@ -65,14 +65,14 @@ class Changes:
 
     async def read(self, tenant_id: UUID, extension: str, cursor: str | None, *, most: int) -> ChangesShown:
         """The page behind the cursor, with the values of this extension attribute; from None on, all groups, and then
-        what changes. Raises Refused for a cursor that was not made here, and Unreachable."""
+        what changes. Raises CursorUnknown and Unreachable."""
         place = None if cursor is None else _place(cursor, tenant_id)
         rows = await self._rows(tenant_id, extension, place, most + 1)
         now: str = rows[0]["snapshot"]
         if place is None:
             place = _Cursor(rows[0]["database"], tenant_id, scanned=now)
         elif place.database != rows[0]["database"]:
-            raise Refused("cursorUnknown", _UNKNOWN)
+            raise CursorUnknown(_UNKNOWN)
         told = [row for row in rows if row["id"] is not None]
         page = told[:most]
         return ChangesShown(
@@ -95,16 +95,16 @@ class Changes:
                 return await self._pool.fetch(_CHANGES, tenant_id, extension, since, until, change, after, most)
         except asyncpg.DataError as error:
             # Somebody else's cursor, with texts in it that are no snapshots.
-            raise Refused("cursorUnknown", _UNKNOWN) from error
+            raise CursorUnknown(_UNKNOWN) from error
 
 
 def _place(cursor: str, tenant_id: UUID) -> _Cursor:
     try:
         place = _cursors.decode(cursor)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        raise Refused("cursorUnknown", _UNKNOWN) from error
+        raise CursorUnknown(_UNKNOWN) from error
     if place.tenant != tenant_id or (place.scanned is None) is (place.since is None):
-        raise Refused("cursorUnknown", _UNKNOWN)
+        raise CursorUnknown(_UNKNOWN)
     return place
 
 

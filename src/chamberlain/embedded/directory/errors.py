@@ -7,6 +7,7 @@ DirectoryFault
 |   `-- NotYet       a group that was made, and is not known everywhere yet
 |-- Refused          one thing cannot be as asked: a code and a sentence
 |   `-- BadRule      a membership rule that is not understood, with the position
+|-- CursorUnknown    a place in the changes that is not known here, or not any more
 |-- Unauthorized     a call without a token, or with one that proves nothing
 |-- Forbidden        a call that the token does not allow
 `-- BadQuery         a query that is not understood, with the position where there is one
@@ -57,6 +58,10 @@ class BadRule(Refused):
     def __init__(self, what: str, position: int) -> None:
         super().__init__("ruleInvalid", f"The membership rule is not understood at character {position}: {what}")
         self.position = position
+
+
+class CursorUnknown(DirectoryFault):
+    """The cursor was made elsewhere, or before the database was replaced; all has to be read again."""
 
 
 class Unauthorized(DirectoryFault):

@@ -16,6 +16,8 @@ SharingCapability = Literal[
     "disabled", "existingExternalUserSharingOnly", "externalUserSharingOnly", "externalUserAndGuestSharing"
 ]
 
+GuestsAddedBy = Literal["members", "owners", "administrators"]
+
 
 class EstateInvalid(ValueError):
     """The directory section cannot be read; the sentence says where and why."""
@@ -68,10 +70,26 @@ class User(Entry, frozen=True):
     preferred_language: Text | None = None
 
 
+class GuestSettings(Entry, frozen=True):
+    """What guests may do in a group. No allowed domains are all domains but the blocked ones."""
+
+    allow_to_add_guests: bool = True
+    guests_added_by: GuestsAddedBy = "members"
+    allowed_guest_domains: tuple[Name, ...] = ()
+    blocked_guest_domains: tuple[Name, ...] = ()
+
+
+class GuestDefault(GuestSettings, frozen=True, kw_only=True):
+    """What holds for the groups of a tenant that have no settings of their own."""
+
+    tenant: UUID
+
+
 class Group(Entry, frozen=True):
     """A group, or the security group of a site. Members are users or other groups; with a rule they follow the rule.
 
     `channels` makes it a team. `extensions` holds extension attributes by their name, each an object of strings.
+    Without `guestSettings` the tenant's default holds.
     """
 
     id: UUID
@@ -90,6 +108,7 @@ class Group(Entry, frozen=True):
     members: tuple[UUID, ...] = ()
     channels: tuple[Name, ...] | None = None
     extensions: Mapping[str, Mapping[str, str]] = {}
+    guest_settings: GuestSettings | None = None
 
 
 class Site(Entry, frozen=True):
@@ -117,6 +136,7 @@ class Estate(Entry, frozen=True):
     groups: tuple[Group, ...] = ()
     sites: tuple[Site, ...] = ()
     labels: tuple[Label, ...] = ()
+    guest_defaults: tuple[GuestDefault, ...] = ()
 
 
 def read_estate(section: Mapping[str, object]) -> Estate:

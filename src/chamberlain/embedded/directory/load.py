@@ -1,7 +1,7 @@
 """Puts what a configuration file says into the directory. Doing it again changes nothing.
 
-Users and labels become what the file says. Groups and sites are made when they are missing and left alone afterwards:
-others change them, and a start of the service must not undo that.
+Users, labels and defaults become what the file says. Groups and sites are made when they are missing and left alone
+afterwards: others change them, and a start of the service must not undo that.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +13,7 @@ from chamberlain.embedded.directory.database import Connection, Pool, answering
 from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.estate import Estate, EstateInvalid, Group, Site, User, read_estate
 from chamberlain.embedded.directory.followers import users_by_rule
+from chamberlain.embedded.directory.load_guest_rules import load_guest_rules
 from chamberlain.embedded.directory.properties import FURTHER
 
 
@@ -28,6 +29,7 @@ async def load(pool: Pool, section: Mapping[str, object]) -> None:
             new = await _load_groups(connection, estate.groups)
             await _load_memberships(connection, new)
             await _load_sites(connection, estate.sites)
+            await load_guest_rules(connection, estate.guest_defaults, new)
             await _load_addresses(connection, estate.users, new)
             tenants = {user.tenant for user in estate.users} | {group.tenant for group in estate.groups}
             await _follow_rules(connection, sorted(tenants))

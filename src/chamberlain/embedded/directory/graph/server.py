@@ -19,6 +19,9 @@ from chamberlain.embedded.directory.graph.licenses import list_licenses
 from chamberlain.embedded.directory.graph.mailbox_settings import get_mailbox_settings
 from chamberlain.embedded.directory.graph.places import get_place, list_rooms
 from chamberlain.embedded.directory.graph.relations import list_members, list_owners
+from chamberlain.embedded.directory.graph.schema_extensions import list_schema_extensions
+from chamberlain.embedded.directory.graph.settings import list_settings
+from chamberlain.embedded.directory.graph.sites import get_root_site, get_site
 from chamberlain.embedded.directory.graph.teams import get_team, list_channels
 from chamberlain.embedded.directory.graph.times import written_time
 from chamberlain.embedded.directory.graph.users import get_user, list_users
@@ -43,6 +46,7 @@ _READ_GROUPS = frozenset({"Group.Read.All", "Group.ReadWrite.All", "Directory.Re
 _READ_USERS = frozenset({"User.Read.All", "User.ReadWrite.All", "Directory.Read.All"})
 _READ_SETTINGS = _READ_USERS | {"MailboxSettings.Read", "MailboxSettings.ReadWrite"}
 _READ_PLACES = frozenset({"Place.Read.All", "Place.ReadWrite.All", "Directory.Read.All"})
+_READ_SITES = frozenset({"Sites.Read.All", "Sites.ReadWrite.All", "Directory.Read.All"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ _ROUTES = (
     _Route(re.compile(rf"/v1\.0/groups/{_ID}"), get_group, _READ_GROUPS),
     _Route(re.compile(rf"/v1\.0/groups/{_ID}/owners"), list_owners, _READ_GROUPS),
     _Route(re.compile(rf"/v1\.0/groups/{_ID}/members"), list_members, _READ_GROUPS),
+    _Route(re.compile(rf"/v1\.0/groups/{_ID}/settings"), list_settings, _READ_GROUPS),
+    _Route(re.compile(rf"/v1\.0/groups/{_ID}/sites/root"), get_root_site, _READ_SITES),
     _Route(re.compile(rf"/v1\.0/groups/{_ID}/team"), get_team, _READ_GROUPS),
     _Route(re.compile(rf"/v1\.0/groups/{_ID}/team/channels"), list_channels, _READ_GROUPS),
     _Route(re.compile(rf"/v1\.0/teams/{_ID}"), get_team, _READ_GROUPS),
@@ -75,6 +81,8 @@ _ROUTES = (
     _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}/mailboxSettings"), get_mailbox_settings, _READ_SETTINGS),
     _Route(re.compile(r"/v1\.0/places/microsoft\.graph\.room"), list_rooms, _READ_PLACES),
     _Route(re.compile(rf"/v1\.0/places/{_ID_OR_ADDRESS}"), get_place, _READ_PLACES),
+    _Route(re.compile(rf"/v1\.0/sites/{_ID_OR_ADDRESS}"), get_site, _READ_SITES),
+    _Route(re.compile(r"/v1\.0/schemaExtensions"), list_schema_extensions, _READ_GROUPS),
 )
 
 # What a caller may have us repeat in a header: no blanks, nothing that could end the line.

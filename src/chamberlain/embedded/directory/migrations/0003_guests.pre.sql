@@ -26,6 +26,9 @@ CREATE TABLE directory.guest_settings (
 ALTER TABLE directory.sites ADD COLUMN default_sharing_capability text;
 UPDATE directory.sites SET default_sharing_capability = sharing_capability;
 ALTER TABLE directory.sites ALTER COLUMN default_sharing_capability SET NOT NULL;
+ALTER TABLE directory.sites ADD CONSTRAINT sites_sharing_capability_check CHECK (
+    ARRAY[sharing_capability, default_sharing_capability] <@ ARRAY[
+        'disabled', 'existingExternalUserSharingOnly', 'externalUserSharingOnly', 'externalUserAndGuestSharing']);
 
 -- The transaction that last changed a group, or anything that belongs to it. Whoever has kept a snapshot finds by it
 -- what was committed since, in whatever order that happened. What was there before is as old as can be.

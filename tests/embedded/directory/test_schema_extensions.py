@@ -1,0 +1,69 @@
+from urllib.parse import quote
+
+import pytest
+
+from tests.databases import Databases
+from tests.embedded.directory.conftest import Served
+from tests.embedded.directory.guests import restrict
+from tests.embedded.directory.mailboxes import furnish
+
+PATH = "/v1.0/schemaExtensions"
+
+
+@pytest.fixture
+async def marked(served: Served, databases: Databases) -> Served:
+    await furnish(databases.worker.pool)
+    await restrict(databases.worker.pool)
+    return served
+
+
+def extension(name: str, target: str, *members: str) -> dict[str, object]:
+    return {
+        "id": name,
+        "description": None,
+        "targetTypes": [target],
+        "status": "Available",
+        "owner": None,
+        "properties": [{"name": member, "type": "String"} for member in members],
+    }
+
+
+async def test_it_works(marked: Served) -> None:
+    answer = await marked.get(PATH)
+
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "@odata.context": f"{marked.graph_url}/v1.0/$metadata#schemaExtensions",
+        "value": [
+            extension("house_group", "Group", "policyId", "requestId", "templateId"),
+            extension("house_mailbox", "User", "requestId"),
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "ids"),
+    [
+        ("id eq 'HOUSE_group'", ["house_group"]),
+        ("id in ('house_mailbox', 'x')", ["house_mailbox"]),
+        ("id eq 'x'", []),
+    ],
+)
+async def test_it_finds_what_the_filter_names(marked: Served, written: str, ids: list[str]) -> None:
+    answer = await marked.get(f"{PATH}?$filter={quote(written)}")
+
+    assert [one["id"] for one in answer.json()["value"]] == ids
+
+
+@pytest.mark.parametrize("written", ["owner eq 'x'", "startswith(id, 'h')", "id ne 'x'", "id"])
+async def test_it_rejects_other_filters(marked: Served, written: str) -> None:
+    assert (await marked.get(f"{PATH}?$filter={quote(written)}")).status_code == 400
+
+
+async def test_it_shows_nothing_of_another_tenant(marked: Served) -> None:
+    # The other house has a room, and no group with marks.
+    assert (await marked.get(PATH, whose="other")).json()["value"] == [extension("house_mailbox", "User", "requestId")]
+
+
+async def test_it_rejects_who_may_not_read_groups(marked: Served) -> None:
+    assert (await marked.get(PATH, whose="house-users")).status_code == 403
