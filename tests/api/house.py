@@ -44,6 +44,7 @@ from chamberlain.store.keyring import Keyring
 from tests.api.grounds import Grounds
 from tests.api.binder import Binder
 from tests.api.shelf import TEAM, Shelf
+from tests.api.trail import Trail
 
 BASE = "http://127.0.0.1:8365"
 PREFIX = "https://api.estate.example"
@@ -108,6 +109,7 @@ class House:
     lists: list[tuple[Caller, RequestFilter, PageWanted]] = field(default_factory=list)
     acts: list[tuple[Caller, Act]] = field(default_factory=list)
     jobs: list[HeldJob] = field(default_factory=list)
+    trail: Trail = field(default_factory=Trail)
     shelf: Shelf = field(default_factory=Shelf)
     collab_shelf: Shelf = field(default_factory=lambda: Shelf(COLLAB, TEAM))
     binder: Binder = field(default_factory=Binder)
@@ -284,6 +286,7 @@ class House:
             retry_request=self.act,
             list_jobs=self.list_jobs,
             release_job=self.release_job,
+            audit=self.trail.services(),
             mailbox_templates=self.shelf.services(),
             collab_templates=self.collab_shelf.services(),
             policies=self.binder.services(),

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp
 
 from chamberlain.api.endpoint import Endpoint
 from chamberlain.api.endpoints import (
+    audit,
     collab_templates,
     documents,
     findings,
@@ -60,6 +61,8 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
              parameters=PARAMETERS, codes=jobs.LIST_CODES),
     Endpoint("POST", "/admin/v1/jobs/{jobId}/release/", jobs.release, Operation.ADMINISTER_SERVICE,
              jobs.ABOUT_RELEASE, jobs.RELEASED, shape=ACTION, codes=jobs.RELEASE_CODES, body_is_optional=True),
+    Endpoint("GET", "/admin/v1/audit/", audit.list_, Operation.ADMINISTER_SERVICE, audit.ABOUT_LIST, audit.LISTED,
+             parameters=audit.FILTERS, codes=audit.LIST_CODES),
     Endpoint("POST", "/mail/v1/mailboxes/", mailboxes.create, Operation.CREATE_MAILBOX, mailboxes.ABOUT_CREATE,
              mailboxes.CREATED, shape=MAILBOX, parameters=(DRY_RUN,), headers=(mailboxes.PREFER,),
              codes=mailboxes.CREATE_CODES),

@@ -58,7 +58,8 @@ class Answer(Struct, frozen=True):
 class Stream(Struct, frozen=True):
     """An answer that goes on until its chunks end, its time is up, the caller leaves or the service stops.
 
-    `close` is called when it is over, however it ends.
+    `close` is called when it is over, however it ends. One that must be whole and is not is broken off without the end
+    of its body, so that the caller sees that something is missing.
     """
 
     chunks: AsyncGenerator[bytes, None]
@@ -67,3 +68,4 @@ class Stream(Struct, frozen=True):
     ends_at: datetime
     close: Callable[[], None]
     status: int = 200
+    must_be_whole: bool = False

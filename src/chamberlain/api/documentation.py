@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import json
 
 # What the body of an answer may be, beside problems.
-_SHOWN = ("application/json", "text/event-stream")
+_SHOWN = ("application/json", "application/x-ndjson", "text/event-stream")
 # A JSON value as the OpenAPI document has it.
 Json = Mapping[str, Any]
 
@@ -115,6 +115,8 @@ def _body(body: Json | None) -> str:
 def _content(content: Json) -> str:
     if "x-events" in content:
         return _list(f"Data of {_code(name)}: {_type(data)}" for name, data in content["x-events"].items())
+    if "x-line" in content:
+        return f"<p>Each line of JSON: {_type(content['x-line'])}</p>"
     example = f"<pre><code>{_pretty(content['example'])}</code></pre>" if "example" in content else ""
     return f"<p>{_type(content['schema'])}</p>{example}"
 

@@ -27,7 +27,8 @@ class Parameter:
 class Success:
     """One way in which an endpoint succeeds. `headers` maps names to what they say; `content` None is no body, several
     are one of them.
-    Where the body is a stream of server-sent events, `events` maps the name of each to what its data is."""
+    Where the body is a stream of server-sent events, `events` maps the name of each to what its data is;
+    `lines` is what each line of JSON is, for those who accept lines."""
 
     status: int
     description: str
@@ -36,6 +37,7 @@ class Success:
     example: Mapping[str, object] | None = None
     links: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     events: Mapping[str, type[Struct]] = field(default_factory=dict)
+    lines: type[Struct] | None = None
 
     @property
     def contents(self) -> tuple[type[Struct], ...]:

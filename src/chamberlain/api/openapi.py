@@ -79,6 +79,7 @@ def _contents(endpoint: AnyEndpoint) -> Iterable[type]:
         yield from endpoint.shape.types
     yield from (content for answer in endpoint.answers for content in answer.contents)
     yield from (data for answer in endpoint.answers for data in answer.events.values())
+    yield from (answer.lines for answer in endpoint.answers if answer.lines is not None)
 
 
 def _servers(services: Services) -> Iterable[str]:
@@ -131,6 +132,9 @@ def _success(answer: Success) -> Json:
         response["content"] = {"application/json": content}
     if answer.events:
         response["content"] = {"text/event-stream": _events(answer)}
+    if answer.lines is not None:
+        # As with events: no schema is that of the whole stream.
+        response["content"]["application/x-ndjson"] = {"x-line": _schema(answer.lines)}
     if answer.links:
         response["links"] = answer.links
     return response

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl
@@ -14,6 +15,7 @@ from chamberlain.rules.ids import WRITTEN_ID
 
 FormFaults = list[Malformed | BodyInvalid]
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _DIGITS = re.compile("[0-9]+")
 _LINE = re.compile(r"[^\u0000-\u001f\u007f-\u009f]*")
 _IDEMPOTENCY_KEY = re.compile(rb"[!-~]{1,255}")
@@ -75,6 +77,17 @@ def _listed(fault: Malformed | BodyInvalid) -> Iterator[Fault]:
         yield Fault("", fault.code, fault.detail)
 
 
+def read_time(text: str) -> datetime | None:
+    """A time as RFC 3339 writes it, in UTC and to the microsecond; None when it is none."""
+    if not _TIME.fullmatch(text):
+        return None
+    try:
+        return datetime.fromisoformat(text.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        # No such day, or one before the first of the calendar.
+        return None
+
+
 # The values of a JSON Schema are of every type; which one stands where is the business of that standard.
 def _unmet(text: str, schema: Mapping[str, Any]) -> str | None:
     """What a parameter must be, when the text is not that. Schemas of parameters are as plain as this."""
@@ -87,6 +100,8 @@ def _unmet(text: str, schema: Mapping[str, Any]) -> str | None:
         return None if is_within else f"a whole number from {least} to {most}"
     if schema.get("format") == "uuid":
         return None if WRITTEN_ID.fullmatch(text) else "a UUID"
+    if schema.get("format") == "date-time":
+        return None if read_time(text) else "a time with its zone, such as 2026-11-20T09:30:00.000Z"
     if "maxLength" in schema:
         is_line = _LINE.fullmatch(text) and schema["minLength"] <= len(text) <= schema["maxLength"]
         return None if is_line else f"{schema['minLength']} to {schema['maxLength']} characters, none for control"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.assignment_drafts import WantedAssignment
+from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
 from chamberlain.rules.findings import FindingFilter, FindingRecord
@@ -47,6 +48,8 @@ ListRequests = Callable[[Caller, RequestFilter, PageWanted], Awaitable[Page[Requ
 ActUponRequest = Callable[[Caller, RequestId, Act, Callable[[RequestView], bytes]], Awaitable[KeptAnswer]]
 ListJobs = Callable[[Caller, PageWanted], Awaitable[Page[HeldJob]]]
 ReleaseJob = Callable[[Caller, JobId, Act, Callable[[HeldJob], bytes]], Awaitable[KeptAnswer]]
+ListAudit = Callable[[Caller, AuditFilter, PageWanted], Awaitable[Page[AuditRecord]]]
+ExportAudit = Callable[[Caller, AuditFilter], Awaitable[AuditRows]]
 # A cursor of a position, and back; the text says for whom and for which list. Opening raises Malformed.
 SealCursor = Callable[[Position | NamePosition, str], str]
 OpenCursor = Callable[[str, str], Position]
@@ -121,6 +124,14 @@ class Managed:
 
 
 @dataclass(frozen=True, slots=True)
+class Audit:
+    """What may be asked about the audit trail."""
+
+    list: ListAudit
+    export: ExportAudit
+
+
+@dataclass(frozen=True, slots=True)
 class Services:
     """The use cases, the ways out and the settings that the API needs.
 
@@ -143,6 +154,7 @@ class Services:
     retry_request: ActUponRequest
     list_jobs: ListJobs
     release_job: ReleaseJob
+    audit: Audit
     mailbox_templates: Templates
     collab_templates: Templates
     policies: Policies

@@ -58,11 +58,14 @@ class Streams:
         try:
             headers += ((b"content-type", stream.content_type), *stream.headers)
             await send({"type": "http.response.start", "status": stream.status, "headers": headers})
+            is_whole: bool | None = True
             if method != "HEAD":
-                left = max(SHORTEST, stream.ends_at - self._now())
+                left, is_whole = max(SHORTEST, stream.ends_at - self._now()), None
                 with suppress(CallerGone):
-                    await self.attend(_pass_on(stream.chunks, send), receive, left)
-            await send({"type": "http.response.body", "body": b""})
+                    is_whole = await self.attend(_pass_on(stream.chunks, send), receive, left)
+            # A server closes the connection of an answer that nobody has ended.
+            if is_whole or not stream.must_be_whole:
+                await send({"type": "http.response.body", "body": b""})
         finally:
             await stream.chunks.aclose()
             stream.close()
@@ -85,9 +88,11 @@ class Streams:
             await asyncio.wait(everything)
 
 
-async def _pass_on(chunks: AsyncGenerator[bytes, None], send: Send) -> None:
+async def _pass_on(chunks: AsyncGenerator[bytes, None], send: Send) -> bool:
+    """To the end; then True."""
     async for chunk in chunks:
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    return True
 
 
 async def _gone(receive: Receive) -> None:

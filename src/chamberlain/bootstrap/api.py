@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from chamberlain.api.app import create_app
 from chamberlain.api.hosts import hosts_of
-from chamberlain.api.services import Addresses, Managed, Services
+from chamberlain.api.services import Addresses, Audit, Managed, Services
 from chamberlain.api.streams import Streams
 from chamberlain.bearer.audiences import api_audiences
 from chamberlain.bearer.keys import IssuerKeys
@@ -21,6 +21,7 @@ from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.directory import first_look, make_people, make_subjects
 from chamberlain.bootstrap.graph import GRAPH_AUDIENCE, graph_application
 from chamberlain.bootstrap.identity import (
+    client_names,
     identity_application,
     identity_base_url,
     issuer_finder,
@@ -44,6 +45,8 @@ from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring, KeysUnusable, load_keyring
 from chamberlain.store.notifier import Notifier
 from chamberlain.usecases.assignment_change import ChangeAssignment
+from chamberlain.usecases.audit_export import ExportAudit
+from chamberlain.usecases.audit_list import ListAudit
 from chamberlain.usecases.finding_list import ListFindings
 from chamberlain.usecases.group_request import RequestGroup
 from chamberlain.usecases.job_list import ListJobs
@@ -151,7 +154,7 @@ def _services(
     callers = Callers(databases.application, people, now)
     database, prefixes = databases.application, trust.prefixes
     addresses = Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url)
-    catalog = Catalog(databases.application)
+    catalog, names = Catalog(databases.application), client_names(databases)
     request_group = RequestGroup(
         database=databases.application,
         people=people,
@@ -189,6 +192,7 @@ def _services(
         retry_request=RetryRequest(database, callers, prefixes, notifier, watching.notifier, now),
         list_jobs=ListJobs(database, callers, prefixes),
         release_job=ReleaseJob(database, callers, prefixes, notifier),
+        audit=Audit(ListAudit(database, callers, prefixes, names), ExportAudit(database, callers, prefixes, names)),
         mailbox_templates=template_services(MAIL, database, callers, people, prefixes=prefixes, keyring=keyring),
         collab_templates=template_services(COLLAB, database, callers, people, prefixes=prefixes, keyring=keyring),
         policies=policy_services(database, callers, prefixes),

@@ -3,7 +3,7 @@
 Its issuers follow the port, so they are worked out at each start and never stored.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from uuid import UUID
 
 from starlette.routing import Router
@@ -12,16 +12,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from chamberlain.bearer.verify import FindIssuer
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.origins import new_trace_id, now
+from chamberlain.embedded.identity.clients import find_clients
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken, issuer_of
 from chamberlain.embedded.identity.server import routes
 from chamberlain.embedded.identity.signing_keys import SigningKeys
+from chamberlain.rules.audit import ClientNames
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.ids import ClientId, TenantId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.settings import Settings
 from chamberlain.store import tenants
-from chamberlain.store.database import Database
+from chamberlain.store.database import Database, unavailable
 from chamberlain.store.keyring import Keyring
 from chamberlain.usecases.token_record import RecordToken
 
@@ -55,6 +57,17 @@ def identity_application(platform: IdentityPlatform) -> ASGIApp:
         await router({**scope, "root_path": ""}, receive, send)
 
     return application
+
+
+def client_names(databases: Databases) -> ClientNames:
+    """What the platform calls the programs of a tenant; those of other platforms it does not know."""
+
+    async def names(tenant_id: TenantId) -> Mapping[ClientId, str]:
+        with unavailable():
+            found = await find_clients(databases.application.pool, tenant_id)
+        return {ClientId(str(client.id)): client.name for client in found}
+
+    return names
 
 
 def issuer_finder(database: Database, base_url: str | None) -> FindIssuer:

@@ -1,0 +1,79 @@
+"""A trail of what was done, for a house that keeps everything in memory."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import UUID
+
+from chamberlain.api.services import Audit
+from chamberlain.rules.audit import AuditClient, AuditFilter, AuditRecord, AuditRows, AuditSeal
+from chamberlain.rules.callers import Actor, ActorType, Caller
+from chamberlain.rules.changes import Subject
+from chamberlain.rules.ids import ClientId, TraceId
+from chamberlain.rules.pages import Page, PageWanted, Position
+
+ALL_STAFF = UUID("94000000-0000-4000-8000-000000000001")
+WRITTEN_AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+
+
+@dataclass
+class Trail:
+    """Rows, newest last. `refusal` is raised by every use case once it is set; `asked` is what was looked for. An export
+    stops behind so many rows, until it may `go_on`."""
+
+    records: list[AuditRecord] = field(default_factory=list)
+    asked: list[AuditFilter] = field(default_factory=list)
+    refusal: Exception | None = None
+    stops_behind: int | None = None
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+    open: int = 0
+
+    def services(self) -> Audit:
+        return Audit(self.page, self.export)
+
+    async def page(self, caller: Caller, wanted: AuditFilter, page: PageWanted) -> Page[AuditRecord]:
+        self._ask(wanted)
+        newest = self.records[::-1]
+        if page.after is not None:
+            newest = [each for each in newest if each.sequence < page.after.id.int]
+        found = newest[: page.limit]
+        more = len(newest) > page.limit
+        return Page(found, Position(found[-1].at, UUID(int=found[-1].sequence)) if more else None)
+
+    async def export(self, caller: Caller, wanted: AuditFilter) -> AuditRows:
+        self._ask(wanted)
+        return self._rows()
+
+    async def _rows(self) -> AuditRows:
+        self.open += 1
+        try:
+            for number, each in enumerate(self.records):
+                if number == self.stops_behind:
+                    await self.go_on.wait()
+                yield (each,)
+        finally:
+            self.open -= 1
+
+    def _ask(self, wanted: AuditFilter) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+        self.asked.append(wanted)
+
+
+def audit_record(sequence: int, caller: Caller, *, is_erased: bool = False) -> AuditRecord:
+    """An assignment that has its seal, or what is left of one."""
+    return AuditRecord(
+        sequence=sequence,
+        at=WRITTEN_AT,
+        tenant_id=caller.tenant_id,
+        action="group.assign",
+        actor=None if is_erased else Actor(ActorType.USER, caller.id, "Ada Achterberg"),
+        client=None if is_erased else AuditClient(ClientId(caller.client_id), "chamberlain-cli"),
+        subject=None if is_erased else Subject("group", ALL_STAFF, "All staff"),
+        before=None if is_erased else b'{"templateId":null}',
+        after=None if is_erased else b'{"templateId":"7e000000-0000-4000-8000-000000000021"}',
+        request_id=None,
+        trace_id=TraceId("4bf92f3577b34da6a3ce929d0e0e4736"),
+        seal=AuditSeal(bytes(32), b"\xaa" * 32),
+        is_erased=is_erased,
+    )

@@ -1,0 +1,240 @@
+"""The audit trail is read newest first by any filter, at the same cost with a million rows as with a thousand."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+from statistics import median
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from chamberlain.rules.audit import AuditFilter, AuditRecord
+from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.store import audit, seals
+from chamberlain.store.database import Transaction
+from chamberlain.store.request_lists import PLANNING
+from tests.databases import Databases
+from tests.estates import ADA, BEN, CLEO, ESTATE, OTHER_HOUSE, TRACE, rows
+from tests.usecases.auditors import TEMPLATE, change, record, seal, tamper
+
+# One row in a thousand is by Cleo or about the template; half are by Ada. Of thirty kinds of actions one is rare.
+# Times follow sequences.
+FILL = """
+INSERT INTO chamberlain.audit (tenant_id, at, action, trace_id, payload)
+SELECT $1, $2::timestamptz + n * interval '1 second',
+    CASE n % 10000 WHEN 7 THEN 'job.release' ELSE 'noun' || n % 29 || '.create' END, '',
+    json_build_object(
+        'actor', json_build_object('type', 'user', 'id', CASE
+            WHEN n % 1000 = 1 THEN $4::uuid WHEN n % 2 = 0 THEN $3::uuid ELSE gen_random_uuid()
+        END, 'displayName', 'Somebody'),
+        'client', NULL,
+        'subject', json_build_object('type', 'request', 'id', CASE WHEN n % 1000 = 2 THEN $5::uuid
+            ELSE gen_random_uuid() END, 'displayName', 'Group'),
+        'before', NULL, 'after', json_build_object('displayName', 'Group')
+    )
+FROM generate_series(1, $6::integer) n
+"""
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+ANY = AuditFilter()
+
+
+async def fill(databases: Databases, number: int) -> None:
+    """Rows of two tenants, all but the last few of them sealed."""
+    async with databases.worker.across_tenants() as tx:
+        await tx.connection.execute("SET LOCAL statement_timeout = '300s'")
+        for tenant_id, part in ((OTHER_HOUSE, number // 10), (ESTATE, number)):
+            await tx.connection.execute(FILL, tenant_id, BEGIN, ADA, CLEO, TEMPLATE, part, timeout=300)
+    for tenant_id in (ESTATE, OTHER_HOUSE):
+        await seal(databases, tenant_id, most=10_000)
+    await record(databases, *[change() for _ in range(20)])
+
+
+def filters(number: int) -> list[AuditFilter]:
+    """Every filter there is, alone and with each other one, and with times in the middle."""
+    middle = BEGIN + timedelta(seconds=number // 2)
+    single: list[dict[str, object]] = [
+        {"subject_id": TEMPLATE},
+        {"actor_id": ADA},
+        {"actor_id": CLEO},
+        {"actor_id": BEN},
+        {"action": "job.release"},
+        {"action": "noun3.create"},
+        {"action": "nothing.ever"},
+        {"since": middle},
+        {"until": middle},
+        {"since": middle, "until": middle + timedelta(minutes=1)},
+    ]
+    pairs = [{**one, **other} for one, other in combinations(single, 2) if not one.keys() & other.keys()]
+    return [msgspec.convert(each, AuditFilter) for each in [{}, *single, *pairs]]
+
+
+async def read(
+    databases: Databases, wanted: AuditFilter, *, limit: int = 50, after: Position | None = None
+) -> Page[AuditRecord]:
+    async with databases.application.transaction(ESTATE) as tx:
+        return await audit.find_page(tx, wanted, PageWanted(limit, after))
+
+
+async def actions(databases: Databases, wanted: AuditFilter = ANY, *, limit: int = 50) -> list[str]:
+    """The actions on all pages, one behind the other."""
+    found: list[str] = []
+    after: Position | None = None
+    while True:
+        page = await read(databases, wanted, limit=limit, after=after)
+        found += [each.action for each in page.items]
+        after = page.next
+        if after is None:
+            return found
+
+
+async def test_it_works(databases: Databases) -> None:
+    await record(databases, change(before={"a": 1}, after={"a": 2}), change("template.delete"))
+    await seal(databases)
+    await record(databases, change("template.create", actor=BEN))
+
+    newest, second, third = (await read(databases, AuditFilter())).items
+
+    assert [each.action for each in (newest, second, third)] == [
+        "template.create", "template.delete", "template.replace",
+    ]  # fmt: skip
+    assert (third.before, third.after, third.trace_id) == (b'{"a":1}', b'{"a":2}', TRACE)
+    assert third.actor is not None
+    assert (third.actor.id, third.actor.display_name) == (ADA, "Ada Achterberg")
+    assert newest.seal is None
+    assert second.seal is not None
+    assert third.seal is not None
+    assert (second.seal.previous, third.seal.previous) == (third.seal.digest, bytes(32))
+
+
+async def test_it_comes_in_pages_without_a_gap_or_anything_twice(databases: Databases) -> None:
+    # Rows of one transaction have the same time.
+    await record(databases, *[change(f"one.{number}") for number in range(5)])
+    await seal(databases)
+    await record(databases, *[change(f"two.{number}") for number in range(5)])
+
+    for limit in (1, 3, 5, 10, 11):
+        assert await actions(databases, limit=limit) == [
+            *[f"two.{number}" for number in reversed(range(5))],
+            *[f"one.{number}" for number in reversed(range(5))],
+        ]
+
+
+@pytest.mark.parametrize("is_sealed", [True, False])
+async def test_each_filter_finds_its_rows_and_no_other(databases: Databases, *, is_sealed: bool) -> None:
+    other = UUID("7e000000-0000-4000-8000-0000000000bb")
+    await record(
+        databases,
+        change("a.one"),
+        change("a.two", actor=BEN),
+        change("a.one", actor=BEN, subject=other),
+        # An id that stands elsewhere is neither who did it nor what it was done to.
+        change("a.three", actor=CLEO, subject=other, after={"owner": str(BEN), "template": str(TEMPLATE)}),
+        change("a.one", tenant_id=OTHER_HOUSE),
+    )
+    if is_sealed:
+        await seal(databases)
+    ((middle,),) = await rows(databases, "SELECT at FROM chamberlain.audit WHERE action = 'a.two'")
+    assert isinstance(middle, datetime)
+
+    found = {
+        "all": await actions(databases),
+        "actor": await actions(databases, AuditFilter(actor_id=BEN)),
+        "subject": await actions(databases, AuditFilter(subject_id=TEMPLATE)),
+        "action": await actions(databases, AuditFilter(action="a.one")),
+        "both": await actions(databases, AuditFilter(actor_id=BEN, action="a.one")),
+        "since": await actions(databases, AuditFilter(since=middle)),
+        "until": await actions(databases, AuditFilter(until=middle)),
+        "subject and actor": await actions(databases, AuditFilter(actor_id=BEN, subject_id=other)),
+        "nothing": await actions(databases, AuditFilter(actor_id=ADA, action="a.three")),
+    }
+
+    assert found == {
+        "all": ["a.three", "a.one", "a.two", "a.one"],
+        "actor": ["a.one", "a.two"],
+        "subject": ["a.two", "a.one"],
+        "action": ["a.one", "a.one"],
+        "both": ["a.one"],
+        "since": ["a.three", "a.one", "a.two"],
+        "until": ["a.one"],
+        "subject and actor": ["a.one"],
+        "nothing": [],
+    }
+
+
+async def test_a_row_that_was_removed_does_not_end_the_list(databases: Databases) -> None:
+    await record(databases, *[change(f"one.{number}") for number in range(4)])
+    await seal(databases)
+    await tamper(databases, "DELETE FROM chamberlain.audit WHERE action = 'one.2'")
+
+    assert await actions(databases, limit=1) == ["one.3", "one.1", "one.0"]
+
+
+@pytest.mark.parametrize(
+    "payload", ["{}", "[]", '{"actor": 1}', '{"erased": {}}', "null", '{"actor": {"type": "king"}}']
+)
+async def test_it_handles_a_payload_that_is_none_of_ours(databases: Databases, payload: str) -> None:
+    await record(databases, change())
+    await tamper(databases, "UPDATE chamberlain.audit SET payload = $1::text::json", payload)
+    await seal(databases)
+
+    (found,) = (await read(databases, AuditFilter())).items
+
+    assert (found.actor, found.subject, found.is_erased) == (None, None, False)
+
+
+async def test_it_is_seen_while_a_look_is_half_done(databases: Databases) -> None:
+    await record(databases, *[change(f"one.{number}") for number in range(4)])
+    async with databases.worker.across_tenants() as tx:
+        await seals.seal(tx, ESTATE, 2)
+    await record(databases, change("two.0"))
+
+    assert await actions(databases) == ["two.0", "one.3", "one.2", "one.1", "one.0"]
+
+
+async def test_it_is_read_along_indexes_for_every_filter(databases: Databases) -> None:
+    await fill(databases, 20_000)
+    middle = Position(BEGIN + timedelta(seconds=10_000), UUID(int=10_000))
+
+    async with databases.application.transaction(ESTATE) as tx:
+        for position in (None, middle):
+            for wanted in filters(20_000):
+                assert rows_read(await explain(tx, wanted, position)) <= 2_500, (wanted, position)
+
+
+async def explain(tx: Transaction, wanted: AuditFilter, position: Position | None) -> object:
+    await tx.execute(PLANNING)
+    statement, values = await audit.page_statement(tx, wanted, PageWanted(50, position))
+    (row,) = await tx.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *values)
+    return msgspec.json.decode(row[0])
+
+
+def rows_read(plan: object) -> int:
+    """How many rows the largest step of a plan has looked at, those included that it threw away."""
+    if isinstance(plan, list):
+        return max(map(rows_read, plan), default=0)
+    if not isinstance(plan, dict):
+        return 0
+    names = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
+    looked_at = sum(plan.get(name, 0) for name in names)
+    return max([int(looked_at * plan.get("Actual Loops", 1)), *map(rows_read, plan.values())])
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(600)
+async def test_a_million_are_like_a_thousand(databases: Databases) -> None:
+    await fill(databases, 1_000_000)
+    middle = Position(BEGIN + timedelta(seconds=500_000), UUID(int=500_000))
+
+    slow = []
+    for position in (None, middle):
+        for wanted in filters(1_000_000):
+            seconds = []
+            for _ in range(3):
+                began = time.perf_counter()
+                await read(databases, wanted, after=position)
+                seconds.append(time.perf_counter() - began)
+            if median(seconds) > 0.05:
+                slow.append((wanted, position, median(seconds)))
+
+    assert slow == []
