@@ -37,6 +37,7 @@ class Notifier:
         self._channel = channel
         self._flagged = asyncio.Event()
         self._names: set[str] = set()
+        self._connection: Connection | None = None
 
     def flag(self) -> None:
         """Something was committed."""
@@ -50,34 +51,34 @@ class Notifier:
 
     async def run(self) -> None:
         """Send wake-ups for ever. What was flagged before this is cancelled is still sent."""
-        connection: Connection | None = None
         try:
             while True:
                 await self._flagged.wait()
-                connection = await self._send(connection)
+                await self._send()
                 await asyncio.sleep(INTERVAL.total_seconds())
         finally:
             if self._flagged.is_set():
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LAST_WORD.total_seconds()):
-                        connection = await self._send(connection)
-            if connection is not None:
-                connection.terminate()
+                        await self._send()
+            self._hang_up()
 
-    async def _send(self, connection: Connection | None) -> Connection | None:
+    async def _send(self) -> None:
         self._flagged.clear()
         names, self._names = sorted(self._names), set()
         payloads = [",".join(names[start : start + MOST_NAMES]) for start in range(0, len(names), MOST_NAMES)] or [""]
         try:
-            if connection is None or connection.is_closed():
-                connection = await connect(self._address, NOT_WAITING)
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await connect(self._address, NOT_WAITING)
             with unavailable():
-                await connection.execute(
+                await self._connection.execute(
                     "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", self._channel, payloads
                 )
         except Unavailable:
             # Those who wait look by themselves; there is nothing to mend here but the connection, at the next flag.
-            if connection is not None:
-                connection.terminate()
-            return None
-        return connection
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+        self._connection = None
