@@ -260,15 +260,16 @@ def data_folder() -> Iterator[Path]:
 
 
 def run_command(
-    *arguments: str, environment: Mapping[str, str] | None = None, within: float = 60
+    *arguments: str, environment: Mapping[str, str] | None = None, within: float = 60, typed: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
+    """Run a command to its end; `typed` is what it finds on standard input."""
     return subprocess.run(
         [*COMMAND, *arguments],
         capture_output=True,
         text=True,
         check=False,
         timeout=within,
+        input=typed,
         env={**os.environ, **(environment or {})},
     )
 

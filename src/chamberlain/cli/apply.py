@@ -10,7 +10,7 @@ from chamberlain.bootstrap.configurations import apply_configuration, plan_confi
 from chamberlain.cli.configuration_files import read_files
 from chamberlain.cli.failing import failed, told_faults
 from chamberlain.cli.plan import print_plan, print_sections
-from chamberlain.rules.configurations import Plan
+from chamberlain.rules.configurations import Plan, PlannedChange, Verb
 from chamberlain.settings import Settings
 
 
@@ -32,11 +32,15 @@ def apply_files(settings: Settings, paths: Sequence[Path], *, yes: bool) -> None
 
 
 def _ask(plan: Plan) -> None:
-    names = ", ".join(f"{loss.noun} {loss.name}" for loss in plan.losses)
+    names = ", ".join(_called(loss) for loss in plan.losses)
     try:
-        agreed = typer.confirm(f"This takes away from: {names}. Do it?")
+        agreed = typer.confirm(f"This removes {names}. Do it?")
     except typer.Abort:
         print()
         agreed = False
     if not agreed:
         raise failed("Nothing was changed. With --yes nobody is asked.")
+
+
+def _called(loss: PlannedChange) -> str:
+    return f"{loss.noun} {loss.name}" if loss.verb is Verb.REMOVE else f"issuers of {loss.noun} {loss.name}"
