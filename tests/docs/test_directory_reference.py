@@ -2,6 +2,10 @@
 
 import re
 
+import yaml
+
+from chamberlain.directory.embedded.guest_entries import _CAPABILITIES
+from chamberlain.embedded.directory.estate import GuestSettings, read_estate
 from chamberlain.embedded.directory.graph.conditions import GROUPS, ROOMS, USERS
 from chamberlain.embedded.directory.graph.server import _ROUTES
 from tests.docs.pages import REFERENCE, rows, section
@@ -25,3 +29,19 @@ def test_it_names_what_filters_can_use() -> None:
     table = {row[0]: set(re.findall(r"`(\w+)`", row[1])) for row in rows(section(PAGE, "## Filters"))}
 
     assert table == {"groups": set(GROUPS.columns), "users": set(USERS.columns), "rooms": set(ROOMS.columns)}
+
+
+def test_it_translates_every_sharing_capability() -> None:
+    table = rows(section(PAGE, "## Where guest rules are seen"))
+    words = [[cell.strip("`") for cell in row] for row in table]
+
+    assert [row for row in words if row[0] in set(_CAPABILITIES)] == [[*pair] for pair in _CAPABILITIES.items()]
+
+
+def test_its_example_is_read_and_shows_the_defaults() -> None:
+    (example,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+    estate = read_estate(yaml.safe_load(example)["directory"])
+
+    assert estate.groups[0].guest_settings == GuestSettings()
+    assert estate.guest_defaults[0].blocked_guest_domains == ("rival.example",)

@@ -55,6 +55,7 @@ BEGIN
         SELECT DISTINCT r.item FROM unnest(removal_items, removal_users) AS r (item, user_id)
         JOIN directory.groups g ON g.tenant_id = tenants[r.item] AND g.id = ids[r.item]
         JOIN directory.memberships m ON m.tenant_id = g.tenant_id AND m.group_id = g.id AND m.member_id = r.user_id
+        JOIN directory.users u ON u.tenant_id = g.tenant_id AND u.id = r.user_id AND u.user_type = 'Guest'
         WHERE g.membership_rule IS NOT NULL AND m.is_member
     LOOP
         faults[bad.item] := 'membersFollowRule';
