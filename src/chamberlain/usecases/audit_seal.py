@@ -40,9 +40,16 @@ class SealAudit:
     async def __call__(self, claim: Claim) -> None:
         """Seal what was written since the last look. Raises Unavailable."""
         for job in claim.jobs:
-            sealed = await self._seal(job.tenant_id)
-            await self._log_head(job.tenant_id)
-            await self._look_again(claim, job, after=next_look(sealed=sealed))
+            if await self._is_there(job.tenant_id):
+                sealed = await self._seal(job.tenant_id)
+                await self._log_head(job.tenant_id)
+                await self._look_again(claim, job, after=next_look(sealed=sealed))
+            else:
+                await self._give_up(claim, job)
+
+    async def _is_there(self, tenant_id: TenantId) -> bool:
+        async with self.database.across_tenants() as tx:
+            return await seals.is_there(tx, tenant_id)
 
     async def _seal(self, tenant_id: TenantId) -> int:
         """Gives the number of rows; when every batch was full, there may be more."""
@@ -65,7 +72,9 @@ class SealAudit:
 
     async def _look_again(self, claim: Claim, job: Job, *, after: timedelta) -> None:
         async with self.database.across_tenants() as tx:
-            if await seals.is_there(tx, job.tenant_id):
-                await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
-            else:
-                await jobs.complete(tx, claim.lease_id, [job.id])
+            await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
+
+    async def _give_up(self, claim: Claim, job: Job) -> None:
+        """The tenant is gone, and nothing of it is to be left behind."""
+        async with self.database.across_tenants() as tx:
+            await jobs.complete(tx, claim.lease_id, [job.id])

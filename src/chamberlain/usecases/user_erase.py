@@ -1,0 +1,41 @@
+"""Erase a user: empty what is kept of somebody who is to be forgotten, and keep on record that it was done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chamberlain.rules.callers import Actor
+from chamberlain.rules.erasures import Erasure, erased
+from chamberlain.rules.errors import NotFound
+from chamberlain.rules.ids import TenantId, TraceId, UserId
+from chamberlain.store import changes, erasures, seals
+from chamberlain.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class EraseUser:
+    """For whoever has the database, as the worker's role."""
+
+    database: Database
+
+    async def __call__(
+        self, user_id: UserId, tenant_id: TenantId | None, *, actor: Actor, trace_id: TraceId
+    ) -> Sequence[Erasure]:
+        """What was emptied in the tenant, or in each where there was something; a transaction for each of them. Raises
+        NotFound and Unavailable."""
+        async with self.database.across_tenants() as tx:
+            tenants = await seals.sealed_tenants(tx)
+        if tenant_id is not None and tenant_id not in tenants:
+            raise NotFound(f"There is no tenant {tenant_id}.")
+        done = [
+            await self._erase(each, user_id, actor=actor, trace_id=trace_id)
+            for each in tenants
+            if tenant_id in {None, each}
+        ]
+        return [each for each in done if each.rows or each.bodies_left]
+
+    async def _erase(self, tenant_id: TenantId, user_id: UserId, *, actor: Actor, trace_id: TraceId) -> Erasure:
+        async with self.database.across_tenants() as tx:
+            erasure = await erasures.erase(tx, tenant_id, user_id, trace_id)
+            if erasure.rows:
+                await changes.record(tx, erased(erasure, user_id, actor=actor, trace_id=trace_id))
+        return erasure

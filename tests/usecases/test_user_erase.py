@@ -1,0 +1,221 @@
+"""A user is forgotten: what is kept of somebody is emptied everywhere, and the audit trail still holds."""
+
+import msgspec
+import pytest
+
+from chamberlain.rules.audit import AuditFilter
+from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.erasures import Erasure
+from chamberlain.rules.errors import NotFound
+from chamberlain.rules.ids import TenantId, TraceId, UserId
+from chamberlain.rules.pages import PageWanted
+from chamberlain.rules.requests import RequestState
+from chamberlain.rules.seals import FaultKind
+from chamberlain.store import audit
+from chamberlain.usecases.user_erase import EraseUser
+from tests.estates import (
+    ADA,
+    BEN,
+    CLEO,
+    CONFIDENTIAL_TEAM,
+    DARA,
+    ESTATE,
+    OTHER_HOUSE,
+    ZOE,
+    Estate,
+    caller_of,
+    mail_caller_of,
+)
+from tests.usecases.acts import put
+from tests.usecases.auditors import Auditor, change, record, seal, tamper
+
+OPERATOR = Actor(ActorType.SYSTEM, None, "Command line")
+ERASURE = TraceId("e0" * 16)
+# All that a row says, wherever it may be said.
+TEXTS = """
+SELECT string_agg(t.text, ' ') FROM (
+    SELECT payload::text AS text FROM chamberlain.audit
+    UNION ALL SELECT concat(actor_name, body, approvals, timeline) FROM chamberlain.request
+    UNION ALL SELECT actor_name FROM chamberlain.mailbox
+    UNION ALL SELECT data::text FROM chamberlain.event
+    UNION ALL SELECT created_by::text FROM chamberlain.template
+    UNION ALL SELECT created_by::text FROM chamberlain.policy
+    UNION ALL SELECT concat(assigned_by) FROM chamberlain.subject
+    UNION ALL SELECT concat(detail, observed) FROM chamberlain.finding
+) t
+"""
+
+
+async def erase(
+    estate: Estate, user: UserId, tenant_id: TenantId | None = ESTATE, *, trace_id: TraceId = ERASURE
+) -> list[Erasure]:
+    """As an operator does."""
+    return list(await EraseUser(estate.databases.worker)(user, tenant_id, actor=OPERATOR, trace_id=trace_id))
+
+
+async def said(estate: Estate) -> str:
+    ((text,),) = await estate.rows(TEXTS)
+    return str(text)
+
+
+async def test_it_works(estate: Estate) -> None:
+    await record(
+        estate.databases, change(actor=BEN), change(actor=ADA, after={"owners": [str(BEN)]}), change(actor=ADA)
+    )
+    await seal(estate.databases)
+
+    (erasure,) = await erase(estate, BEN)
+
+    assert erasure.audit_rows == 2
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        rows = (await audit.find_page(tx, AuditFilter(), PageWanted(4, None))).items
+    assert [(row.action, row.is_erased, row.subject is None) for row in rows] == [
+        ("user.erase", False, False),
+        ("template.replace", False, False),
+        ("template.replace", True, True),
+        ("template.replace", True, True),
+    ]
+    assert rows[0].actor == OPERATOR
+    assert rows[0].subject is not None
+    assert (rows[0].subject.type, rows[0].subject.id, rows[0].trace_id) == ("user", BEN, ERASURE)
+    assert msgspec.json.decode(rows[0].after or b"")["auditRows"] == 2
+
+
+@pytest.mark.parametrize("sealed_first", [True, False])
+async def test_an_erased_row_is_told_as_erased_and_is_no_fault(estate: Estate, *, sealed_first: bool) -> None:
+    await record(estate.databases, change(actor=BEN), change(actor=ADA), change(actor=BEN))
+    if sealed_first:
+        await seal(estate.databases)
+
+    await erase(estate, BEN)
+    await seal(estate.databases)
+
+    verdict = await Auditor(estate.databases).verify()
+    assert (verdict.erased, verdict.faults, verdict.waiting) == (2, 0, 0)
+
+
+async def test_whoever_empties_a_row_in_the_name_of_an_erasure_is_found_out(estate: Estate) -> None:
+    await record(estate.databases, change(actor=BEN), change(actor=ADA))
+    await erase(estate, BEN)
+    await seal(estate.databases)
+    await tamper(
+        estate.databases,
+        "UPDATE chamberlain.audit SET payload = json_build_object('erased', $1::text) "
+        "WHERE payload -> 'actor' ->> 'id' = $2",
+        ERASURE,
+        str(ADA),
+    )
+    await tamper(estate.databases, "UPDATE chamberlain.audit_seal SET actor_id = NULL, subject_id = NULL")
+
+    auditor = Auditor(estate.databases)
+    await auditor.verify()
+
+    assert (FaultKind.CHANGED, None) in auditor.kinds
+    assert "which is on record for 1" in " ".join(fault.detail for _, fault in auditor.told)
+
+
+async def test_nothing_says_the_name_any_more(estate: Estate) -> None:
+    """Ben has asked for this and that, may decide about something, and has made and assigned things."""
+    ended = await estate.request("Apollo", caller=caller_of(BEN))
+    await estate.ask_mailbox(
+        {"name": "Info", "displayName": "Information", "alias": "desk"}, caller=mail_caller_of(BEN)
+    )
+    await estate.request("Hermes", owners=[str(BEN)])
+    secret = await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM))
+    await estate.work()
+    person = f'{{"type": "user", "id": "{BEN}", "display_name": "Ben Okafor"}}'
+    await estate.rows(
+        "UPDATE chamberlain.template SET created_by = $2::text::json WHERE tenant_id = $1", ESTATE, person
+    )
+    await estate.rows(
+        "INSERT INTO chamberlain.subject (tenant_id, subject_id, type, display_name, name_key, is_team, "
+        "member_ship_type, observed_at, assigned_by) "
+        "VALUES ($1, gen_random_uuid(), 'group', 'All staff', '', false, 0, now(), $2::text::json)",
+        ESTATE,
+        person,
+    )
+    await estate.rows(
+        "UPDATE chamberlain.request SET approvals = replace(replace(approvals::text, $2, $3), 'Dara Lindqvist', "
+        "'Ben Okafor')::json WHERE request_id = $1",
+        secret.request_id,
+        str(DARA),
+        str(BEN),
+    )
+    await estate.rows(
+        "INSERT INTO chamberlain.finding (tenant_id, finding_id, kind, state, source, subject_type, subject_id, "
+        "subject_name, about, detail, observed, first_seen_at, last_seen_at) VALUES ($1, gen_random_uuid(), "
+        "'guestAgainstRule', 'open', 'assignment', 'group', gen_random_uuid(), '', $2, 'Ben Okafor is a guest.', "
+        """'"ben@estate.example"', now(), now())""",
+        ESTATE,
+        str(BEN),
+    )
+    before = await said(estate)
+
+    await erase(estate, BEN)
+
+    after = await said(estate)
+    assert before.count("Ben Okafor") > 5
+    assert "Ben Okafor" not in after
+    assert "ben@estate.example" not in after
+    assert "Ada Achterberg" in after
+    # What is left can be read as before.
+    assert (await estate.record(ended.request_id)).body == b"{}"
+    (level,) = (await estate.record(secret.request_id)).approvals
+    assert [(approver.id, approver.display_name) for approver in level.approvers] == [(BEN, "")]
+    assert (await Auditor(estate.databases).verify()).faults == 0
+
+
+async def test_the_body_of_a_request_under_way_stays_until_it_has_ended(estate: Estate) -> None:
+    accepted = await estate.request("Apollo", caller=caller_of(BEN))
+    (first,) = await erase(estate, BEN)
+    kept = (await estate.record(accepted.request_id)).body
+    await estate.work()
+
+    (second,) = await erase(estate, BEN, trace_id=TraceId("e1" * 16))
+
+    assert (first.bodies, first.bodies_left) == (0, 1)
+    assert kept != b"{}"
+    record_ = await estate.record(accepted.request_id)
+    assert (record_.state, record_.body, second.bodies_left) == (RequestState.SUCCEEDED, b"{}", 0)
+
+
+async def test_a_second_time_finds_nothing(estate: Estate) -> None:
+    await record(estate.databases, change(actor=BEN))
+    await erase(estate, BEN)
+
+    assert await erase(estate, BEN, trace_id=TraceId("e1" * 16)) == []
+    actions = await estate.rows("SELECT count(*) FROM chamberlain.audit WHERE action = 'user.erase'")
+    assert actions == [(1,)]
+
+
+async def test_an_id_in_capital_letters_is_found(estate: Estate) -> None:
+    await estate.request("Apollo", members=[str(CLEO).upper()])
+    await estate.work()
+
+    (erasure,) = await erase(estate, CLEO)
+
+    assert erasure.bodies == 1
+
+
+async def test_it_goes_through_all_tenants_or_one(estate: Estate) -> None:
+    await record(estate.databases, change(actor=ZOE), change(actor=ZOE, tenant_id=OTHER_HOUSE))
+
+    one = await erase(estate, ZOE, OTHER_HOUSE)
+    rest = await erase(estate, ZOE, None, trace_id=TraceId("e1" * 16))
+
+    assert [(each.tenant_id, each.audit_rows) for each in one] == [(OTHER_HOUSE, 1)]
+    assert [(each.tenant_id, each.audit_rows) for each in rest] == [(ESTATE, 1)]
+
+
+async def test_it_rejects_a_tenant_that_there_is_not(estate: Estate) -> None:
+    with pytest.raises(NotFound):
+        await erase(estate, BEN, TenantId(BEN))
+
+
+async def test_the_state_of_a_failed_request_allows_to_keep_what_a_retry_needs(estate: Estate) -> None:
+    accepted = await estate.request("Apollo", caller=caller_of(BEN))
+    await put(estate, accepted.request_id, RequestState.FAILED)
+
+    (erasure,) = await erase(estate, BEN)
+
+    assert (erasure.bodies, erasure.bodies_left) == (0, 1)
