@@ -72,7 +72,7 @@ def test_it_leaves_out_addresses_that_are_taken(taken: set[str], free: list[str]
 
 
 def test_it_rejects_when_every_address_is_taken() -> None:
-    refusal = address_taken(names(ORDER))
+    refusal = address_taken(names(ORDER), is_reserved=True)
 
     assert refusal.code == "addressTaken"
     assert "apollo@estate.example" in refusal.detail

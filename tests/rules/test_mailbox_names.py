@@ -140,6 +140,6 @@ def test_it_says_which_of_the_names_is_taken() -> None:
 
     assert name_taken(ORDER).code == "nameTaken"
     assert "Info Desk" in name_taken(ORDER).detail
-    assert mail in address_taken(names, frozenset({mail, alias})).detail
-    assert alias in address_taken(names, frozenset({alias})).detail
-    assert address_taken(names, frozenset({alias})).code == "addressTaken"
+    assert mail in address_taken(names, frozenset({mail, alias}), reserved=frozenset()).detail
+    assert alias in address_taken(names, frozenset({alias}), reserved=frozenset({alias})).detail
+    assert address_taken(names, frozenset({alias}), reserved=frozenset({alias})).code == "addressTaken"

@@ -56,9 +56,11 @@ def free_addresses(names: GroupNames, answer: PeopleAnswer) -> tuple[GroupAddres
     return tuple([address for address in names.addresses if address.mail not in taken]) if taken else names.addresses
 
 
-def address_taken(names: GroupNames) -> Conflict:
-    """What to say when none of these addresses is free, in the directory or among those that are reserved."""
-    return Conflict(
-        "addressTaken",
-        f"The address {names.addresses[0].mail} is taken. Choose another display name.",
-    )
+def address_taken(names: GroupNames, *, is_reserved: bool) -> Conflict:
+    """What to say when none of these addresses is free: the first is reserved for a request, or else something that is
+    no request's has it in the directory."""
+    mail = names.addresses[0].mail
+    if is_reserved:
+        return Conflict("addressTaken", f"The address {mail} is taken. Choose another display name.")
+    holder = f"Something in the directory has the address {mail}, perhaps what a cancelled request has left there."
+    return Conflict("addressTaken", f"{holder} Choose another display name, or have that removed there.")

@@ -83,8 +83,14 @@ def name_taken(order: MailboxOrder) -> Conflict:
     return Conflict("nameTaken", f'There is a mailbox called "{order.name}" already. Choose another name.')
 
 
-def address_taken(names: MailboxNames, taken: AbstractSet[str]) -> Conflict:
-    """What to say when somebody has one of these addresses."""
+def address_taken(names: MailboxNames, taken: AbstractSet[str], *, reserved: AbstractSet[str]) -> Conflict:
+    """What to say when somebody has one of these addresses: those that are reserved a request, all others something in
+    the directory."""
     if names.mail in taken or names.alias is None:
-        return Conflict("addressTaken", f"The address {names.mail} is taken. Choose another name or domain.")
-    return Conflict("addressTaken", f"The address {names.alias} is taken. Choose another alias, or leave it out.")
+        address, cure = names.mail, "Choose another name or domain"
+    else:
+        address, cure = names.alias, "Choose another alias, or leave it out"
+    if address is None or address in reserved:
+        return Conflict("addressTaken", f"The address {address} is taken. {cure}.")
+    holder = f"Something in the directory has the address {address}, perhaps what a cancelled request has left there."
+    return Conflict("addressTaken", f"{holder} {cure}, or have that removed there.")

@@ -63,21 +63,26 @@ def rehearse_mailbox(
         owners=tuple([named(user, answer) for user in wanted.owners]),
         approvals=levels,
         steps=plan_mailbox(wanted, people_checked=answer is not None),
-        conflicts=tuple(_conflicts(situation, names, taken, is_name_reserved=is_name_reserved)),
+        conflicts=tuple(_conflicts(situation, names, taken, reserved_addresses, is_name_reserved=is_name_reserved)),
         warnings=tuple(_warnings(situation, levels, is_checked=answer is not None)),
     )
 
 
 def _conflicts(
-    situation: MailboxSituation, names: MailboxNames, taken: AbstractSet[str], *, is_name_reserved: bool
+    situation: MailboxSituation,
+    names: MailboxNames,
+    taken: AbstractSet[str],
+    reserved: AbstractSet[str],
+    *,
+    is_name_reserved: bool,
 ) -> Iterator[Fault]:
     if is_name_reserved:
         yield _fault("/name", name_taken(situation.order))
     # The address is not known before its number is drawn, so nobody can have it.
     if names.mail in taken and not situation.compiled.needs_numbers:
-        yield _fault("/name", address_taken(names, taken))
+        yield _fault("/name", address_taken(names, taken, reserved=reserved))
     if names.alias in taken:
-        yield _fault("/alias", address_taken(names, taken - {names.mail or ""}))
+        yield _fault("/alias", address_taken(names, taken - {names.mail or ""}, reserved=reserved))
 
 
 def _fault(pointer: str, conflict: Conflict) -> Fault:

@@ -72,7 +72,7 @@ def rehearse_group(
         member_count=None if wanted.member_ship_type is MemberShipType.DYNAMIC else len(wanted.members),
         approvals=levels,
         steps=plan_group(wanted, people_checked=answer is not None),
-        conflicts=() if free else (_conflict(names),),
+        conflicts=() if free else (_conflict(names, reserved),),
         warnings=tuple(_warnings(situation, names, wanted, levels, is_checked=answer is not None)),
     )
 
@@ -111,8 +111,8 @@ def nobody_approves(levels: Iterable[LevelRehearsal]) -> Iterator[str]:
             yield f"{nobody} The request would wait there until an approver is named."
 
 
-def _conflict(names: GroupNames) -> Fault:
-    conflict = address_taken(names)
+def _conflict(names: GroupNames, reserved: AbstractSet[str]) -> Fault:
+    conflict = address_taken(names, is_reserved=names.addresses[0].mail in reserved)
     return Fault("/displayName", conflict.code, conflict.detail)
 
 

@@ -182,9 +182,9 @@ class RequestGroup:
         return Numbers(display_name, mail_nickname)
 
     async def _address_taken(self, caller: Caller, names: GroupNames) -> Conflict:
-        conflict = address_taken(names)
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await requests.find_by_address(tx, names.addresses[0].mail)
+        conflict = address_taken(names, is_reserved=record is not None)
         if record is not None and record.created_by.id == caller.id:
             # Somebody else's request is nothing that this caller may read.
             result = record.result

@@ -227,8 +227,9 @@ class RequestMailbox:
     async def _address_taken(self, caller: Caller, names: MailboxNames, in_directory: frozenset[str]) -> Conflict:
         reader = await self._reader(caller)
         async with self.database.transaction(caller.tenant_id) as tx:
-            taken = in_directory | await mailboxes.reserved(tx, "address", names.addresses)
-            conflict = address_taken(names, taken)
+            reserved = await mailboxes.reserved(tx, "address", names.addresses)
+            taken = in_directory | reserved
+            conflict = address_taken(names, taken, reserved=reserved)
             if (address := next((each for each in names.addresses if each in taken), None)) is not None:
                 conflict.conflicting_id = await _holder(tx, caller, address, reader)
         return conflict
