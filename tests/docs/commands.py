@@ -18,10 +18,12 @@ PROGRAMS = Path(sys.executable).parent
 
 
 def run(service: Service, *blocks: str) -> list[Json]:
-    """Run blocks in one shell, against this service in place of the usual address.
+    """Run blocks in one shell, and answer the JSON documents that they print."""
+    return list(documents(printed(service, *blocks)))
 
-    Answers the JSON documents that they print.
-    """
+
+def printed(service: Service, *blocks: str) -> str:
+    """What blocks print that run in one shell, against this service in place of the usual address."""
     script = "set -eu\n" + "\n".join(f"{block}\necho" for block in blocks)
     script = script.replace("127.0.0.1:8365", f"127.0.0.1:{service.port}").replace(".venv/bin/", f"{PROGRAMS}/")
     done = subprocess.run(
@@ -34,7 +36,7 @@ def run(service: Service, *blocks: str) -> list[Json]:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    return list(documents(done.stdout))
+    return done.stdout
 
 
 def documents(text: str) -> Iterator[Json]:

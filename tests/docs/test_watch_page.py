@@ -1,15 +1,28 @@
-"""The page about watching names the limits that there are."""
+"""The pages about watching, and about waits and failures, do what they say and name what there is."""
 
+import re
+
+import httpx2
 import pytest
 
 from chamberlain.api.preferences import LONGEST_WAIT
 from chamberlain.api.streams import MOST_OPEN
-from chamberlain.rules.requests import ENDED
+from chamberlain.rules.requests import ENDED, RequestState
 from chamberlain.rules.timeline import MOST_ENTRIES, EntryKind
+from chamberlain.settings import Settings
 from chamberlain.store.timelines import QUIET
-from tests.docs.pages import ROOT
+from tests.docs.commands import printed, run
+from tests.docs.pages import ROOT, named, section, shell_blocks
+from tests.services import Service
 
 PAGE = ROOT / "docs" / "how-to" / "watch-a-request.md"
+ASK = """curl -s "http://127.0.0.1:8365/collab/v1/groups/" -H "Authorization: Bearer $TOKEN" \\
+  -H "Content-Type: application/json" \\
+  -d '{"displayName": "Dione", "templateId": "7e000000-0000-4000-8000-000000000011"}'
+"""
+STATES_IN_ORDER = (
+    "pendingApproval", "queued", "running", "waiting", "succeeded", "failed", "rejected", "expired", "cancelled",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -30,3 +43,53 @@ def test_it_names_every_kind_of_event_and_every_end() -> None:
 
     assert all(f"`{state}`" in ends for state in ENDED)
     assert all(f"\nevent: {kind}\n" in PAGE.read_text(encoding="utf-8") for kind in EntryKind)
+
+
+def test_its_commands_wait_for_a_group_watch_one_and_come_again(service: Service) -> None:
+    token, wait, ask, watch, again = shell_blocks(PAGE)
+
+    waited, watched, behind = [
+        printed(service, token, *blocks) for blocks in ((wait,), (ask, watch), (ask, watch, again))
+    ]
+
+    assert "HTTP/1.1 201" in waited
+    assert "preference-applied: wait" in waited
+    events = re.findall(r"^event: (\w+)$", watched, re.MULTILINE)
+    assert (events[0], events[-1]) == ("state", "state")
+    assert re.findall(r'"state":"(\w+)"', watched)[-1] == "succeeded"
+    # The same request, once more from behind its third event.
+    assert re.findall(r"^id: (\d+)$", behind, re.MULTILINE) == ["1", "2", "3", "4", "4"]
+
+
+def test_what_is_said_of_browsers_holds(service: Service) -> None:
+    """An EventSource sends no token; with fetch a page has to come from the same address."""
+    request = run(service, *shell_blocks(PAGE)[:1], ASK)[0]["requestId"]
+
+    without = httpx2.get(
+        f"{service.url}/requests/v1/{request}/events/", headers={"origin": "https://elsewhere.example"}
+    )
+
+    assert without.status_code == 401
+    assert not [name for name in without.headers if name.startswith("access-control")]
+    assert "EventSource` of browsers cannot send a token" in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_page_about_waits_reads_retries_and_says_what_refuses_that(service: Service) -> None:
+    blocks = shell_blocks(PAGE.with_name("requests-that-wait-or-fail.md"))
+    ask, read, retry = blocks
+
+    request, refused = run(service, ask, f"sleep 1\n{read}", retry)
+
+    assert (request["displayName"], request["state"]) == ("Cassini", "succeeded")
+    assert refused["code"] == "stateDoesNotAllow"
+
+
+def test_the_page_about_waits_names_every_state_and_the_days_that_things_are_kept() -> None:
+    page = PAGE.with_name("requests-that-wait-or-fail.md")
+    settings = Settings.model_fields
+
+    assert named(section(page, "## Read the request")) == list(STATES_IN_ORDER)
+    assert set(STATES_IN_ORDER) == set(RequestState)
+    text = section(page, "## Give it up")
+    assert f"after {settings['failed_request_days'].default} days" in text
+    assert f"after {settings['retention_requests'].default} days" in text

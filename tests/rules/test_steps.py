@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,7 +15,8 @@ from chamberlain.rules.requests import (
     begin_steps,
     may_move,
 )
-from chamberlain.rules.steps import after_faults, after_outcome
+from chamberlain.rules.steps import abandon, after_faults, after_outcome, reasons, shown_steps
+from tests.api.house import record
 
 BEGUN = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -119,6 +121,47 @@ def test_it_fails_with_the_faults_that_were_found_late() -> None:
 
     assert progress.state is RequestState.FAILED
     assert [record.state for record in progress.steps] == [StepState.FAILED, StepState.PENDING]
-    assert progress.error == RequestError(
-        Step.CHECK_PEOPLE, "notPossible", "There are 2 reasons against it.", faults=faults
+    detail = "No such user. No such label. What was sent cannot be changed: cancel this request and send another."
+    assert progress.error == RequestError(Step.CHECK_PEOPLE, "notPossible", detail, faults=faults)
+    assert progress.steps[0].error == detail
+
+
+def test_of_very_many_faults_the_first_are_told() -> None:
+    faults = [Fault(f"/members/{number}", "userUnknown", f"No user {number}.") for number in range(10)]
+
+    assert reasons(faults).startswith("No user 0. No user 1. No user 2. There are 7 reasons more. ")
+
+
+WHERE_IT_STANDS = [
+    (RequestState.QUEUED, PENDING, PENDING),
+    (RequestState.RUNNING, PENDING, StepRecord(Step.CREATE_CHANNELS, StepState.RUNNING, 1, NOW)),
+    (RequestState.RUNNING, WAITING, StepRecord(Step.CREATE_TEAM, StepState.RUNNING, 2, BEGUN)),
+    (RequestState.WAITING, WAITING, replace(WAITING, attempts=3, reason="Held.", next_attempt_at=None)),
+    (RequestState.FAILED, PENDING, PENDING),
+    (RequestState.CANCELLED, PENDING, PENDING),
+]
+
+
+@pytest.mark.parametrize(("state", "stored", "shown"), WHERE_IT_STANDS)
+def test_the_first_step_that_is_not_done_is_shown_as_what_its_request_is(
+    state: RequestState, stored: StepRecord, shown: StepRecord
+) -> None:
+    waiting = Waiting(stored.step, "Held.", 3, None, None) if state is RequestState.WAITING else None
+    request = replace(record(), state=state, steps=(CREATED, stored, PENDING), waiting=waiting, updated_at=NOW)
+
+    assert shown_steps(request) == (CREATED, shown, PENDING)
+
+
+def test_steps_that_are_all_done_are_shown_as_they_are() -> None:
+    assert shown_steps(replace(record(), state=RequestState.RUNNING, steps=(CREATED,))) == (CREATED,)
+
+
+def test_what_is_abandoned_waits_for_nothing() -> None:
+    failed = StepRecord(Step.CREATE_TEAM, StepState.FAILED, 1, BEGUN, NOW, error="No.")
+
+    assert abandon((CREATED, WAITING, PENDING)) == (
+        CREATED,
+        StepRecord(Step.CREATE_TEAM, StepState.PENDING, 1, BEGUN),
+        PENDING,
     )
+    assert abandon((CREATED, failed)) == (CREATED, failed)

@@ -37,10 +37,8 @@ async def test_it_works_where_the_state_is_still_the_one_that_was_seen(estate: E
         for state in RequestState:
             await put(estate, accepted.request_id, state)
             async with estate.databases.application.transaction(ESTATE) as tx:
-                if action is Action.CANCEL:
-                    moved = await requests.cancel(tx, before, at=estate.moment)
-                else:
-                    moved = await requests.retry(tx, before, steps=STEPS, at=estate.moment)
+                move = requests.cancel if action is Action.CANCEL else requests.retry
+                moved = await move(tx, before, at=estate.moment) is not None
             after = (await estate.record(accepted.request_id)).state
             target = RequestState.CANCELLED if action is Action.CANCEL else RequestState.QUEUED
             assert (moved, after) == ((True, target) if state is seen else (False, state))

@@ -9,6 +9,7 @@ from chamberlain.rules.ids import RequestId, TenantId, UserId
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.requests import IdempotencyKey, RequestState
 from chamberlain.store.callers import Callers
+from chamberlain.store.deeds import Deeds
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.job_list import ListJobs
@@ -48,15 +49,16 @@ def application(permission: str, tenant_id: TenantId = ESTATE) -> Caller:
 
 
 def canceller(estate: Estate) -> CancelRequest:
-    database = estate.databases.application
-    callers = Callers(database, estate.people, estate.now)
-    return CancelRequest(database, callers, PREFIXES, watchers(estate), uuid4, estate.now)
+    return CancelRequest(deeds(estate), uuid4, estate.now)
 
 
 def retrier(estate: Estate) -> RetryRequest:
+    return RetryRequest(deeds(estate), workers(estate), estate.now)
+
+
+def deeds(estate: Estate) -> Deeds:
     database = estate.databases.application
-    callers = Callers(database, estate.people, estate.now)
-    return RetryRequest(database, callers, PREFIXES, workers(estate), watchers(estate), estate.now)
+    return Deeds(database, Callers(database, estate.people, estate.now), PREFIXES, watchers(estate))
 
 
 def lister(estate: Estate) -> ListRequests:

@@ -5,16 +5,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+import pytest
+
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
 from chamberlain.embedded.directory.faults import AWAY, NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
+from chamberlain.rules.errors import Conflict
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.requests import Accepted, RequestState, StepState
+from chamberlain.shapes.mailboxes import read_mailbox_order
+from chamberlain.store.timelines import Timelines
+from chamberlain.store.watchers import Watchers
 from tests.directory.patience import Clock
 from tests.estates import (
     ADA,
     BEN,
     CLEO,
+    ESTATE,
     OTHER_GROUP,
     OTHER_HOUSE,
     PROJECT_TEAM,
@@ -23,8 +31,9 @@ from tests.estates import (
     apply,
     caller_of,
     changed_estate,
+    mail_caller_of,
 )
-from tests.usecases.acts import retry
+from tests.usecases.acts import cancel, retry
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
@@ -178,8 +187,8 @@ async def test_all_wait_for_the_end_of_an_outage_and_no_longer(estate: Estate) -
 
     assert waits == [("createGroup", AWAY, 1), ("checkPeople", AWAY, 1)]
     assert record.waiting is not None
-    left = record.waiting.next_attempt_at - estate.moment
-    assert left <= timedelta(0)
+    assert record.waiting.next_attempt_at is not None
+    assert record.waiting.next_attempt_at <= estate.moment
     for each in (checked, unchecked):
         assert (await estate.record(each.request_id)).state == "succeeded"
 
@@ -278,3 +287,56 @@ async def test_the_rules_for_guests_are_written_at_once_where_nothing_is_difficu
         ("createGroup", "succeeded"),
         ("assignGuestRules", "succeeded"),
     ]
+
+
+async def test_what_was_made_stays_when_the_request_is_cancelled_and_the_request_says_so(estate: Estate) -> None:
+    difficult = Difficult(estate, Faults(visibility_delay=HOUR))
+    accepted = await estate.request("Apollo")
+    await difficult.work()
+
+    await cancel(estate, accepted.request_id, caller_of(ADA))
+
+    ((group,),) = await estate.rows("SELECT id FROM directory.groups WHERE mail = 'apollo@estate.example'")
+    (warning,) = (await estate.record(accepted.request_id)).warnings
+    assert (
+        f'"Apollo" (apollo@estate.example) is in the directory already and stays there, under the id {group}.'
+        in warning
+    )
+    timeline = await Timelines(estate.databases.application, Watchers()).find(ESTATE, accepted.request_id)
+    assert timeline is not None
+    assert timeline.warnings == (warning,)
+
+
+async def test_a_mailbox_that_was_made_stays_and_whoever_asks_again_is_told_who_has_its_address(estate: Estate) -> None:
+    difficult = Difficult(estate, Faults(visibility_delay=HOUR))
+    sent = {"name": "Desk", "displayName": "Desk", "alias": "help"}
+    accepted = (await estate.ask_mailbox(sent)).accepted
+    await estate.provision_mailboxes(await estate.claim())
+    await cancel(estate, accepted.request_id, mail_caller_of(ADA))
+    difficult.clock.wait(2 * HOUR)
+
+    with pytest.raises(Conflict) as refused:
+        await estate.ask_mailbox(sent)
+    rehearsal = await estate.request_mailbox.rehearse(
+        mail_caller_of(ADA), read_mailbox_order(msgspec.json.encode(sent))
+    )
+
+    (warning,) = (await estate.record(accepted.request_id)).warnings
+    assert warning.startswith('The mailbox "Desk" (desk@estate.example) is in the directory already')
+    assert (refused.value.code, refused.value.conflicting_id) == ("addressTaken", None)
+    assert refused.value.detail.startswith("Something in the directory has the address desk@estate.example")
+    assert refused.value.detail in [conflict.detail for conflict in rehearsal.conflicts]
+
+
+async def test_a_group_that_was_made_stays_and_whoever_asks_again_is_told_who_has_its_address(estate: Estate) -> None:
+    difficult = Difficult(estate, Faults(visibility_delay=HOUR))
+    await apply(estate.databases, changed_estate(project_group={"naming": {"mailNickname": "{input}"}}))
+    accepted = await estate.request("Apollo")
+    await difficult.work()
+    await cancel(estate, accepted.request_id, caller_of(ADA))
+
+    with pytest.raises(Conflict) as refused:
+        await estate.request("Apollo")
+
+    assert (refused.value.code, refused.value.conflicting_id) == ("addressTaken", None)
+    assert refused.value.detail.startswith("Something in the directory has the address apollo@estate.example")

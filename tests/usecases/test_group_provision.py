@@ -12,6 +12,7 @@ from tests.estates import (
     ADA,
     BEN,
     CLEO,
+    NOBODY,
     OTHER_GROUP,
     OTHER_HOUSE,
     PROJECT_TEAM,
@@ -336,6 +337,34 @@ async def test_people_are_checked_once_though_the_directory_fails_afterwards(est
         ("createGroup", "succeeded", 2),
     ]
     assert len(estate.people.questions) == asked
+
+
+async def test_whoever_asked_during_an_outage_has_a_name_when_it_is_over(estate: Estate) -> None:
+    estate.people.trouble = AWAY
+    right, wrong = await estate.request("Apollo"), await estate.request("Zeus", owners=[str(NOBODY)])
+    before = (await estate.record(right.request_id)).created_by.display_name
+    estate.people.trouble = None
+
+    await estate.work()
+
+    names = [(await estate.record(each.request_id)).created_by.display_name for each in (right, wrong)]
+    assert (before, names) == ("", ["Ada Achterberg", "Ada Achterberg"])
+    told = "SELECT DISTINCT data -> 'createdBy' ->> 'displayName' FROM chamberlain.event"
+    assert await estate.rows(f"{told} WHERE type = 'group.created'") == [("Ada Achterberg",)]
+
+
+async def test_an_unknown_owner_that_is_found_late_is_named(estate: Estate) -> None:
+    estate.people.trouble = AWAY
+    accepted = await estate.request("Zeus", owners=[str(NOBODY)])
+    estate.people.trouble = None
+
+    await estate.work()
+
+    record = await estate.record(accepted.request_id)
+    assert record.error is not None
+    (fault,) = record.error.faults
+    assert record.error.detail.startswith(fault.detail)
+    assert record.steps[0].error == record.error.detail
 
 
 async def test_the_id_of_a_group_never_depends_on_the_run(estate: Estate) -> None:

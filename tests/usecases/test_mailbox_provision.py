@@ -286,6 +286,8 @@ async def test_what_was_not_checked_at_submission_is_checked_first(estate: Estat
     assert (failed.provisioning_state, await estate.mailbox(wrong.record.request_id)) == ("failed", None)
     assert failed.error is not None
     assert [(fault.pointer, fault.code) for fault in failed.error.faults] == [("/primaryOwner", "userUnknown")]
+    # Nobody could say then what the caller is called.
+    assert (right.record.created_by.display_name, failed.created_by.display_name) == ("", "Ada Achterberg")
 
 
 async def test_a_failed_one_keeps_its_name_may_be_retried_and_gives_it_back_when_it_is_cancelled(

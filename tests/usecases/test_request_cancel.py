@@ -6,20 +6,29 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.rules.actions import KeptAnswer
+from chamberlain.rules.approvals import ApprovalState
 from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotFound, Rejected, TryAgain
 from chamberlain.rules.groups import GroupReference
 from chamberlain.rules.ids import RequestId
-from chamberlain.rules.requests import RequestState
-from chamberlain.rules.timeline import EntryKind
+from chamberlain.rules.requests import RequestState, StepState
+from chamberlain.rules.timeline import Entry, EntryKind
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import Watchers
-from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of
-from tests.usecases.acts import ACT, act, administrator, application, cancel
+from chamberlain.usecases.job_hold import HoldJob
+from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, DARA, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of
+from tests.usecases.acts import ACT, act, administrator, application, cancel, watchers
 
 # A thousand times in all.
 ROUNDS = 20
 EACH = 50
 REMOVED = b'{"state": "cancelled", "actions": 0}'
+
+
+async def entries(estate: Estate, request_id: RequestId) -> list[Entry]:
+    """What its timeline tells."""
+    timeline = await Timelines(estate.databases.application, Watchers()).find(ESTATE, request_id)
+    assert timeline is not None
+    return [entry for _, entry in timeline.after(0)]
 
 
 async def test_it_works(estate: Estate) -> None:
@@ -67,10 +76,9 @@ async def test_its_timeline_ends_with_it(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
     await cancel(estate, accepted.request_id, caller_of(ADA))
 
-    timeline = await Timelines(estate.databases.application, Watchers()).find(ESTATE, accepted.request_id)
+    told = await entries(estate, accepted.request_id)
 
-    assert timeline is not None
-    states = [entry.state and entry.state.state for _, entry in timeline.after(0) if entry.kind is EntryKind.STATE]
+    states = [entry.state and entry.state.state for entry in told if entry.kind is EntryKind.STATE]
     assert states == [RequestState.QUEUED, RequestState.CANCELLED]
 
 
@@ -99,6 +107,79 @@ async def test_one_that_failed_is_cancelled_and_still_says_why_it_failed(estate:
 
     record = await estate.record(accepted.request_id)
     assert (record.state, record.error and record.error.code) == (RequestState.CANCELLED, "ruleInvalid")
+    *_, last = await entries(estate, accepted.request_id)
+    assert last.state is not None
+    assert (last.state.state, last.state.error) == (RequestState.CANCELLED, record.error)
+
+
+async def test_no_step_promises_another_try_any_more(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    estate.directory.trouble = TryAgain(timedelta(minutes=1), "Later.")
+    await estate.work()
+
+    await cancel(estate, accepted.request_id, caller_of(ADA))
+
+    (step,) = (await estate.record(accepted.request_id)).steps
+    assert (step.state, step.attempts) == (StepState.PENDING, 1)
+    assert (step.reason, step.next_attempt_at) == (None, None)
+    *_, told, _ = await entries(estate, accepted.request_id)
+    assert told.step == step
+
+
+async def test_nobody_is_to_decide_any_more(estate: Estate) -> None:
+    accepted = await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM))
+
+    await cancel(estate, accepted.request_id, caller_of(ADA))
+
+    (level,) = (await estate.record(accepted.request_id)).approvals
+    assert (level.state, level.deadline) == (ApprovalState.NOT_REACHED, None)
+    assert [person.id for person in level.approvers] == [DARA]
+    *_, told, _ = await entries(estate, accepted.request_id)
+    assert told.approval == level
+
+
+async def test_its_job_goes_with_it_and_makes_room_for_another(estate: Estate) -> None:
+    await estate.rows("UPDATE chamberlain.tenant SET open_requests = 1, revision = revision + 1 RETURNING 1")
+    queued = await estate.request("Queued")
+    await cancel(estate, queued.request_id, caller_of(ADA))
+    waiting = await estate.request("Waiting")
+    estate.directory.trouble = TryAgain(timedelta(minutes=45), "Later.")
+    await estate.work()
+
+    await cancel(estate, waiting.request_id, caller_of(ADA))
+
+    assert (await estate.counts())["job"] == 0
+    await estate.request("Another")
+
+
+async def test_a_held_job_goes_with_it(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    claim = await estate.claim()
+    await HoldJob(estate.databases.worker, watchers(estate))(claim, claim.jobs[0], "A bug.")
+
+    await cancel(estate, accepted.request_id, caller_of(ADA))
+
+    assert (await estate.counts())["job"] == 0
+
+
+async def test_a_job_that_a_worker_is_at_ends_by_itself(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    claim = await estate.claim()
+
+    await cancel(estate, accepted.request_id, caller_of(ADA))
+
+    left = (await estate.counts())["job"]
+    await estate.provision_groups(claim)
+    assert (left, (await estate.counts())["job"]) == (1, 0)
+
+
+async def test_a_comment_that_nobody_made_is_not_on_the_audit_trail(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+
+    await cancel(estate, accepted.request_id, caller_of(ADA))
+
+    audit = "SELECT payload ->> 'after' FROM chamberlain.audit WHERE action = 'request.cancel'"
+    assert await estate.rows(audit) == [('{"state":"cancelled"}',)]
 
 
 async def test_it_rejects_one_that_has_ended_and_changes_nothing(estate: Estate) -> None:

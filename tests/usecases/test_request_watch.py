@@ -10,6 +10,7 @@ import pytest
 
 from chamberlain.bootstrap.processes import running
 from chamberlain.rules.actions import Act
+from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.errors import Malformed, NotFound, Rejected, TryAgain
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.permissions import ScopePrefixes
@@ -18,6 +19,7 @@ from chamberlain.rules.timeline import MOST_ENTRIES, Happening
 from chamberlain.store import requests
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Pool, Transaction, listen
+from chamberlain.store.deeds import Deeds
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import REQUESTS_CHANNEL, Watchers
@@ -110,7 +112,7 @@ async def retry(estate: Estate, request_id: RequestId) -> None:
     callers = Callers(database, estate.people, estate.now)
     address = estate.databases.addresses.application
     notifiers = Notifier(address), Notifier(address, REQUESTS_CHANNEL)
-    use_case = RetryRequest(database, callers, PREFIXES, *notifiers, estate.now)
+    use_case = RetryRequest(Deeds(database, callers, PREFIXES, notifiers[1]), notifiers[0], estate.now)
     await use_case(caller_of(ADA), request_id, Act(None, None, TRACE), lambda _: b"{}")
 
 
@@ -119,10 +121,12 @@ def told(happenings: list[Happening]) -> list[tuple[int, str]]:
     return [(each.number, _word(each.what)) for each in happenings]
 
 
-def _word(what: RequestRecord | StepRecord) -> str:
+def _word(what: RequestRecord | StepRecord | ApprovalRecord) -> str:
     match what:
         case RequestRecord():
             return what.state
+        case ApprovalRecord():
+            return f"level {what.level} {what.state}"
         case StepRecord():
             return f"{what.step} {what.state}"
 
@@ -197,7 +201,8 @@ async def test_a_failed_request_goes_on_counting_when_it_is_retried(watch: Watch
     await estate.work()
 
     assert failed == [(1, "queued"), (2, "running"), (3, "createGroup failed"), (4, "failed")]
-    assert [word for _, word in told(await events)] == ["queued", *[word for _, word in WHOLE[1:]]]
+    begun_anew = ["createGroup pending", "queued", *[word for _, word in WHOLE[1:]]]
+    assert [word for _, word in told(await events)] == begun_anew
     assert told(await watch.events(accepted.request_id))[:4] == failed
 
 

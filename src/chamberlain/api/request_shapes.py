@@ -187,7 +187,7 @@ def request_of(view: RequestView) -> Request:
         **structs.asdict(summary_of(view)),
         body=Raw(record.body),
         steps=tuple(map(step_of, record.steps)),
-        approvals=tuple(map(_approval, record.approvals)),
+        approvals=tuple(map(approval_of, record.approvals)),
     )
 
 
@@ -206,7 +206,8 @@ def step_of(record: StepRecord) -> RequestStep:
     )
 
 
-def _approval(record: ApprovalRecord) -> Approval:
+def approval_of(record: ApprovalRecord) -> Approval:
+    """What is sent of a level of approval."""
     return Approval(
         level=record.level,
         mode=record.mode,

@@ -43,6 +43,7 @@ from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring, KeysUnusable, load_keyring
+from chamberlain.store.deeds import Deeds
 from chamberlain.store.notifier import Notifier
 from chamberlain.usecases.assignment_change import ChangeAssignment
 from chamberlain.usecases.audit_export import ExportAudit
@@ -156,6 +157,7 @@ def _services(
     addresses = Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url)
     catalog, names = Catalog(databases.application), client_names(databases)
     request_group = RequestGroup(
+    deeds = Deeds(database, callers, prefixes, watching.notifier)
         database=databases.application,
         people=people,
         catalog=catalog,
@@ -188,8 +190,8 @@ def _services(
         await_result=AwaitResult(watching.timelines),
         read_request=ReadRequest(database, callers, prefixes),
         list_requests=ListRequests(database, callers, prefixes),
-        cancel_request=CancelRequest(database, callers, prefixes, watching.notifier, new_id, now),
-        retry_request=RetryRequest(database, callers, prefixes, notifier, watching.notifier, now),
+        cancel_request=CancelRequest(deeds, new_id, now),
+        retry_request=RetryRequest(deeds, notifier, now),
         list_jobs=ListJobs(database, callers, prefixes),
         release_job=ReleaseJob(database, callers, prefixes, notifier),
         audit=Audit(ListAudit(database, callers, prefixes, names), ExportAudit(database, callers, prefixes, names)),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
+from uuid import UUID
 
 from chamberlain.rules.errors import OutsideFault
 from chamberlain.rules.groups import GroupReference, ObservedGroup, WantedGroup
@@ -39,11 +40,13 @@ class Work:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of one piece of work: how it stands in the directory now (None before it exists), the steps that are
-    done, and the fault that stopped the next one (None when all are done)."""
+    done, and the fault that stopped the next one (None when all are done). `made` is the id of what was made, also
+    where the directory does not show it yet; without a fault nobody needs it."""
 
     group: ObservedGroup | None
     done: tuple[Step, ...]
     fault: OutsideFault | None
+    made: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class MailboxOutcome:
     mailbox: ObservedMailbox | None
     done: tuple[Step, ...]
     fault: OutsideFault | None
+    made: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +145,9 @@ class Guests(Protocol):
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
         """Bring each about by its steps; doing it twice ends in the same state as once. Guests who shall go are removed
-        by the step that sets the access. A group that does not exist is Rejected. Raises TryAgain when nothing answers
-        at all."""
+        by the step that sets the access. Rejected are a group that does not exist (`groupUnknown`) and the removal of
+        guests who are in a group by its membership rule (`membersFollowRule`). Raises TryAgain when nothing answers at
+        all."""
         ...
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:

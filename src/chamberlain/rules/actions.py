@@ -1,7 +1,7 @@
 """Actions: what somebody may do with a request now."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from chamberlain.rules.callers import Actor
@@ -10,6 +10,7 @@ from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.events import Event
 from chamberlain.rules.ids import ClientId, RequestId, TraceId
 from chamberlain.rules.requests import MOVES, IdempotencyKey, RequestRecord, RequestState
+from chamberlain.rules.steps import shown_steps
 
 
 class Action(StrEnum):
@@ -63,6 +64,11 @@ class Act:
     idempotency: IdempotencyKey | None
     trace_id: TraceId
 
+    @property
+    def said(self) -> Mapping[str, str]:
+        """What the audit trail keeps of it."""
+        return {} if self.comment is None else {"comment": self.comment}
+
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
@@ -82,7 +88,7 @@ class RequestView:
 
 def viewed(record: RequestRecord) -> RequestView:
     """For those who may act upon it: whoever asked for it, and administrators."""
-    return RequestView(record, actions_in(record.state))
+    return RequestView(replace(record, steps=shown_steps(record)), actions_in(record.state))
 
 
 def present(record: RequestRecord | None) -> RequestRecord:
@@ -90,6 +96,15 @@ def present(record: RequestRecord | None) -> RequestRecord:
     if record is None:
         raise NotFound("There is no such request any more.")
     return record
+
+
+def left_behind(record: RequestRecord) -> tuple[str, ...]:
+    """What to say to a request that is cancelled when something of it exists."""
+    made = record.made
+    if made is None:
+        return ()
+    there = f'The {made.type} "{made.display_name}" ({made.mail}) is in the directory already and stays there'
+    return (f"{there}, under the id {made.id}. Its address is free once somebody has removed it there.",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +127,7 @@ def change_of(deed: Deed, before: RequestRecord, after: RequestRecord, event: Ev
         client_id=deed.client_id,
         subject=Subject("request", after.request_id, after.display_name),
         before={"state": before.state},
-        after={"state": after.state, "comment": deed.act.comment},
+        after={"state": after.state, **deed.act.said},
         request_id=after.request_id,
         trace_id=deed.act.trace_id,
         event=event,

@@ -1,7 +1,7 @@
 """Approval: who must agree before a request is carried out, and how far they have come."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
@@ -118,6 +118,18 @@ def begin_approvals(
     return opened, *[
         ApprovalRecord(number, level.mode, ApprovalState.NOT_REACHED) for number, level in enumerate(later, start=2)
     ]
+
+
+def close_approvals(approvals: Sequence[ApprovalRecord]) -> tuple[ApprovalRecord, ...]:
+    """The levels of a request that is cancelled: nobody has to decide any more. Who was asked, and what was decided,
+    stays."""
+    open_states = {ApprovalState.PENDING, ApprovalState.BLOCKED}
+    return tuple(
+        [
+            replace(each, state=ApprovalState.NOT_REACHED, deadline=None) if each.state in open_states else each
+            for each in approvals
+        ]
+    )
 
 
 def blocked_by(approvals: Sequence[ApprovalRecord]) -> str | None:

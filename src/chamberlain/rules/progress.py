@@ -1,11 +1,12 @@
 """Progress: a request as the worker takes it up, and as it puts it down again."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.events import RequestSummary
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.rules.people import Person
 from chamberlain.rules.requests import Progress, RequestKind, RequestResult, RequestState, StepRecord
 from chamberlain.rules.timeline import Entry
 
@@ -36,7 +37,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """How a request is put down: how far it came, and what exists of it by now."""
+    """How a request is put down: how far it came, and what exists of it by now: `result` when it has succeeded, else
+    `made`, as far as this run has learned of it. `caller_name` is there when this run has learned that, too."""
 
     request_id: RequestId
     progress: Progress
@@ -44,6 +46,8 @@ class Settlement:
     people_checked: bool
     at: datetime
     timeline: tuple[Entry, ...]
+    made: RequestResult | None = None
+    caller_name: str | None = None
 
     @property
     def finished_at(self) -> datetime | None:
@@ -67,3 +71,15 @@ def summary_of_task(task: Task, progress: Progress) -> RequestSummary:
         error=progress.error,
         created_by=task.created_by,
     )
+
+
+def with_caller(task: Task, person: Person | None) -> Task:
+    """The task when the directory has told who asked, which it did not when it was asked for."""
+    if person is None or task.created_by.display_name:
+        return task
+    return replace(task, created_by=replace(task.created_by, display_name=person.display_name))
+
+
+def learned_name(task: Task) -> str | None:
+    """What the caller is called, where it was learned only while the people were checked."""
+    return None if task.people_checked else task.created_by.display_name or None

@@ -15,7 +15,8 @@ Every move from one state to another, by whom it is made:
 
 A move is made where the state is still the old one, or not at all (store/requests.py). What is running can be taken up
 once more when the worker that had it is gone; that is no move. What the worker cannot carry out, because it meets a bug
-or is cut short again and again, waits for a person; so does what waited already. All that is not in the table ends there.
+or is cut short again and again, waits for a person; so does what waited already. All that is not in the table ends
+there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -160,7 +161,8 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """A request whole. `body` is the JSON that was sent; an assignment that clears has no template."""
+    """A request whole. `body` is the JSON that was sent; an assignment that clears has no template. `made` is what
+    exists of it in the directory, by the id there, while it has not succeeded."""
 
     request_id: RequestId
     tenant_id: TenantId
@@ -182,6 +184,7 @@ class RequestRecord:
     updated_at: datetime
     finished_at: datetime | None
     approvals: tuple[ApprovalRecord, ...] = ()
+    made: RequestResult | None = None
 
 
 @dataclass(frozen=True, slots=True)

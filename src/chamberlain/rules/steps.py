@@ -6,8 +6,19 @@ from datetime import datetime
 
 from chamberlain.rules.errors import Fault, NotPossible, OutsideFault, Rejected
 from chamberlain.rules.plans import Step
-from chamberlain.rules.requests import Progress, RequestError, RequestState, StepRecord, StepState, Waiting
+from chamberlain.rules.requests import (
+    Progress,
+    RequestError,
+    RequestRecord,
+    RequestState,
+    StepRecord,
+    StepState,
+    Waiting,
+)
 from chamberlain.rules.retries import After, GiveUp, retry_step
+
+# So many faults are told in one sentence after the other; all of them stand in the list beside. Ours.
+MOST_TOLD = 3
 
 # The states of a step that no later run touches.
 FINISHED = frozenset({StepState.SUCCEEDED, StepState.WARNING})
@@ -39,11 +50,17 @@ def after_faults(
     records: Sequence[StepRecord], faults: Sequence[Fault], *, started_at: datetime, now: datetime
 ) -> Progress:
     """What becomes of a request whose people could be checked only now, and in which there are faults."""
-    refusal = NotPossible(faults)
-    failed = after_outcome(
-        records, done=(), fault=Rejected(refusal.code, refusal.detail), started_at=started_at, now=now
-    )
-    return replace(failed, error=failed.error and replace(failed.error, faults=refusal.faults))
+    rejected = Rejected(NotPossible(faults).code, reasons(faults))
+    failed = after_outcome(records, done=(), fault=rejected, started_at=started_at, now=now)
+    return replace(failed, error=failed.error and replace(failed.error, faults=tuple(faults)))
+
+
+def reasons(faults: Sequence[Fault]) -> str:
+    """What the faults say, and what to do about a body that has been accepted; of very many the first ones alone."""
+    told = [fault.detail for fault in faults[:MOST_TOLD]]
+    if more := len(faults) - len(told):
+        told.append(f"There are {more} reasons more.")
+    return " ".join([*told, "What was sent cannot be changed: cancel this request and send another."])
 
 
 def is_true(record: StepRecord, done: Collection[Step], fault: OutsideFault | None) -> bool:
@@ -68,6 +85,37 @@ def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at
         case GiveUp(code=code, detail=detail):
             steps[index] = StepRecord(step, StepState.FAILED, attempts, first, now, error=detail)
             return Progress(RequestState.FAILED, tuple(steps), error=RequestError(step, code, detail))
+
+
+def abandon(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
+    """The records of a request that is cancelled: what waits, or has not begun, will not be tried again."""
+    return tuple(
+        [
+            replace(record, state=StepState.PENDING, reason=None, next_attempt_at=None)
+            if record.state is StepState.WAITING
+            else record
+            for record in records
+        ]
+    )
+
+
+def shown_steps(record: RequestRecord) -> tuple[StepRecord, ...]:
+    """The steps of a request as they stand now. Which one is worked on, or waits for a person, follows from the request
+    itself: nothing is written for it when work begins."""
+    steps = list(record.steps)
+    index = next((index for index, step in enumerate(steps) if step.state not in FINISHED), None)
+    if index is None:
+        return record.steps
+    step = steps[index]
+    begun = step.started_at or record.updated_at
+    if record.state is RequestState.RUNNING:
+        steps[index] = StepRecord(step.step, StepState.RUNNING, step.attempts + 1, begun)
+    elif record.state is RequestState.WAITING and (waiting := record.waiting) is not None:
+        again = waiting.next_attempt_at
+        steps[index] = StepRecord(
+            step.step, StepState.WAITING, waiting.attempt, begun, reason=waiting.reason, next_attempt_at=again
+        )
+    return tuple(steps)
 
 
 def restart(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:

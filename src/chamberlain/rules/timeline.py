@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.requests import (
     ENDED,
     Progress,
@@ -28,6 +29,7 @@ class EntryKind(StrEnum):
 
     STATE = "state"
     STEP = "step"
+    APPROVAL = "approval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +45,24 @@ class StateEntry:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry; `state` or `step` is there, as the kind says."""
+    """One entry; `state`, `step` or `approval` is there, as the kind says."""
 
     kind: EntryKind
     state: StateEntry | None = None
     step: StepRecord | None = None
+    approval: ApprovalRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
     """What is known of a request's past: the first entry, and those from number `start` on; the last is about where
-    it stands now, in `state`."""
+    it stands now, in `state`. `warnings` are those of now, too."""
 
     state: RequestState
     first: Entry
     start: int
     entries: tuple[Entry, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def newest(self) -> int:
@@ -84,10 +88,11 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that happened to a request, for those who watch: a step, or the request itself as it was then."""
+    """Something that happened to a request, for those who watch: to a step, to a level of approval, or to the request
+    itself, as it was then."""
 
     number: int
-    what: StepRecord | RequestRecord
+    what: StepRecord | ApprovalRecord | RequestRecord
 
 
 # What happened meanwhile, in its order; nothing now and then, to say that nothing has.
@@ -98,11 +103,17 @@ def entries_of(
     before: Sequence[StepRecord], progress: Progress, *, result: RequestResult | None, at: datetime
 ) -> tuple[Entry, ...]:
     """What a run of the worker adds: the steps that it changed, in their order, and then the state."""
-    steps = [
-        Entry(EntryKind.STEP, step=after) for old, after in zip(before, progress.steps, strict=True) if old != after
-    ]
     state = StateEntry(progress.state, at, waiting=progress.waiting, error=progress.error, result=result)
-    return (*steps, Entry(EntryKind.STATE, state=state))
+    return (*_changed_steps(before, progress.steps), Entry(EntryKind.STATE, state=state))
+
+
+def entries_of_move(before: RequestRecord, after: RequestRecord) -> tuple[Entry, ...]:
+    """What somebody adds by whose doing a request becomes what it is after it: as a run of the worker does, and the
+    levels of approval that have changed."""
+    levels = zip(before.approvals, after.approvals, strict=True)
+    approvals = [Entry(EntryKind.APPROVAL, approval=new) for old, new in levels if old != new]
+    state = StateEntry(after.state, after.updated_at, error=after.error)
+    return (*_changed_steps(before.steps, after.steps), *approvals, Entry(EntryKind.STATE, state=state))
 
 
 def happenings_of(record: RequestRecord, entries: Sequence[tuple[int, Entry]]) -> tuple[Happening, ...]:
@@ -124,9 +135,15 @@ def as_it_was(record: RequestRecord, then: StateEntry) -> RequestRecord:
     )
 
 
-def _what(record: RequestRecord, entry: Entry) -> StepRecord | RequestRecord:
+def _changed_steps(before: Sequence[StepRecord], after: Sequence[StepRecord]) -> list[Entry]:
+    return [Entry(EntryKind.STEP, step=new) for old, new in zip(before, after, strict=True) if old != new]
+
+
+def _what(record: RequestRecord, entry: Entry) -> StepRecord | ApprovalRecord | RequestRecord:
     if entry.step is not None:
         return entry.step
+    if entry.approval is not None:
+        return entry.approval
     if entry.state is not None:
         return as_it_was(record, entry.state)
     raise ValueError(f"An entry of kind {entry.kind} holds nothing.")

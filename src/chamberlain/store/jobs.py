@@ -82,6 +82,15 @@ WHERE job_id = ANY (ARRAY(
 
 COMPLETE = "DELETE FROM chamberlain.job WHERE lease_id = $1 AND job_id = ANY ($2) RETURNING job_id"
 
+# A request that is cancelled needs its job no more. One that somebody is just at ends by itself: nobody waits for it.
+WITHDRAW = """
+DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
+    SELECT job_id FROM chamberlain.job
+    WHERE tenant_id = $1 AND kind = $2 AND subject = $3 AND (lease_until IS NULL OR lease_until < now())
+    FOR UPDATE SKIP LOCKED
+))
+"""
+
 POSTPONE = """
 UPDATE chamberlain.job SET run_at = now() + later.after, lease_id = NULL, lease_until = NULL, attempts = 0
 FROM unnest($2::bigint[], $3::interval[]) AS later (job_id, after)
@@ -106,10 +115,11 @@ SELECT job_id, tenant_id, kind, subject, held_reason, attempts, trace_id, queued
 WHERE held_reason IS NOT NULL ORDER BY queued_at, job_id
 """
 
-# As the role of a call this finds the jobs of its tenant alone, as the worker's role any.
+# Of one tenant, or of any where none is given.
 RELEASE = """
 WITH held AS (
-    SELECT job_id, held_reason, attempts FROM chamberlain.job WHERE job_id = $1 AND held_reason IS NOT NULL FOR UPDATE
+    SELECT job_id, held_reason, attempts FROM chamberlain.job
+    WHERE job_id = $1 AND ($2::uuid IS NULL OR tenant_id = $2) AND held_reason IS NOT NULL FOR UPDATE
 )
 UPDATE chamberlain.job j SET held_reason = NULL, attempts = 0, run_at = now() FROM held WHERE j.job_id = held.job_id
 RETURNING j.job_id, j.tenant_id, j.kind, j.subject, held.held_reason, held.attempts, j.trace_id, j.queued_at
@@ -164,6 +174,11 @@ async def complete(tx: Transaction, lease_id: UUID, job_ids: Sequence[JobId]) ->
     return frozenset(JobId(row["job_id"]) for row in rows)
 
 
+async def withdraw(tx: Transaction, kind: JobKind, subject: UUID) -> None:
+    """Remove a job of the tenant that nobody is at, be it held or waiting for its time."""
+    await tx.execute(WITHDRAW, tx.tenant_id, kind, subject)
+
+
 async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postponed]) -> frozenset[JobId]:
     """Look at these later; the answer names those that were still ours."""
     if not postponed:
@@ -194,8 +209,14 @@ async def held_of_all(tx: Transaction) -> Sequence[HeldJob]:
 
 
 async def release(tx: Transaction, job_id: JobId) -> HeldJob | None:
-    """Let a held job run again, at once; it is given as it was held. None when there is no such one."""
-    row = await tx.fetch_row(RELEASE, job_id)
+    """Let a held job of the tenant run again, at once; it is given as it was held. None when there is no such one."""
+    row = await tx.fetch_row(RELEASE, job_id, tx.tenant_id)
+    return _held(row) if row else None
+
+
+async def release_of_any(tx: Transaction, job_id: JobId) -> HeldJob | None:
+    """The same, whosever it is, for whoever has the database."""
+    row = await tx.fetch_row(RELEASE, job_id, None)
     return _held(row) if row else None
 
 

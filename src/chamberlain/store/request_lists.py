@@ -37,7 +37,7 @@ def _page_of(places: str) -> str:
     SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id,
         r.template_name, '{{}}' AS body, r.waiting, r.blocked, r.error, r.warnings, r.result, '[]' AS steps,
         r.created_at, r.actor_type, r.actor_id, r.actor_name, r.client_id, r.updated_at, r.finished_at,
-        NULL AS approvals
+        NULL AS approvals, NULL AS made
     FROM ({places}) place CROSS JOIN LATERAL (
         SELECT r.request_id, r.tenant_id, r.approval_required, r.kind, r.state, r.display_name, r.template_id,
             r.template_name, r.waiting, r.blocked, r.error, r.warnings, r.result, r.created_at, r.actor_type,

@@ -4,14 +4,15 @@ Accepting is in batcher.py, since everything that belongs to an accepted request
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
 import msgspec
 
-from chamberlain.rules.actions import TARGETS, Action
-from chamberlain.rules.approvals import ApprovalRecord
+from chamberlain.rules.actions import TARGETS, Action, left_behind
+from chamberlain.rules.approvals import ApprovalRecord, close_approvals
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.progress import Settlement, Task
 from chamberlain.rules.requests import (
@@ -25,15 +26,16 @@ from chamberlain.rules.requests import (
     TemplateReference,
     Waiting,
 )
+from chamberlain.rules.steps import abandon, restart
 from chamberlain.rules.submissions import Replayed
-from chamberlain.rules.timeline import MOST_ENTRIES, Entry, EntryKind, StateEntry
+from chamberlain.rules.timeline import MOST_ENTRIES, entries_of_move
 from chamberlain.store.actors import actor_of
 from chamberlain.store.database import Record, Transaction
 
 FIND = """
 SELECT request_id, tenant_id, approval_required, kind, state, display_name, template_id, template_name, body, waiting,
 blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
-finished_at, approvals FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
+finished_at, approvals, made FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
 """
 
 # For whoever is about to change it: until the end of the transaction nobody else does.
@@ -92,11 +94,20 @@ PUT_DOWN = """
 UPDATE chamberlain.request r SET
     state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
     people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at,
-    timeline = r.timeline || p.timeline::jsonb
+    timeline = r.timeline || p.timeline::jsonb, made = coalesce(p.made::json, r.made)
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::timestamptz[],
-    $9::timestamptz[], $10::text[])
-    AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline)
+    $9::timestamptz[], $10::text[], $11::text[])
+    AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline, made)
 WHERE r.request_id = p.request_id AND r.state = 'running'
+"""
+
+# What was asked for while the directory did not answer has a caller without a name until the directory has told it.
+NAME_CALLERS = """
+WITH named AS (
+    UPDATE chamberlain.request r SET actor_name = n.name FROM unnest($1::uuid[], $2::text[]) AS n (request_id, name)
+    WHERE r.request_id = n.request_id RETURNING r.request_id, r.actor_name
+)
+UPDATE chamberlain.mailbox m SET actor_name = named.actor_name FROM named WHERE m.request_id = named.request_id
 """
 
 # Of a long timeline the newest half of what may be kept stays; the numbers of its entries do not change.
@@ -110,9 +121,9 @@ WHERE r.request_id = ANY ($1) AND jsonb_array_length(r.timeline) > $2
 # A move that somebody asked for, from the state that was seen.
 MOVE = """
 UPDATE chamberlain.request SET
-    state = $3, steps = coalesce($4::text::json, steps), error = CASE WHEN $5 THEN NULL ELSE error END, waiting = NULL,
-    blocked = NULL, updated_at = $6, finished_at = $7, timeline = timeline || $8::text::jsonb
-WHERE tenant_id = $1 AND request_id = $2 AND state = $9
+    state = $3, steps = $4::text::json, approvals = $5::text::json, error = $6::text::json, warnings = $7::text::json,
+    waiting = NULL, blocked = NULL, updated_at = $8, finished_at = $9, timeline = timeline || $10::text::jsonb
+WHERE tenant_id = $1 AND request_id = $2 AND state = $11
 RETURNING request_id
 """
 
@@ -186,45 +197,53 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
         [each.at for each in settlements],
         [each.finished_at for each in settlements],
         [_encode(each.timeline).decode() for each in settlements],
+        [_json(each.made) for each in settlements],
     )
+    if named := {each.request_id: each.caller_name for each in settlements if each.caller_name}:
+        await tx.execute(NAME_CALLERS, list(named), list(named.values()))
     if growing := [each.request_id for each in settlements if each.may_come_again]:
         await tx.execute(SHORTEN, growing, MOST_ENTRIES)
 
 
-async def cancel(tx: Transaction, before: RequestRecord, *, at: datetime) -> bool:
-    """End a request before it is through, and give its name and addresses back; False when it has moved meanwhile."""
-    moved = await _move(tx, before, Action.CANCEL, at=at, finished_at=at)
-    if moved:
-        await tx.execute(GIVE_BACK, tx.tenant_id, before.request_id)
-    return moved
+async def cancel(tx: Transaction, before: RequestRecord, *, at: datetime) -> RequestRecord | None:
+    """End a request before it is through, and give its name and addresses back; the request as it is then, or None when
+    it has moved meanwhile. Nothing of it waits any more, and of what exists already it tells."""
+    after = replace(
+        before,
+        state=TARGETS[Action.CANCEL],
+        steps=abandon(before.steps),
+        approvals=close_approvals(before.approvals),
+        warnings=(*before.warnings, *left_behind(before)),
+        updated_at=at,
+        finished_at=at,
+    )
+    if not await _move(tx, before, after):
+        return None
+    await tx.execute(GIVE_BACK, tx.tenant_id, before.request_id)
+    return replace(after, waiting=None, blocked=None)
 
 
-async def retry(tx: Transaction, before: RequestRecord, *, steps: Sequence[StepRecord], at: datetime) -> bool:
-    """Queue a failed request once more, to go on at the step that failed; False when it has moved meanwhile."""
-    return await _move(tx, before, Action.RETRY, at=at, steps=steps)
+async def retry(tx: Transaction, before: RequestRecord, *, at: datetime) -> RequestRecord | None:
+    """Queue a failed request once more, to go on at the step that failed; the request as it is then, or None when it
+    has moved meanwhile."""
+    target, steps = TARGETS[Action.RETRY], restart(before.steps)
+    after = replace(before, state=target, steps=steps, error=None, updated_at=at, finished_at=None)
+    return after if await _move(tx, before, after) else None
 
 
-async def _move(
-    tx: Transaction,
-    before: RequestRecord,
-    action: Action,
-    *,
-    at: datetime,
-    steps: Sequence[StepRecord] | None = None,
-    finished_at: datetime | None = None,
-) -> bool:
-    target = TARGETS[action]
-    entry = Entry(EntryKind.STATE, state=StateEntry(target, at))
+async def _move(tx: Transaction, before: RequestRecord, after: RequestRecord) -> bool:
     row = await tx.fetch_row(
         MOVE,
         tx.tenant_id,
         before.request_id,
-        target,
-        _json(steps),
-        action is Action.RETRY,
-        at,
-        finished_at,
-        _encode((entry,)).decode(),
+        after.state,
+        _encode(after.steps).decode(),
+        _json(after.approvals or None),
+        _json(after.error),
+        _json(after.warnings or None),
+        after.updated_at,
+        after.finished_at,
+        _encode(entries_of_move(before, after)).decode(),
         before.state,
     )
     return row is not None
@@ -257,6 +276,7 @@ def record_of(row: Record) -> RequestRecord:
         updated_at=row["updated_at"],
         finished_at=row["finished_at"],
         approvals=_optional(row["approvals"], tuple[ApprovalRecord, ...]) or (),
+        made=_optional(row["made"], RequestResult),
     )
 
 

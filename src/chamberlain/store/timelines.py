@@ -20,7 +20,7 @@ from chamberlain.store.watchers import Watchers
 
 # State and timeline come from one statement: a request whose end is seen has the entry of its end in its timeline.
 FIND = """
-SELECT request_id, state, approval_required, created_at, timeline, timeline_start FROM chamberlain.request
+SELECT request_id, state, approval_required, created_at, timeline, timeline_start, warnings FROM chamberlain.request
 WHERE tenant_id = $1 AND request_id = ANY ($2)
 """
 
@@ -30,6 +30,7 @@ QUIET = timedelta(seconds=15)
 PAUSE = timedelta(seconds=1)
 
 _decode = msgspec.json.Decoder(tuple[Entry, ...]).decode
+_decode_warnings = msgspec.json.Decoder(tuple[str, ...]).decode
 _Place = tuple[TenantId, RequestId]
 
 
@@ -99,4 +100,6 @@ class Timelines:
 def _timeline(row: Record) -> Timeline:
     accepted = RequestState.PENDING_APPROVAL if row["approval_required"] else RequestState.QUEUED
     first = Entry(EntryKind.STATE, state=StateEntry(accepted, row["created_at"]))
-    return Timeline(RequestState(row["state"]), first, row["timeline_start"], _decode(row["timeline"]))
+    entries, warnings = _decode(row["timeline"]), row["warnings"]
+    told = () if warnings is None else _decode_warnings(warnings)
+    return Timeline(RequestState(row["state"]), first, row["timeline_start"], entries, told)

@@ -6,7 +6,7 @@ its request.
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -23,7 +23,7 @@ from chamberlain.rules.groups import GroupAddress, GroupOrder, GroupReference, O
 from chamberlain.rules.ids import EventId
 from chamberlain.rules.jobs import Claim
 from chamberlain.rules.plans import Step, remaining
-from chamberlain.rules.progress import Settlement, Task, summary_of_task
+from chamberlain.rules.progress import Settlement, Task, learned_name, summary_of_task, with_caller
 from chamberlain.rules.requests import Progress, RequestResult, RequestState
 from chamberlain.rules.steps import after_faults, after_outcome
 from chamberlain.rules.subject_records import new_entry
@@ -61,6 +61,7 @@ class Run:
     progress: Progress
     group: ObservedGroup | None
     people_checked: bool
+    made: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,10 @@ class ProvisionGroups:
         unchecked = [plan for plan in plans if not plan.task.people_checked]
         # Asked at the same time, they travel together.
         checked = await asyncio.gather(*[self._check_people(plan, started_at) for plan in unchecked])
-        runs = [run for run in checked if run is not None]
-        stopped = {run.plan.task.request_id for run in runs}
-        runs += await self._ensure([plan for plan in plans if plan.task.request_id not in stopped], started_at)
+        runs = [each for each in checked if isinstance(each, Run)]
+        going_on = [plan for plan in plans if plan.task.people_checked]
+        going_on += [each for each in checked if isinstance(each, Plan)]
+        runs += await self._ensure(going_on, started_at)
         await self._record(claim, runs)
 
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
@@ -94,15 +96,16 @@ class ProvisionGroups:
         self.notifier.tell([task.request_id for task in tasks])
         return [_plan(task, compiled.template) for task, compiled in zip(tasks, templates, strict=True)]
 
-    async def _check_people(self, plan: Plan, started_at: datetime) -> Run | None:
-        """The step that stands in for the checks of the submission when the directory did not answer then; None to go
-        on."""
+    async def _check_people(self, plan: Plan, started_at: datetime) -> Plan | Run:
+        """The step that stands in for the checks of the submission when the directory did not answer then: the plan to
+        go on with, which knows by now what the caller is called, or how it ended here."""
         names = GroupNames(plan.wanted.display_name, ())
         question = people_question(plan.order, plan.template, names, caller=plan.task.caller)
         try:
             answer = await self.people.look_up(question)
         except TryAgain as fault:
             return Run(plan, self._after(plan, (), fault, started_at), None, people_checked=False)
+        plan = replace(plan, task=with_caller(plan.task, answer.people.get(plan.task.caller)))
         refusal = template_not_allowed(
             plan.template.audience, plan.task.caller, answer.member_of
         ) or team_license_missing(plan.template, answer.people.get(plan.task.caller))
@@ -113,7 +116,7 @@ class ProvisionGroups:
         if faults:
             progress = after_faults(plan.task.steps, faults, started_at=started_at, now=self.now())
             return Run(plan, progress, None, people_checked=False)
-        return None
+        return plan
 
     async def _ensure(self, plans: Sequence[Plan], started_at: datetime) -> list[Run]:
         if not plans:
@@ -146,7 +149,7 @@ class ProvisionGroups:
     def _run(self, plan: Plan, shown: Collection[Step], outcome: Outcome, started_at: datetime) -> Run:
         done = {Step.CHECK_PEOPLE, *shown, *outcome.done}
         progress = self._after(plan, done, outcome.fault, started_at)
-        return Run(plan, progress, outcome.group, people_checked=True)
+        return Run(plan, progress, outcome.group, people_checked=True, made=outcome.made)
 
     def _after(self, plan: Plan, done: Collection[Step], fault: OutsideFault | None, started_at: datetime) -> Progress:
         return after_outcome(plan.task.steps, done=done, fault=fault, started_at=started_at, now=self.now())
@@ -203,8 +206,12 @@ def _new_groups(runs: Sequence[Run], now: datetime) -> Iterator[NewGroup]:
 
 def _settlement(run: Run, now: datetime) -> Settlement:
     task, group = run.plan.task, run.group
-    result = None
+    result = made = None
     if run.progress.state is RequestState.SUCCEEDED and group is not None:
         result = RequestResult(task.kind, group.id, group.display_name, group.mail)
+    elif (made_id := run.made if group is None else group.id) is not None:
+        made = RequestResult(task.kind, made_id, task.display_name, task.mail)
     timeline = entries_of(task.steps, run.progress, result=result, at=now)
-    return Settlement(task.request_id, run.progress, result, run.people_checked, now, timeline)
+    return Settlement(
+        task.request_id, run.progress, result, run.people_checked, now, timeline, made, learned_name(task)
+    )

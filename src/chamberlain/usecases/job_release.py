@@ -8,7 +8,7 @@ from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import ClientId, JobId, TraceId
-from chamberlain.rules.jobs import HeldJob, public_id_of
+from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.store import changes, idempotency, jobs
 from chamberlain.store.callers import Callers
@@ -32,7 +32,8 @@ class ReleaseJob:
         actor = await self.callers.actor(caller)
 
         async def work() -> bytes:
-            return render(await _release(tx, job_id, actor, caller.client_id, act))
+            held = await jobs.release(tx, job_id)
+            return render(await _released(tx, held, actor, caller.client_id, act))
 
         async with self.database.transaction(caller.tenant_id) as tx:
             answer = await idempotency.once(tx, caller, act.idempotency, work)
@@ -49,11 +50,13 @@ class ReleaseJobByHand:
     async def __call__(self, job_id: JobId, *, actor: Actor, trace_id: TraceId) -> HeldJob:
         """Raises NotFound."""
         async with self.database.across_tenants() as tx:
-            return await _release(tx, job_id, actor, None, Act(None, None, trace_id))
+            held = await jobs.release_of_any(tx, job_id)
+            return await _released(tx, held, actor, None, Act(None, None, trace_id))
 
 
-async def _release(tx: Transaction, job_id: JobId, actor: Actor, client_id: ClientId | None, act: Act) -> HeldJob:
-    held = await jobs.release(tx, job_id)
+async def _released(
+    tx: Transaction, held: HeldJob | None, actor: Actor, client_id: ClientId | None, act: Act
+) -> HeldJob:
     if held is None:
         raise NotFound("There is no such job that is held.")
     change = Change(
@@ -61,9 +64,9 @@ async def _release(tx: Transaction, job_id: JobId, actor: Actor, client_id: Clie
         action="job.release",
         actor=actor,
         client_id=client_id,
-        subject=Subject("job", public_id_of(job_id), held.kind),
+        subject=Subject("job", held.public_id, held.kind),
         before={"heldReason": held.held_reason, "attempts": held.attempts},
-        after={"heldReason": None, "attempts": 0, "comment": act.comment},
+        after={"heldReason": None, "attempts": 0, **act.said},
         request_id=held.request_id,
         trace_id=act.trace_id,
     )

@@ -6,7 +6,7 @@ its request.
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -26,8 +26,8 @@ from chamberlain.rules.mailbox_templates import CompiledMailboxTemplate, complet
 from chamberlain.rules.mailbox_wanted import wanted_mailbox
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxReference, ObservedMailbox, WantedMailbox
 from chamberlain.rules.plans import Step
-from chamberlain.rules.progress import Settlement, Task, summary_of_task
-from chamberlain.rules.requests import Progress, RequestState
+from chamberlain.rules.progress import Settlement, Task, learned_name, summary_of_task, with_caller
+from chamberlain.rules.requests import Progress, RequestResult, RequestState
 from chamberlain.rules.steps import after_faults, after_outcome
 from chamberlain.rules.timeline import entries_of
 from chamberlain.shapes.mailboxes import read_mailbox_order
@@ -62,6 +62,7 @@ class Run:
     progress: Progress
     mailbox: ObservedMailbox | None
     people_checked: bool
+    made: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,10 @@ class ProvisionMailboxes:
         unchecked = [plan for plan in plans if not plan.task.people_checked]
         # Asked at the same time, they travel together.
         checked = await asyncio.gather(*[self._check_people(plan, started_at) for plan in unchecked])
-        runs = [run for run in checked if run is not None]
-        stopped = {run.plan.task.request_id for run in runs}
-        runs += await self._ensure([plan for plan in plans if plan.task.request_id not in stopped], started_at)
+        runs = [each for each in checked if isinstance(each, Run)]
+        going_on = [plan for plan in plans if plan.task.people_checked]
+        going_on += [each for each in checked if isinstance(each, Plan)]
+        runs += await self._ensure(going_on, started_at)
         await self._record(claim, runs)
 
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
@@ -96,9 +98,9 @@ class ProvisionMailboxes:
         self.notifier.tell([task.request_id for task in tasks])
         return [_plan(task, ids[task.request_id], each) for task, each in zip(tasks, templates, strict=True)]
 
-    async def _check_people(self, plan: Plan, started_at: datetime) -> Run | None:
-        """The step that stands in for the checks of the submission when the directory did not answer then; None to go
-        on."""
+    async def _check_people(self, plan: Plan, started_at: datetime) -> Plan | Run:
+        """The step that stands in for the checks of the submission when the directory did not answer then: the plan to
+        go on with, which knows by now what the caller is called, or how it ended here."""
         situation = await self._situation(plan)
         # Whether an address is free shows when it is taken.
         names = MailboxNames(name_key="", local_part=None, domain=situation.domain, alias=None)
@@ -106,6 +108,7 @@ class ProvisionMailboxes:
             answer = await self.people.look_up(people_question(situation, names))
         except TryAgain as fault:
             return Run(plan, self._after(plan, (), fault, started_at), None, people_checked=False)
+        plan = replace(plan, task=with_caller(plan.task, answer.people.get(plan.task.caller)))
         refusal = mailbox_not_allowed(situation, answer)
         if refusal is not None:
             rejected = Rejected(refusal.code, refusal.detail)
@@ -114,7 +117,7 @@ class ProvisionMailboxes:
         if faults:
             progress = after_faults(plan.task.steps, faults, started_at=started_at, now=self.now())
             return Run(plan, progress, None, people_checked=False)
-        return None
+        return plan
 
     async def _situation(self, plan: Plan) -> MailboxSituation:
         task = plan.task
@@ -167,7 +170,7 @@ class ProvisionMailboxes:
     def _run(self, plan: Plan, shown: Collection[Step], outcome: MailboxOutcome, started_at: datetime) -> Run:
         done = {Step.CHECK_PEOPLE, *shown, *outcome.done}
         progress = self._after(plan, done, outcome.fault, started_at)
-        return Run(plan, progress, outcome.mailbox, people_checked=True)
+        return Run(plan, progress, outcome.mailbox, people_checked=True, made=outcome.made)
 
     def _after(self, plan: Plan, done: Collection[Step], fault: OutsideFault | None, started_at: datetime) -> Progress:
         return after_outcome(plan.task.steps, done=done, fault=fault, started_at=started_at, now=self.now())
@@ -210,8 +213,12 @@ def _reference(plan: Plan) -> MailboxReference:
 
 def _settlement(run: Run, now: datetime) -> Settlement:
     task, mailbox = run.plan.task, run.mailbox
-    result = None
+    result = made = None
     if run.progress.state is RequestState.SUCCEEDED and mailbox is not None:
         result = mailbox_result(run.plan.mailbox_id, mailbox)
+    elif (made_id := run.made if mailbox is None else mailbox.id) is not None:
+        made = RequestResult("mailbox", made_id, task.display_name, task.mail)
     timeline = entries_of(task.steps, run.progress, result=result, at=now)
-    return Settlement(task.request_id, run.progress, result, run.people_checked, now, timeline)
+    return Settlement(
+        task.request_id, run.progress, result, run.people_checked, now, timeline, made, learned_name(task)
+    )

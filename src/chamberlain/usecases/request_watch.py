@@ -8,7 +8,7 @@ from chamberlain.rules.errors import Malformed
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.rules.requests import RequestRecord
-from chamberlain.rules.timeline import Happenings, happenings_of
+from chamberlain.rules.timeline import Happening, Happenings, Timeline, happenings_of
 from chamberlain.store import requests
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
@@ -45,6 +45,10 @@ class WatchRequest:
     async def _follow(self, record: RequestRecord, after: int) -> Happenings:
         async with aclosing(self.timelines.follow(record.tenant_id, record.request_id, after)) as grown:
             async for timeline in grown:
-                news = () if timeline is None else happenings_of(record, timeline.after(after))
+                news = () if timeline is None else _news(record, timeline, after)
                 after = news[-1].number if news else after
                 yield news
+
+
+def _news(record: RequestRecord, timeline: Timeline, after: int) -> tuple[Happening, ...]:
+    return happenings_of(replace(record, warnings=timeline.warnings), timeline.after(after))

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from chamberlain.rules.actions import Act, Action, Deed, change_of
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.events import request_cancelled, summary_of
 from chamberlain.rules.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.rules.jobs import Claim, JobKind, Postponed
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.retention import BATCH, BATCHES, Retention, cutoffs, next_sweep
 from chamberlain.store import changes, idempotency, jobs, requests, retention
 from chamberlain.store.database import Database, Transaction
+from chamberlain.store.deeds import cancel
 from chamberlain.store.notifier import Notifier
 
 SERVICE = Actor(ActorType.SYSTEM, None, "Chamberlain")
@@ -68,14 +68,11 @@ class SweepRetention:
 
     async def _cancel(self, tenant_id: TenantId, request_id: RequestId, trace_id: TraceId) -> None:
         """As anybody else cancels it, unless somebody has just retried it."""
-        now = self.now()
         async with self.database.transaction(tenant_id) as tx:
             before = await requests.hold(tx, request_id)
             if before is None or before.state is not RequestState.FAILED:
                 return
-            await requests.cancel(tx, before, at=now)
-            after = await requests.find(tx, request_id) or before
-            event = request_cancelled(EventId(self.new_id()), summary_of(after), now=now)
+            done = await cancel(tx, before, event_id=EventId(self.new_id()), at=self.now())
             deed = Deed(Action.CANCEL, None, SERVICE, Act(None, None, trace_id), request_id)
-            await changes.record(tx, change_of(deed, before, after, event))
+            await changes.record(tx, change_of(deed, before, done.after, done.event))
         self.watchers.tell([request_id])

@@ -74,8 +74,9 @@ ABOUT_CANCEL = About(
     id="cancelRequest",
     tag="Requests",
     summary="Cancel a request",
-    description="It ends, and gives its mail address back. What a worker is just at, and what has succeeded, cannot be "
-    "cancelled; what is in the directory already stays there. The body may be left out.",
+    description="It ends, and gives its name and mail address back. What a worker is just at, and what has succeeded, "
+    "cannot be cancelled. What is in the directory already stays there: `warnings` says what, and its address is free "
+    "once it was removed there. The body may be left out.",
     example={"comment": "Asked for by mistake."},
 )
 ABOUT_RETRY = About(
@@ -121,7 +122,7 @@ _EXAMPLE: Mapping[str, object] = {
     "finishedAt": None,
 }
 READ = (Success(200, "The request.", Request, headers={"Cache-Control": "Always `no-store`."}, example=_EXAMPLE),)
-READ_CODES = ("notAdministrator", "notFound", "rateExceeded", "databaseUnavailable", "overloaded")
+READ_CODES = ("notAdministrator", "notFound", "databaseUnavailable", "overloaded")
 LISTED = (
     Success(
         200,

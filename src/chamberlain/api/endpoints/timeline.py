@@ -7,9 +7,10 @@ from msgspec import Struct, json
 
 from chamberlain.api.calls import Answer, Call, Stream
 from chamberlain.api.endpoint import About, Parameter, Success
-from chamberlain.api.request_shapes import RequestStep, RequestSummary, step_of, summary_of
+from chamberlain.api.request_shapes import Approval, RequestStep, RequestSummary, approval_of, step_of, summary_of
 from chamberlain.api.services import Services
 from chamberlain.rules.actions import viewed
+from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.errors import Malformed
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.requests import RequestRecord, StepRecord
@@ -26,7 +27,7 @@ async def watch(services: Services, call: Call[None]) -> Answer | Stream:
     after = _last_event(call.headers.get(b"last-event-id", b""))
     happenings = await services.watch_request(call.caller, RequestId(call.ids["requestId"]), after)
     if happenings is None:
-        # A browser that is told so does not come again.
+        # By the standard of such streams, whoever is told so does not come again.
         return Answer(204, b"", ((b"cache-control", b"no-store"),))
     return Stream(
         chunks=_events(happenings),
@@ -58,6 +59,8 @@ def _event(happening: Happening) -> bytes:
             return _written(happening.number, EntryKind.STATE, summary_of(viewed(record)))
         case StepRecord() as step:
             return _written(happening.number, EntryKind.STEP, step_of(step))
+        case ApprovalRecord() as approval:
+            return _written(happening.number, EntryKind.APPROVAL, approval_of(approval))
 
 
 def _written(number: int, kind: EntryKind, data: Struct) -> bytes:
@@ -69,9 +72,10 @@ ABOUT_WATCH = About(
     tag="Requests",
     summary="Watch what happens to a request",
     description="Server-sent events: what has happened, and then what happens, as it happens. `id` counts from 1 for "
-    "each request; `event` is `state`, with the request as it was then, or `step`, with one step. A comment comes when "
-    "nothing has happened for 15 seconds. The stream ends after the state in which a request ends, and when the token "
-    "expires or the service stops; whoever then comes again with `Last-Event-ID`, to any process, has missed nothing.",
+    "each request; `event` is `state`, with the request as it was then, `step`, with one step, or `approval`, with one "
+    "level of approval. A comment comes when nothing has happened for 15 seconds. The stream ends after the state in "
+    "which a request ends, and when the token expires or the service stops; whoever then comes again with "
+    "`Last-Event-ID`, to any process, has missed nothing.",
 )
 HEADERS = (
     Parameter(
@@ -85,11 +89,11 @@ WATCHED = (
         200,
         "What happens.",
         headers={"Cache-Control": "Always `no-store`.", "X-Accel-Buffering": "Always `no`."},
-        events={EntryKind.STATE: RequestSummary, EntryKind.STEP: RequestStep},
+        events={EntryKind.STATE: RequestSummary, EntryKind.STEP: RequestStep, EntryKind.APPROVAL: Approval},
     ),
     Success(
         204,
-        "The request has ended, and there is nothing behind `Last-Event-ID`. An `EventSource` comes no more.",
+        "The request has ended, and there is nothing behind `Last-Event-ID`: do not come again.",
         headers={"Cache-Control": "Always `no-store`."},
     ),
 )

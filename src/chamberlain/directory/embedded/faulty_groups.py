@@ -45,7 +45,9 @@ class GroupSteps:
             lambda step: self._take(step, entry),
             lambda: self._groups.find(entry.mark),
         )
-        return Outcome(group if walked.shown is None else observed_of(walked.shown), walked.done, walked.fault)
+        shown = group if walked.shown is None else observed_of(walked.shown)
+        made = entry.id if Step.CREATE_GROUP in walked.taken else None
+        return Outcome(shown, walked.done, walked.fault, made)
 
     async def _take(self, step: Step, entry: GroupEntry) -> None:
         match step:

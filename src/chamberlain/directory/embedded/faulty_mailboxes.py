@@ -47,7 +47,8 @@ class MailboxSteps:
             lambda: self._mailboxes.find(entry.mark),
         )
         shown = mailbox if walked.shown is None else observed_mailbox_of(walked.shown)
-        return MailboxOutcome(shown, walked.done, walked.fault)
+        made = entry.id if Step.CREATE_MAILBOX in walked.taken else None
+        return MailboxOutcome(shown, walked.done, walked.fault, made)
 
     async def _take(self, step: Step, entry: MailboxEntry) -> None:
         match step:

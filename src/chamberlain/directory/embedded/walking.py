@@ -15,11 +15,12 @@ Shown = TypeVar("Shown")
 @dataclass(frozen=True, slots=True)
 class Walked(Generic[Shown]):
     """How far it went: what the directory shows at the end (None when that was not reached), the steps that are done,
-    and what stopped the next one."""
+    and what stopped the next one. `taken` are those whose calls were answered well."""
 
     shown: Shown | None
     done: tuple[Step, ...]
     fault: OutsideFault | None
+    taken: tuple[Step, ...]
 
 
 async def walk(
@@ -36,9 +37,9 @@ async def walk(
                 if step in left:
                     await take(step)
                 done.append(step)
-            return Walked(await find(), tuple(steps), None)
+            return Walked(await find(), tuple(steps), None, tuple(steps))
     except TryAgain as fault:
         # The last step is through when everybody can see what was made.
-        return Walked(None, tuple(done[: len(steps) - 1]), fault)
+        return Walked(None, tuple(done[: len(steps) - 1]), fault, tuple(done))
     except Refused as refused:
-        return Walked(None, tuple(done), Rejected(refused.code, refused.detail))
+        return Walked(None, tuple(done), Rejected(refused.code, refused.detail), tuple(done))

@@ -305,7 +305,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('limits of ' || tenant, 0));
     SELECT t.open_requests, t.requests_per_minute INTO most_open, most_in_a_minute
     FROM chamberlain.tenant t WHERE t.tenant_id = tenant;
-    -- What is open has a job, or waits for an approval. A job whose request was cancelled counts until a worker comes by.
+    -- What is open has a job, or waits for an approval. A job whose request was cancelled while a worker had it counts until that is through.
     open_room := most_open - (
         SELECT count(*) FROM (
             (SELECT FROM chamberlain.job j
