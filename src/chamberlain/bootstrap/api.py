@@ -42,8 +42,8 @@ from chamberlain.store.batcher import Acceptor
 from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.cursors import Cursors
-from chamberlain.store.keyring import Keyring, KeysUnusable, load_keyring
 from chamberlain.store.deeds import Deeds
+from chamberlain.store.keyring import Keyring, KeysUnusable, load_keyring
 from chamberlain.store.notifier import Notifier
 from chamberlain.usecases.assignment_change import ChangeAssignment
 from chamberlain.usecases.audit_export import ExportAudit
@@ -154,10 +154,10 @@ def _services(
     people = make_people(settings, databases.application.pool)
     callers = Callers(databases.application, people, now)
     database, prefixes = databases.application, trust.prefixes
+    deeds = Deeds(database, callers, prefixes, watching.notifier)
     addresses = Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url)
     catalog, names = Catalog(databases.application), client_names(databases)
     request_group = RequestGroup(
-    deeds = Deeds(database, callers, prefixes, watching.notifier)
         database=databases.application,
         people=people,
         catalog=catalog,
