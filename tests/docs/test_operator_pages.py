@@ -7,10 +7,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from chamberlain.shapes.configuration import read_configuration
-from tests.docs.pages import ROOT, shell_blocks
+from chamberlain.shapes.tenants import TenantShape
+from tests.docs.pages import ROOT, named, section, shell_blocks
 from tests.services import Service, running_service
 
 FILES, TENANTS = (ROOT / "docs" / "how-to" / name for name in ("configuration-files.md", "tenants.md"))
@@ -53,6 +55,12 @@ def test_it_works_with_configuration_files(service: Service, tmp_path: Path) -> 
     assert run(service, tmp_path, nothing) == "Nothing to do.\n"
     assert run(service, tmp_path, look) == shown
     assert run(service, tmp_path, apply) == f"{shown}Done.\n"
+
+
+def test_it_names_every_member_of_a_tenant() -> None:
+    members = [field.encode_name for field in msgspec.structs.fields(TenantShape)]
+
+    assert named(section(FILES, "## What can be said of a tenant")) == [*members, "templates", "policies"]
 
 
 def test_the_issuers_that_are_shown_can_be_read() -> None:

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 import yaml
 
+from chamberlain.embedded.example import example_estate
 from chamberlain.shapes.documents import MOST_BYTES
 from chamberlain.shapes.written_documents import write_document
 from tests.bearer.issuer import make_key, run_issuer, sign
@@ -117,6 +118,15 @@ def test_it_works(shell: Shell) -> None:
     assert shell.changes() == int(str(before)) + 1
     assert shell.told("plan") == (0, "Nothing to do.\n")
     assert shell.exported() == document
+
+
+def test_the_example_estate_is_such_a_file(shell: Shell) -> None:
+    shell.file.write_bytes(example_estate().replace(b"name: Project group", b"name: Project circle"))
+
+    code, plan = shell.told("plan")
+
+    assert (code, plan.splitlines()[0]) == (0, "Nothing to do.")
+    assert "directory and clients are for the embedded products" in plan
 
 
 def test_the_running_service_follows_at_once(shell: Shell, service: Service) -> None:

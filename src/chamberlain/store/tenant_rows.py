@@ -52,7 +52,8 @@ async def read(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[TenantRow]
             f"SELECT row_to_json(r)::text AS content FROM (SELECT {table['shown']} FROM {name} "  # noqa: S608 - names come quoted from the catalog
             f"WHERE tenant_id = $1 ORDER BY {key}) r"
         )
-        async for row in tx.connection.cursor(statement, tenant_id, prefetch=PAGE):
+        # The first page may take as long as sorting all of it.
+        async for row in tx.connection.cursor(statement, tenant_id, prefetch=PAGE, timeout=PATIENCE.total_seconds()):
             yield TenantRow(name, row["content"])
 
 
