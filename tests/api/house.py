@@ -41,9 +41,10 @@ from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.timeline import Happening, Happenings
 from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring
-from tests.api.grounds import Grounds
 from tests.api.binder import Binder
+from tests.api.grounds import Grounds
 from tests.api.shelf import TEAM, Shelf
+from tests.api.steward import Steward
 from tests.api.trail import Trail
 
 BASE = "http://127.0.0.1:8365"
@@ -113,6 +114,7 @@ class House:
     shelf: Shelf = field(default_factory=Shelf)
     collab_shelf: Shelf = field(default_factory=lambda: Shelf(COLLAB, TEAM))
     binder: Binder = field(default_factory=Binder)
+    steward: Steward = field(default_factory=Steward)
     grounds: Grounds = field(default_factory=Grounds)
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
@@ -290,6 +292,8 @@ class House:
             mailbox_templates=self.shelf.services(),
             collab_templates=self.collab_shelf.services(),
             policies=self.binder.services(),
+            read_tenant=self.steward.read,
+            replace_tenant=self.steward.replace,
             managed=self.grounds.services(),
             list_findings=self.grounds.list_findings,
             seal_cursor=self.cursors.seal,

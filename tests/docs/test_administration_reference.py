@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -9,13 +10,16 @@ from chamberlain.api.app import ENDPOINTS
 from chamberlain.api.openapi import describe
 from chamberlain.rules.errors import BodyInvalid
 from chamberlain.shapes.policies import POLICY
+from chamberlain.shapes.reading import Reader
 from chamberlain.shapes.templates import COLLAB_TEMPLATE
+from chamberlain.shapes.tenant_settings import TENANT
 from tests.api.house import House
 from tests.docs.pages import REFERENCE, rows, section
 from tests.docs.schemas import Json, bound_of, properties, type_of
 
 PAGE = REFERENCE / "administration.md"
 GROUP, GUEST, POLICIES = "## Templates of groups and teams", "## Templates of guests", "## Guest policies"
+TENANT_HEADING = "## The tenant"
 DAYS: Json = {"afterDays": 1, "action": "notify"}
 # The least of each, with everything that lies in another thing.
 LEAST: Mapping[str, Json] = {
@@ -35,8 +39,11 @@ LEAST: Mapping[str, Json] = {
         "inactivity": DAYS,
         "minimumOwners": {"count": 1},
     },
+    TENANT_HEADING: {"name": "A", "administrators": {}, "repair": {}},
 }
-SCHEMAS = {GROUP: "GroupTemplateBody", GUEST: "GuestTemplateBody", POLICIES: "PolicyBody"}
+SCHEMAS = {GROUP: "GroupTemplateBody", GUEST: "GuestTemplateBody", POLICIES: "PolicyBody", TENANT_HEADING: "TenantBody"}
+# Any: each reads something else.
+READERS: Mapping[str, Reader[Any]] = {POLICIES: POLICY, TENANT_HEADING: TENANT}
 
 
 @cache
@@ -52,16 +59,30 @@ def test_it_works_for_every_property_with_its_type_and_bound(heading: str) -> No
         for name, each in properties(document(), SCHEMAS[heading])
     }
 
-    assert {row[0].strip("`"): (row[1], row[2]) for row in rows(section(PAGE, heading))} == told
+    assert {row[0].strip("`"): (row[1], row[2]) for row in settable(heading)} == told
+
+
+def test_it_names_what_of_a_tenant_is_only_shown() -> None:
+    body = {name for name, _ in properties(document(), "TenantBody")}
+    shown = {name for name, _ in properties(document(), "Tenant") if "." not in name}
+
+    assert {row[0].strip("`") for row in rows(section(PAGE, TENANT_HEADING)) if len(row) == 2} == (
+        shown - body - {"id", "createdAt", "updatedAt"}
+    )
 
 
 @pytest.mark.parametrize("heading", SCHEMAS)
 def test_it_says_what_cannot_be_left_out(heading: str) -> None:
     assert not is_refused(heading, LEAST[heading])
 
-    for row in rows(section(PAGE, heading)):
+    for row in settable(heading):
         name = row[0].strip("`")
         assert is_refused(heading, without(LEAST[heading], name)) == (row[3] == "refused"), name
+
+
+def settable(heading: str) -> list[list[str]]:
+    """The rows of what can be sent."""
+    return [row for row in rows(section(PAGE, heading)) if len(row) > 2]
 
 
 def without(body: Json, name: str) -> Json:
@@ -72,7 +93,7 @@ def without(body: Json, name: str) -> Json:
 
 def is_refused(heading: str, body: Json) -> bool:
     try:
-        (POLICY if heading == POLICIES else COLLAB_TEMPLATE).read_value(dict(body))
+        READERS.get(heading, COLLAB_TEMPLATE).read_value(dict(body))
     except BodyInvalid:
         return True
     return False

@@ -22,6 +22,7 @@ from chamberlain.api.endpoints import (
     managed_sites,
     policies,
     requests,
+    tenant,
     timeline,
 )
 from chamberlain.api.etags import IF_MATCH
@@ -41,6 +42,7 @@ from chamberlain.shapes.groups import GROUP
 from chamberlain.shapes.mailboxes import MAILBOX
 from chamberlain.shapes.policies import POLICY
 from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE
+from chamberlain.shapes.tenant_settings import TENANT
 
 # fmt: off
 ENDPOINTS: tuple[AnyEndpoint, ...] = (
@@ -131,6 +133,10 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
              codes=policies.REPLACE_CODES),
     Endpoint("DELETE", "/admin/collab/v1/policies/{policyId}/", policies.delete, Operation.ADMINISTER_COLLAB,
              policies.ABOUT_DELETE, policies.DELETED, headers=(IF_MATCH,), codes=policies.DELETE_CODES),
+    Endpoint("GET", "/admin/v1/tenant/", tenant.read, Operation.ADMINISTER_SERVICE, tenant.ABOUT_READ, tenant.READ,
+             codes=tenant.READ_CODES),
+    Endpoint("PUT", "/admin/v1/tenant/", tenant.replace, Operation.ADMINISTER_SERVICE, tenant.ABOUT_REPLACE,
+             tenant.REPLACED, shape=TENANT, headers=(IF_MATCH,), codes=tenant.REPLACE_CODES),
     Endpoint("GET", "/health/live", health.live, None, health.ABOUT_LIVE, health.LIVE),
     Endpoint("GET", "/health/ready", health.ready, None, health.ABOUT_READY, health.READY),
 )

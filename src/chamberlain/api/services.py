@@ -24,6 +24,7 @@ from chamberlain.rules.requests import Accepted, RequestFilter, RequestResult, S
 from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.rules.template_records import TemplateRecord
+from chamberlain.rules.tenant_records import TenantRecord, TenantSettings
 from chamberlain.rules.timeline import Happenings
 from chamberlain.shapes.policies import PolicyBody
 from chamberlain.shapes.templates import TemplateBody
@@ -77,6 +78,8 @@ CreatePolicy = Callable[[Caller, PolicyBody, Act, Callable[[PolicyRecord], bytes
 ReadPolicy = Callable[[Caller, PolicyId], Awaitable[PolicyRecord]]
 ReplacePolicy = Callable[[Caller, PolicyId, PolicyBody, Edit], Awaitable[PolicyRecord]]
 DeletePolicy = Callable[[Caller, PolicyId, Edit], Awaitable[None]]
+ReadTenant = Callable[[Caller], Awaitable[TenantRecord]]
+ReplaceTenant = Callable[[Caller, TenantSettings, Edit], Awaitable[TenantRecord]]
 CheckReadiness = Callable[[], Awaitable[Sequence[Check]]]
 # Path template, method, status and seconds of one answered call.
 Observe = Callable[[str, str, int, float], None]
@@ -158,6 +161,8 @@ class Services:
     mailbox_templates: Templates
     collab_templates: Templates
     policies: Policies
+    read_tenant: ReadTenant
+    replace_tenant: ReplaceTenant
     managed: Managed
     list_findings: ListFindings
     seal_cursor: SealCursor

@@ -22,6 +22,7 @@ from chamberlain.bootstrap.directory import first_look, make_people, make_subjec
 from chamberlain.bootstrap.graph import GRAPH_AUDIENCE, graph_application
 from chamberlain.bootstrap.identity import (
     client_names,
+    embedded_issuers,
     identity_application,
     identity_base_url,
     issuer_finder,
@@ -63,6 +64,8 @@ from chamberlain.usecases.request_retry import RetryRequest
 from chamberlain.usecases.request_watch import WatchRequest
 from chamberlain.usecases.subject_list import ListSubjects
 from chamberlain.usecases.subject_read import ReadSubject
+from chamberlain.usecases.tenant_read import ReadTenant
+from chamberlain.usecases.tenant_replace import ReplaceTenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +182,7 @@ def _services(
     )
     look_up = make_subjects(settings, database.pool).look_up
     assign = ChangeAssignment(database, look_up, callers, prefixes, assigner, notifier, new_id, now)
+    own_issuers = embedded_issuers(identity_base_url(settings))
     return Services(
         verify=trust.verifier(api_audiences(trust.prefixes)).verify,
         request_group=request_group,
@@ -198,6 +202,8 @@ def _services(
         mailbox_templates=template_services(MAIL, database, callers, people, prefixes=prefixes, keyring=keyring),
         collab_templates=template_services(COLLAB, database, callers, people, prefixes=prefixes, keyring=keyring),
         policies=policy_services(database, callers, prefixes),
+        read_tenant=ReadTenant(database, callers, prefixes, own_issuers),
+        replace_tenant=ReplaceTenant(database, people, callers, prefixes, own_issuers),
         managed=Managed(
             list=ListSubjects(database, callers, prefixes),
             read=ReadSubject(database, look_up, callers, prefixes, now),

@@ -84,6 +84,16 @@ def issuer_finder(database: Database, base_url: str | None) -> FindIssuer:
     return find
 
 
+def embedded_issuers(base_url: str) -> Callable[[TenantId], tuple[Issuer, ...]]:
+    """What tells as whom the embedded platform speaks for a tenant."""
+
+    def issuers(tenant_id: TenantId) -> tuple[Issuer, ...]:
+        issuer = issuer_of(base_url, tenant_id)
+        return (Issuer(tenant_id=tenant_id, issuer=issuer, tid=str(tenant_id), audiences={}),)
+
+    return issuers
+
+
 def _tenant_of(issuer: str, tid: str, base_url: str) -> TenantId | None:
     try:
         tenant_id = UUID(tid)

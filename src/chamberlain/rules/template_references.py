@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
+from chamberlain.rules.named_people import unknown_people
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.policies import PolicyHead, policy_fault
 from chamberlain.rules.templates import TemplateHead, TemplateKind, template_fault
@@ -37,23 +38,13 @@ def question_of(references: TemplateReferences, tenant_id: TenantId) -> PeopleQu
 
 def directory_faults(references: TemplateReferences, answer: PeopleAnswer) -> Iterator[Fault]:
     """Users, groups and a label that the directory does not have, and a rule that it cannot follow."""
-    yield from unknown_people(references, answer)
+    yield from unknown_people(references.users, references.groups, answer)
     if references.label is not None and references.label not in answer.labels:
         detail = "This tenant has no such label. Leave it out, or choose a known one."
         yield Fault("/labelId", "labelUnknown", detail)
     rule = references.membership_rule
     if rule is not None and (wrong := answer.rule_faults.get(rule)) is not None:
         yield Fault("/membershipRule", "ruleInvalid", wrong)
-
-
-def unknown_people(references: TemplateReferences, answer: PeopleAnswer) -> Iterator[Fault]:
-    """A fault for each place where a user or group is named that the directory does not have."""
-    for pointer, user in references.users:
-        if user not in answer.people:
-            yield Fault(pointer, "userUnknown", f"{user} is no user of this tenant. Leave this id out.")
-    for pointer, group in references.groups:
-        if group not in answer.known_groups:
-            yield Fault(pointer, "groupUnknown", f"{group} is no group of this tenant. Leave this id out.")
 
 
 def guest_rule_faults(

@@ -1,0 +1,114 @@
+"""Records of tenants: what their administrators read and change, and how a change is kept on record.
+
+Domains, issuers, limits and the prefix of extension attributes are the operator's, and only shown.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.differences import Content, differences
+from chamberlain.rules.edits import Editor
+from chamberlain.rules.errors import Fault, NotFound
+from chamberlain.rules.ids import GroupId, TenantId, UserId
+from chamberlain.rules.issuers import Issuer
+from chamberlain.rules.named_people import unknown_people
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.rules.tenants import Applicability, Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class TenantRecord:
+    """A tenant whole, with those whose tokens speak for it."""
+
+    tenant: Tenant
+    issuers: tuple[Issuer, ...]
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def etag(self) -> str:
+        """Names this version: a revision is never counted twice."""
+        return f'"{self.tenant.revision}"'
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSettings:
+    """What administrators say of their tenant; without a default domain it stays what it is."""
+
+    name: str
+    default_domain: str | None
+    users: tuple[UserId, ...]
+    groups: tuple[GroupId, ...]
+    repairs_drift: bool
+    applicability: Applicability
+
+
+def present(record: TenantRecord | None) -> TenantRecord:
+    """The tenant, or NotFound when it was deleted a moment ago."""
+    if record is None:
+        raise NotFound("There is no such tenant any more.")
+    return record
+
+
+def question_of(settings: TenantSettings, tenant_id: TenantId) -> PeopleQuestion:
+    """What the directory has to be asked of those who would administer the tenant."""
+    groups = frozenset(settings.groups)
+    return PeopleQuestion(tenant_id, users=frozenset(settings.users), named_groups=groups, members_of=groups)
+
+
+def settings_faults(settings: TenantSettings, tenant: Tenant, answer: PeopleAnswer) -> Iterator[Fault]:
+    """Why a tenant cannot be as its administrators want it."""
+    domain = settings.default_domain
+    if domain is not None and domain not in tenant.domains:
+        detail = f"{domain} is no verified domain of this tenant. Choose one of its domains, or leave it out."
+        yield Fault("/defaultDomain", "domainNotVerified", detail)
+    users = [(f"/administrators/users/{place}", each) for place, each in enumerate(settings.users)]
+    groups = [(f"/administrators/groups/{place}", each) for place, each in enumerate(settings.groups)]
+    yield from unknown_people(users, groups, answer)
+    if not answer.people and not any(answer.relations.members.get(group) for group in settings.groups):
+        detail = "Nobody would administer this tenant any more. Name a user, or a group that has members."
+        yield Fault("/administrators", "noAdministrator", detail)
+
+
+def changed(tenant: Tenant, settings: TenantSettings) -> Tenant:
+    """The tenant with these settings; the default domain comes first, the others keep their order."""
+    first = settings.default_domain or tenant.default_domain
+    return replace(
+        tenant,
+        name=settings.name,
+        domains=(first, *(domain for domain in tenant.domains if domain != first)),
+        administrator_users=frozenset(settings.users),
+        administrator_groups=frozenset(settings.groups),
+        repairs_drift=settings.repairs_drift,
+        applicability=settings.applicability,
+    )
+
+
+def replaced(before: Tenant, after: Tenant, editor: Editor) -> Change:
+    """The record of a tenant that was changed: what changed, and nothing else."""
+    was, became = differences(_content(before), _content(after))
+    return Change(
+        tenant_id=after.id,
+        action="tenant.replace",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject("tenant", after.id, after.name),
+        before=was,
+        after=became,
+        request_id=None,
+        trace_id=editor.trace_id,
+    )
+
+
+def _content(tenant: Tenant) -> Content:
+    users: list[Json] = [str(user) for user in sorted(tenant.administrator_users)]
+    groups: list[Json] = [str(group) for group in sorted(tenant.administrator_groups)]
+    return {
+        "name": tenant.name,
+        "defaultDomain": tenant.default_domain,
+        "administrators": {"users": users, "groups": groups},
+        "repair": {"drift": tenant.repairs_drift},
+        "applicability": tenant.applicability,
+    }

@@ -1,0 +1,62 @@
+"""Replace what administrators say of their tenant: its name, its administrators, its default domain and what is
+repaired."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from chamberlain.directory.port import People
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.edits import Edit, Editor, require_match
+from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
+from chamberlain.rules.ids import TenantId
+from chamberlain.rules.issuers import Issuer
+from chamberlain.rules.people import PeopleAnswer
+from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.tenant_records import (
+    TenantRecord,
+    TenantSettings,
+    changed,
+    present,
+    question_of,
+    replaced,
+    settings_faults,
+)
+from chamberlain.store import changes, tenant_records, tenants
+from chamberlain.store.callers import Callers
+from chamberlain.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceTenant:
+    """For administrators of the tenant, and applications that configure it. `own_issuers` as for reading."""
+
+    database: Database
+    people: People
+    callers: Callers
+    prefixes: ScopePrefixes
+    own_issuers: Callable[[TenantId], tuple[Issuer, ...]]
+
+    async def __call__(self, caller: Caller, settings: TenantSettings, edit: Edit) -> TenantRecord:
+        """The tenant as it is then. What it is already is neither written nor put on record. Nobody takes away the
+        last administrator. Raises Forbidden, Stale, NotPossible with all faults, and Unavailable."""
+        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id)
+        tenant_id, answer = caller.tenant_id, await self._look_up(settings, caller.tenant_id)
+        async with self.database.transaction(tenant_id) as tx:
+            await tenant_records.lock(tx, tenant_id)
+            before = present(await tenant_records.find(tx, tenant_id))
+            require_match(before.etag, edit, "tenant")
+            if faults := tuple(settings_faults(settings, before.tenant, answer)):
+                raise NotPossible(faults)
+            after = changed(before.tenant, settings)
+            if await tenants.put(tx, after):
+                await changes.record(tx, replaced(before.tenant, after, editor))
+            record = present(await tenant_records.find(tx, tenant_id))
+        return replace(record, issuers=(*self.own_issuers(tenant_id), *record.issuers))
+
+    async def _look_up(self, settings: TenantSettings, tenant_id: TenantId) -> PeopleAnswer:
+        try:
+            return await self.people.look_up(question_of(settings, tenant_id))
+        except TryAgain as error:
+            detail = "The directory cannot be asked who would administer the tenant. Send the request again."
+            raise Unavailable("overloaded", detail, after=error.after) from error

@@ -1,0 +1,52 @@
+"""A steward who keeps what is said of the tenant, for a house that keeps everything in memory."""
+
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.edits import Edit, require_match
+from chamberlain.rules.ids import TenantId, UserId
+from chamberlain.rules.issuers import Issuer
+from chamberlain.rules.tenant_records import TenantRecord, TenantSettings, changed
+from chamberlain.rules.tenants import Limits, Tenant
+from tests.api.shelf import MADE_AT
+
+TENANT_ID = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
+ADMINISTRATOR = UserId(UUID("ada00000-0000-4000-8000-000000000001"))
+
+
+def estate() -> TenantRecord:
+    """The example estate, with an issuer of its own."""
+    tenant = Tenant(
+        id=TENANT_ID,
+        revision=1,
+        name="Example Estate",
+        domains=("estate.example", "rooms.estate.example"),
+        administrator_users=frozenset({ADMINISTRATOR}),
+        administrator_groups=frozenset(),
+        extension_prefix="chamberlain",
+        suspended=False,
+        limits=Limits(open_requests=100),
+    )
+    issuer = Issuer(tenant_id=TENANT_ID, issuer="https://id.example/v2.0", tid=None, audiences={"api": "https://api.x"})
+    return TenantRecord(tenant, (issuer,), MADE_AT, MADE_AT)
+
+
+@dataclass
+class Steward:
+    """The tenant as it is. `refusal` is raised by every use case once it is set."""
+
+    record: TenantRecord = field(default_factory=estate)
+    refusal: Exception | None = None
+
+    async def read(self, _caller: Caller) -> TenantRecord:
+        if self.refusal is not None:
+            raise self.refusal
+        return self.record
+
+    async def replace(self, caller: Caller, settings: TenantSettings, edit: Edit) -> TenantRecord:
+        before = await self.read(caller)
+        require_match(before.etag, edit, "tenant")
+        after = replace(changed(before.tenant, settings), revision=before.tenant.revision + 1)
+        self.record = replace(before, tenant=after)
+        return self.record

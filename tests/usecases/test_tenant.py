@@ -1,0 +1,168 @@
+"""The tenant, as its administrators read and change it."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.edits import Edit
+from chamberlain.rules.errors import Forbidden, NotPossible, Stale, TryAgain, Unavailable
+from chamberlain.rules.ids import GroupId, TenantId, UserId
+from chamberlain.rules.issuers import Issuer
+from chamberlain.rules.tenant_records import TenantRecord, TenantSettings
+from chamberlain.rules.tenants import Applicability
+from chamberlain.store.callers import Callers
+from chamberlain.usecases.tenant_read import ReadTenant
+from chamberlain.usecases.tenant_replace import ReplaceTenant
+from tests.estates import ADA, BEN, ESTATE, NOBODY, OTHER_HOUSE, TRACE, ZOE, Estate, caller_of
+from tests.usecases.acts import PREFIXES, administrator, application
+
+STAFF = GroupId(UUID("94000000-0000-4000-8000-000000000001"))
+ANY = Edit(None, TRACE)
+SETTINGS = TenantSettings(
+    name="Example Estate",
+    default_domain=None,
+    users=(ADA,),
+    groups=(),
+    repairs_drift=False,
+    applicability=Applicability.REFUSE,
+)
+OWN = Issuer(tenant_id=ESTATE, issuer="https://own.example", tid=None, audiences={})
+AUDIT = "SELECT action, payload FROM chamberlain.audit WHERE trace_id = $1 ORDER BY sequence"
+
+
+def own_issuers(tenant_id: TenantId) -> tuple[Issuer, ...]:
+    return (replace(OWN, tenant_id=tenant_id),)
+
+
+def reader(estate: Estate) -> ReadTenant:
+    database = estate.databases.application
+    return ReadTenant(database, Callers(database, estate.people, estate.now), PREFIXES, own_issuers)
+
+
+async def put(estate: Estate, settings: TenantSettings, caller: Caller | None = None, edit: Edit = ANY) -> TenantRecord:
+    database = estate.databases.application
+    callers = Callers(database, estate.people, estate.now)
+    use_case = ReplaceTenant(database, estate.people, callers, PREFIXES, own_issuers)
+    return await use_case(caller or administrator(ADA), settings, edit)
+
+
+# Any: what stands on record is of every kind.
+async def audited(estate: Estate) -> list[tuple[str, Any, Any]]:
+    rows = [(str(action), json.loads(str(payload))) for action, payload in await estate.rows(AUDIT, TRACE)]
+    return [(action, told["before"], told["after"]) for action, told in rows if told["actor"]["type"] != "system"]
+
+
+async def test_it_works(estate: Estate) -> None:
+    await estate.rows(
+        "INSERT INTO chamberlain.issuer (tenant_id, issuer, audiences) VALUES ($1, 'https://id', $2::text::json) "
+        "RETURNING 1",
+        ESTATE,
+        '{"api": "https://api.estate.example"}',
+    )
+
+    record = await reader(estate)(administrator(ADA))
+
+    assert (record.tenant.id, record.tenant.name, record.tenant.default_domain) == (
+        ESTATE,
+        "Example Estate",
+        "estate.example",
+    )
+    assert [(each.issuer, each.audiences) for each in record.issuers] == [
+        ("https://own.example", {}),
+        ("https://id", {"api": "https://api.estate.example"}),
+    ]
+
+
+async def test_what_was_changed_holds_and_is_on_record_alone(estate: Estate) -> None:
+    before = await reader(estate)(administrator(ADA))
+    wanted = replace(SETTINGS, name="The Estate", default_domain="rooms.estate.example", repairs_drift=True)
+
+    after = await put(estate, wanted)
+    again = await put(estate, wanted)
+
+    assert after.tenant.domains == ("rooms.estate.example", "estate.example")
+    assert (after.tenant.name, after.tenant.repairs_drift) == ("The Estate", True)
+    assert before.etag != after.etag == again.etag
+    assert await audited(estate) == [
+        (
+            "tenant.replace",
+            {"name": "Example Estate", "defaultDomain": "estate.example", "repair": {"drift": False}},
+            {"name": "The Estate", "defaultDomain": "rooms.estate.example", "repair": {"drift": True}},
+        )
+    ]
+
+
+async def test_administrators_are_those_who_are_named(estate: Estate) -> None:
+    await put(estate, replace(SETTINGS, users=(BEN,)))
+
+    assert (await reader(estate)(administrator(BEN))).tenant.administrator_users == {BEN}
+    with pytest.raises(Forbidden):
+        await reader(estate)(administrator(ADA))
+    await put(estate, replace(SETTINGS, users=(), groups=(STAFF,)), administrator(BEN))
+    assert (await reader(estate)(administrator(ADA))).tenant.administrator_groups == {STAFF}
+
+
+@pytest.mark.parametrize(
+    ("users", "groups", "faults"),
+    [
+        ((), (), [("/administrators", "noAdministrator")]),
+        ((NOBODY,), (), [("/administrators/users/0", "userUnknown"), ("/administrators", "noAdministrator")]),
+        ((ADA, ZOE), (), [("/administrators/users/1", "userUnknown")]),
+        (
+            (),
+            (GroupId(UUID("51730000-0000-4000-8000-000000000001")),),
+            [("/administrators", "noAdministrator")],
+        ),
+    ],
+)
+async def test_it_rejects_to_take_the_last_administrator_away(
+    estate: Estate, users: tuple[UserId, ...], groups: tuple[GroupId, ...], faults: list[tuple[str, str]]
+) -> None:
+    for caller in (administrator(ADA), application("Collab.Config.ReadWrite.All")):
+        with pytest.raises(NotPossible) as refused:
+            await put(estate, replace(SETTINGS, users=users, groups=groups), caller)
+        assert [(fault.pointer, fault.code) for fault in refused.value.faults] == faults
+
+    assert (await reader(estate)(administrator(ADA))).tenant.administrator_users == {ADA}
+    assert await audited(estate) == []
+
+
+async def test_it_rejects_a_version_that_is_not_the_one(estate: Estate) -> None:
+    seen = Edit(frozenset({(await reader(estate)(administrator(ADA))).etag}), TRACE)
+    await put(estate, replace(SETTINGS, name="The Estate"), edit=seen)
+
+    with pytest.raises(Stale):
+        await put(estate, SETTINGS, edit=seen)
+
+
+async def test_without_the_directory_nothing_is_changed(estate: Estate) -> None:
+    estate.people.trouble = TryAgain(timedelta(seconds=3), "Busy.")
+
+    with pytest.raises(Unavailable):
+        await put(estate, replace(SETTINGS, name="The Estate"))
+    assert (await reader(estate)(administrator(ADA))).tenant.name == "Example Estate"
+
+
+@pytest.mark.parametrize("caller", [administrator(BEN), caller_of(ADA), application("Collab.Manage.ReadWrite.All")])
+async def test_it_rejects_who_may_not(estate: Estate, caller: Caller) -> None:
+    with pytest.raises(Forbidden):
+        await reader(estate)(caller)
+    with pytest.raises(Forbidden):
+        await put(estate, SETTINGS, caller)
+
+
+@pytest.mark.parametrize("permission", ["Collab.Config.ReadWrite.All", "Mail.Config.ReadWrite.All"])
+async def test_it_works_for_applications_that_configure_each_in_its_tenant(estate: Estate, permission: str) -> None:
+    own, other = application(permission), application(permission, OTHER_HOUSE)
+
+    await put(estate, replace(SETTINGS, name="The Estate"), own)
+    with pytest.raises(NotPossible):
+        await put(estate, replace(SETTINGS, users=(ADA,)), other)
+    await put(estate, replace(SETTINGS, name="The House", users=(ZOE,)), other)
+
+    assert [(await reader(estate)(caller)).tenant.name for caller in (own, other)] == ["The Estate", "The House"]
