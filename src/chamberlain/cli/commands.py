@@ -163,6 +163,39 @@ def delete_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
     delete(_settings(data_dir=data_dir), tenant_id_of(tenant))
 
 
+audit = typer.Typer(name="audit", help="Verify the audit trail.", no_args_is_help=True)
+app.add_typer(audit)
+
+
+@audit.command("verify")
+def verify_audit(
+    tenant: Annotated[str | None, typer.Option(help="The id of the only tenant to look at.")] = None,
+    head: Annotated[str | None, typer.Option(metavar="POSITION:DIGEST", help="A head that was kept elsewhere.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Find rows of the audit trail that were changed, removed, inserted or cut off. The exit code is 1 when there are
+    any."""
+    from chamberlain.cli.audit import verify
+    from chamberlain.cli.tenants import tenant_id_of
+
+    verify(_settings(data_dir=data_dir), None if tenant is None else tenant_id_of(tenant), head)
+
+
+@app.command()
+def erase(
+    user: Annotated[str, typer.Option(help="The id of the user.")],
+    tenant: Annotated[str | None, typer.Option(help="The id of the only tenant to look in.")] = None,
+    data_dir: DataDir = None,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Empty what is kept of a user who is to be forgotten: names, bodies of requests, rows of the audit trail."""
+    from chamberlain.cli.erase import erase as erase_user
+    from chamberlain.cli.tenants import tenant_id_of
+
+    erase_user(_settings(data_dir=data_dir), user, None if tenant is None else tenant_id_of(tenant), yes=yes)
+
+
 jobs = typer.Typer(name="jobs", help="Show and release jobs that are held.", no_args_is_help=True)
 app.add_typer(jobs)
 

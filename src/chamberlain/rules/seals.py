@@ -26,6 +26,9 @@ LOG_PERIOD = timedelta(minutes=1)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+# Of a position, which is a number of 63 bits, and of a digest.
+_MOST_DIGITS = 18
+_DIGEST_DIGITS = 64
 # What is before the first link.
 NO_DIGEST = bytes(32)
 
@@ -103,6 +106,17 @@ class AuditVerdict:
     erased: int
     waiting: int
     faults: int
+
+
+def head_of(text: str) -> Head | None:
+    """A head as it was logged; None when the text is none."""
+    position, _, digest = text.partition(":")
+    hexadecimal = digest.removeprefix("sha256:").lower()
+    if not (position.isascii() and position.isdigit() and len(position) <= _MOST_DIGITS):
+        return None
+    if len(hexadecimal) != _DIGEST_DIGITS or set(hexadecimal) - set("0123456789abcdef"):
+        return None
+    return Head(int(position), bytes.fromhex(hexadecimal))
 
 
 def written(digest: bytes) -> str:

@@ -1,0 +1,43 @@
+"""The pages about the audit trail do what they say, word for word, and name what there is."""
+
+from chamberlain.api.app import ENDPOINTS
+from chamberlain.api.endpoints.audit import AuditRow
+from chamberlain.rules.seals import FaultKind
+from tests.docs.commands import documents, printed
+from tests.docs.pages import REFERENCE, ROOT, named, section, shell_blocks
+from tests.services import Service
+
+PAGE = ROOT / "docs" / "how-to" / "audit.md"
+TRAIL = REFERENCE / "audit.md"
+
+
+def test_it_works(service: Service) -> None:
+    read, by_actor, by_subject, lines, verify, verify_with_head, erase = shell_blocks(PAGE)
+
+    newest, of_actor, of_subject, last = documents(printed(service, read, by_actor, by_subject, lines))
+    verdicts = printed(service, verify).splitlines()
+    (with_head,) = printed(service, verify_with_head).split("\n\n")[0].splitlines()[-1:]
+    erased = printed(service, erase)
+
+    assert len(newest["items"]) == 1
+    assert of_actor["items"] == []
+    assert {row["action"] for row in of_subject["items"]} <= {"template.create", "template.replace"}
+    assert of_subject["items"]
+    assert last["sequence"] >= newest["items"][0]["sequence"]
+    assert [line.split()[0] for line in verdicts if line] == ["well", "well"]
+    assert with_head.startswith("well ")
+    assert erased.startswith(("Tenant ", "Nothing is kept of user "))
+
+
+def test_it_names_every_member_of_a_row() -> None:
+    assert named(section(TRAIL, "## A row")) == list(AuditRow.__struct_encode_fields__)
+
+
+def test_it_names_every_filter() -> None:
+    (endpoint,) = [each for each in ENDPOINTS if each.path == "/admin/v1/audit/"]
+
+    assert named(section(TRAIL, "## Filters")) == [each.name for each in endpoint.parameters]
+
+
+def test_it_names_every_kind_of_fault() -> None:
+    assert named(section(TRAIL, "## What is found")) == [str(kind) for kind in FaultKind]
