@@ -164,22 +164,21 @@ def test_it_rejects_what_cannot_be(wanted: Picture, place: str | None, code: str
 
 
 @pytest.mark.parametrize(
-    ("left_out", "wanted", "pointer"),
+    ("left_out", "wanted", "fault"),
     [
-        (template(A, guestPolicyId=B), replace(THERE, policies=()), "/policies"),
-        (template(A, "room", domain="House.example"), MOVED, "/domains"),
-        (template(A, "room", defaults={"domain": "house.example"}), MOVED, "/domains"),
+        (template(A, guestPolicyId=B), replace(THERE, policies=()), ("/policies", "policyUnknown")),
+        (template(A, "room", domain="House.example"), MOVED, ("/domains", "domainNotVerified")),
+        (template(A, "room", defaults={"domain": "house.example"}), MOVED, ("/domains", "domainNotVerified")),
     ],
 )
 def test_it_rejects_to_take_what_a_template_that_is_left_out_needs(
-    left_out: Content, wanted: Picture, pointer: str
+    left_out: Content, wanted: Picture, fault: tuple[str, str]
 ) -> None:
     there = replace(THERE, templates=(left_out,))
 
     assert list(picture_faults(replace(there, templates=None), there)) == []
-    assert [(each.pointer, each.code) for each in picture_faults(replace(wanted, templates=None), there)] == [
-        (pointer, "inUse")
-    ]
+    found = picture_faults(replace(wanted, templates=None), there)
+    assert [(each.pointer, each.code) for each in found] == [fault]
 
 
 @pytest.mark.parametrize(

@@ -238,12 +238,12 @@ def _left_behind(template: Content, policies: AbstractSet[str], domains: Sequenc
     policy = template.get("guestPolicyId")
     if policy is not None and policy not in policies:
         detail = f'The template "{name}" names policy {policy}. Keep that one, or change the template as well.'
-        yield Fault("/policies", "inUse", detail)
+        yield Fault("/policies", "policyUnknown", detail)
     defaults = template.get("defaults")
     for domain in (template.get("domain"), defaults.get("domain") if isinstance(defaults, dict) else None):
         if domain and str(domain).lower() not in domains:
             detail = f'The template "{name}" makes addresses at {domain}. Keep that domain, or change the template.'
-            yield Fault("/domains", "inUse", detail)
+            yield Fault("/domains", "domainNotVerified", detail)
 
 
 def _by_id(things: Sequence[Content] | None) -> Mapping[str, Content]:
