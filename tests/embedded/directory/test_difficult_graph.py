@@ -10,7 +10,7 @@ from chamberlain.embedded.directory.faults import Faults, Injection, Outages
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
 from tests.embedded.directory.conftest import Served, serving
-from tests.embedded.directory.houses import CREW, SECTION, STAFF
+from tests.embedded.directory.houses import CREW, HANDBOOK, SECTION, STAFF
 from tests.embedded.directory.mailboxes import ROOM, furnish
 
 SECOND = timedelta(seconds=1)
@@ -40,7 +40,12 @@ async def statuses(served: Served) -> dict[str, int]:
     """What each path of a group answers; a list counts what is in it."""
     listed = {path: (await served.get(path)).json()["value"] for path in (BY_MARK, BY_NAME, "/v1.0/groups")}
     paths = [f"/v1.0/groups/{STAFF}", f"/v1.0/groups/{STAFF}/owners", f"/v1.0/groups/{STAFF}/members"]
-    paths += [f"/v1.0/groups/{CREW}/team", f"/v1.0/teams/{CREW}", f"/v1.0/groups/{CREW}/team/channels"]
+    paths += [
+        f"/v1.0/groups/{STAFF}/settings",
+        f"/v1.0/groups/{CREW}/team",
+        f"/v1.0/teams/{CREW}",
+        f"/v1.0/groups/{CREW}/team/channels",
+    ]
     answered = {path: (await served.get(path)).status_code for path in paths}
     return {path: len(found) for path, found in listed.items()} | answered
 
@@ -100,6 +105,17 @@ async def test_it_rejects_who_has_no_token_before_anything_else(databases: Datab
 
     assert [answer.status_code for answer in answers] == [401] * 3
     assert first.status_code == 200
+
+
+async def test_it_hides_a_site_as_long_as_its_group(serve: Serve) -> None:
+    paths = [f"/v1.0/groups/{HANDBOOK}/sites/root", f"/v1.0/sites/{HANDBOOK}"]
+
+    async with serve(Faults(not_found_after_create=20 * SECOND), SECOND) as served:
+        early = [(await served.get(path, whose="house-sites")).status_code for path in paths]
+    async with serve(Faults(not_found_after_create=20 * SECOND), 20 * SECOND) as served:
+        late = [(await served.get(path, whose="house-sites")).status_code for path in paths]
+
+    assert (early, late) == ([404, 404], [200, 200])
 
 
 async def test_it_hides_a_mailbox_as_long_as_a_group(databases: Databases) -> None:
