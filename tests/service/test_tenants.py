@@ -36,7 +36,11 @@ from tests.services import (
 MAIL = f"{API}/mail/App.ReadWrite.All"
 EVERYTHING = f"{API}/collab/App.ReadWrite.All {API}/mail/App.ReadWrite.All {API}/admin/Config.ReadWrite.All"
 # What endpoints with an id in their path take; those without a line here are content with an empty object.
-BODIES: dict[str, object] = {"/admin/mail/v1/templates/{templateId}/": {"kind": "shared", "name": "Theirs"}}
+BODIES: dict[str, object] = {
+    "/admin/mail/v1/templates/{templateId}/": {"kind": "shared", "name": "Theirs"},
+    "/admin/collab/v1/templates/{templateId}/": {"kind": "group", "name": "Theirs"},
+    "/admin/collab/v1/policies/{policyId}/": {"name": "Theirs"},
+}
 TEMPLATES = [GROUP_TEMPLATE, TEAM_TEMPLATE, APPROVED_TEMPLATE, DYNAMIC_TEMPLATE, STRICT_TEMPLATE, INACTIVE_TEMPLATE]
 OTHERS = [
     "e57a7e00-0000-4000-8000-000000000001",
@@ -47,6 +51,8 @@ OTHERS = [
     "1abe1000-0000-4000-8000-000000000001",
     "c11e0000-0000-4000-8000-000000000002",
     *(f"7e000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3)),
+    *(f"7e000000-0000-4000-8000-00000000002{number}" for number in (1, 2)),
+    *(f"90110000-0000-4000-8000-00000000000{number}" for number in (1, 2)),
     *TEMPLATES,
 ]
 GRAPH_PATHS = [
