@@ -8,7 +8,10 @@ from tests.faults.load import Load
 from tests.service.estate import HOUSE_TEMPLATE, furnish
 from tests.services import ZOE_MAIL, outside_database, wait_until
 
-LEFT = "SELECT count(*) FROM chamberlain.job WHERE tenant_id = 'e57a7e00-0000-4000-8000-000000000001'"
+LEFT = """
+SELECT count(*) FROM chamberlain.job
+WHERE tenant_id = 'e57a7e00-0000-4000-8000-000000000001' AND kind = 'groupProvision'
+"""
 STATE = "SELECT state FROM chamberlain.request WHERE request_id = $1"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from chamberlain.rules.audit import AuditFilter, AuditRecord
 from chamberlain.rules.pages import Page, PageWanted, Position
-from chamberlain.store import audit, seals
+from chamberlain.store import audit, changes, seals
 from chamberlain.store.database import Transaction
 from chamberlain.store.request_lists import PLANNING
 from tests.databases import Databases
@@ -168,6 +168,19 @@ async def test_a_row_that_was_removed_does_not_end_the_list(databases: Databases
     await tamper(databases, "DELETE FROM chamberlain.audit WHERE action = 'one.2'")
 
     assert await actions(databases, limit=1) == ["one.3", "one.1", "one.0"]
+
+
+async def test_the_change_that_came_last_is_first_though_it_began_first(databases: Databases) -> None:
+    """Two change one thing: the one that has to wait for the other says what is true in the end."""
+    async with databases.application.transaction(ESTATE) as early:
+        await record(databases, change("late.begun"))
+        await changes.record(early, change("early.begun"))
+
+    waiting = await actions(databases)
+    await seal(databases)
+
+    assert waiting == ["early.begun", "late.begun"]
+    assert await actions(databases) == waiting
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,9 @@
 ALTER TABLE chamberlain.audit
     ADD COLUMN written_in xid8 NOT NULL DEFAULT pg_current_xact_id(),
     ADD COLUMN written_by oid NOT NULL DEFAULT current_user::regrole::oid;
+-- When the row is written and not when its transaction began: of two changes of one thing the later one waits for the other, and its row
+-- has the later time and the higher sequence.
+ALTER TABLE chamberlain.audit ALTER COLUMN at SET DEFAULT clock_timestamp();
 
 -- The chain: each row of the audit trail in the order in which it was sealed, without gaps. What lists search by stands here and not in
 -- `audit`, whose rows are written while somebody waits for an answer. previous is the digest of
