@@ -114,6 +114,7 @@ def test_it_names_the_line_of_what_holds_a_missing_property() -> None:
         (b"directory: " + b"[" * 60 + b"]" * 60, "line 1: This is nested more than 40 levels deep."),
         (b"#" * (MOST_BYTES + 1), f"The file has more than {MOST_BYTES} bytes. Split it."),
         (b"- tenants\n", "line 1: An object is expected here"),
+        (b'{"\\e[31m\\n": 1}\n', "line 1, \ufffd[31m\ufffd: There is no such section"),
         (b"tenants: {}\n", "line 1, tenants: A list is expected here"),
         (b"directory: []\n", "line 1, directory: An object is expected here"),
         (b"clients: [x]\n", "line 1, clients[0]: An object is expected here"),

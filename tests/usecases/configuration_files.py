@@ -1,7 +1,7 @@
 """Configuration files by chance: two tenants with few things each, so that one after the other creates, changes and
 removes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hypothesis import strategies as st
 
@@ -32,6 +32,17 @@ ISSUERS = st.lists(
 )
 
 
+def rarely(one: st.SearchStrategy[object], other: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    """The first once in eight times."""
+    return st.sampled_from([*[other] * 7, one]).flatmap(lambda chosen: chosen)
+
+
+def some_of(each: Sequence[st.SearchStrategy[Document]]) -> st.SearchStrategy[list[Document]]:
+    """Most of them, in any order."""
+    chosen = st.tuples(*(rarely(st.none(), one) for one in each)).map(lambda found: [one for one in found if one])
+    return chosen.flatmap(st.permutations)
+
+
 def _template(id_: str, members: Mapping[str, st.SearchStrategy[object]]) -> st.SearchStrategy[Document]:
     always = {"id": st.just(id_), "name": NAMES}
     return st.fixed_dictionaries({**always, **members}, optional={"active": st.booleans(), "description": NAMES})
@@ -43,8 +54,8 @@ def _templates(house: int) -> st.SearchStrategy[list[Document]]:
             id_,
             {
                 "kind": st.just("room"),
-                "isDefault": st.booleans(),
-                "domain": st.sampled_from([None, f"house{house}.example", "rooms.example"]),
+                "isDefault": rarely(st.sampled_from([True]), st.sampled_from([False])),
+                "domain": rarely(st.just("rooms.example"), st.sampled_from([None, f"house{house}.example"])),
                 "defaults": st.sampled_from([{}, {"tags": ["1e3"], "hideFromGAL": True}, {"country": "null"}]),
             },
         )
@@ -54,9 +65,9 @@ def _templates(house: int) -> st.SearchStrategy[list[Document]]:
         GROUP,
         {
             # It stays what it was.
-            "kind": st.sampled_from(["group", "group", "group", "team"]),
-            "guestTemplateId": st.sampled_from([None, GUEST]),
-            "guestPolicyId": st.sampled_from([None, *POLICIES]),
+            "kind": rarely(st.just("team"), st.just("group")),
+            "guestTemplateId": rarely(st.just(GUEST), st.none()),
+            "guestPolicyId": rarely(st.sampled_from(POLICIES), st.none()),
             "webhook": st.sampled_from([None, {"url": "https://hooks.example/a"}]),
         },
     )
@@ -68,37 +79,43 @@ def _templates(house: int) -> st.SearchStrategy[list[Document]]:
             "sharingCapability": st.sampled_from(["disabled", "anyone"]),
         },
     )
-    return (
-        st.lists(st.sampled_from([*rooms, group, guest]), unique=True)
-        .flatmap(lambda chosen: st.tuples(*chosen))
-        .map(list)
-    )
+    return some_of([*rooms, group, guest])
 
 
 def _policies() -> st.SearchStrategy[list[Document]]:
-    each = [
+    each: list[st.SearchStrategy[Document]] = [
         st.fixed_dictionaries(
             {"id": st.just(id_), "name": NAMES},
             optional={"expiry": st.fixed_dictionaries({"afterDays": DAYS, "action": st.just("remove")})},
         )
         for id_ in POLICIES
     ]
-    return st.lists(st.sampled_from(each), unique=True).flatmap(lambda chosen: st.tuples(*chosen)).map(list)
+    return some_of(each)
 
 
 def _house(house: int) -> st.SearchStrategy[Document]:
-    domains = [[f"house{house}.example", "rooms.example"], [f"house{house}.example"], [f"house{house}.example"]]
+    own = f"house{house}.example"
     return st.fixed_dictionaries(
-        {"id": st.just(HOUSES[house]), "name": NAMES, "domains": st.sampled_from(domains)},
+        {
+            "id": st.just(HOUSES[house]),
+            "name": NAMES,
+            "domains": rarely(st.just([own, "rooms.example"]), st.just([own])),
+        },
         optional={
             "administrators": st.fixed_dictionaries({"users": st.lists(st.sampled_from(PEOPLE))}),
             "repair": st.fixed_dictionaries({"drift": st.booleans()}),
             "limits": st.fixed_dictionaries({"openRequests": st.integers(1, 9)}),
             "applicability": st.sampled_from(["refuse", "warn"]),
-            "issuers": ISSUERS,
-            "templates": _templates(house),
-            "policies": _policies(),
+            "issuers": rarely(ISSUERS, st.just([])),
         },
+    ).flatmap(lambda members: _with_lists(members, house))
+
+
+def _with_lists(members: Document, house: int) -> st.SearchStrategy[Document]:
+    """Null is left out."""
+    lists = {"templates": _templates(house), "policies": _policies()}
+    return st.fixed_dictionaries({name: rarely(st.none(), each) for name, each in lists.items()}).map(
+        lambda found: {**members, **found}
     )
 
 

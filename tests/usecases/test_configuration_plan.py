@@ -121,7 +121,7 @@ async def test_one_tenant_is_exported_alone(databases: Databases) -> None:
 
 @settings(
     deadline=None,
-    max_examples=30,
+    max_examples=50,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(houses=HOUSEHOLDS)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from chamberlain.rules.errors import ChamberlainError, Fault
 from chamberlain.shapes.pointers import parts
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationFault:
@@ -19,7 +21,8 @@ class ConfigurationFault:
 
     def __str__(self) -> str:
         place = _joined(self.file, self.line, self.path)
-        return f"{place}: {self.detail}" if place else self.detail
+        # A line for each, whatever the file has as a name.
+        return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", f"{place}: {self.detail}" if place else self.detail)
 
 
 class ConfigurationInvalid(ChamberlainError):
