@@ -116,16 +116,22 @@ async def find_page(
 ) -> Page[FindingRecord]:
     """A page of the findings that the filter names."""
     await tx.execute(PLANNING)
+    statement, values = page_statement(tenant_id, wanted, page)
+    rows = await tx.fetch(statement, *values)
+    records = [_record(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(records, None)
+    return Page(records, Position(records[-1].first_seen_at, records[-1].id))
+
+
+def page_statement(tenant_id: TenantId, wanted: FindingFilter, page: PageWanted) -> tuple[str, tuple[object, ...]]:
+    """The statement that reads a page and one row more, with its values."""
     after = page.after
     place = (None, None) if after is None else (after.created_at, after.id)
     states = list(FindingState) if wanted.state is None else [wanted.state]
     kinds = list(FindingKind) if wanted.kind is None else [wanted.kind]
     statement = PAGE if wanted.subject_id is None else PAGE_OF_SUBJECT
-    rows = await tx.fetch(statement, tenant_id, *place, states, kinds, wanted.subject_id, page.limit + 1)
-    records = [_record(row) for row in rows[: page.limit]]
-    if len(rows) <= page.limit:
-        return Page(records, None)
-    return Page(records, Position(records[-1].first_seen_at, records[-1].id))
+    return statement, (tenant_id, *place, states, kinds, wanted.subject_id, page.limit + 1)
 
 
 def _row(finding_id: UUID, found: Found) -> tuple[object, ...]:

@@ -39,7 +39,7 @@ def _page_of(places: str) -> str:
 _ANY: Final = "($7::boolean[] IS NOT NULL AND $8::uuid IS NULL AND $9::uuid IS NULL)"
 _OF_TEMPLATE: Final = "($7::boolean[] IS NOT NULL AND s.template_id = $8::uuid AND $9::uuid IS NULL)"
 _OF_POLICY: Final = "($7::boolean[] IS NOT NULL AND $8::uuid IS NULL AND s.policy_id = $9::uuid)"
-_OF_BOTH: Final = "($7::boolean[] IS NOT NULL AND s.template_id = $8::uuid AND s.policy_id = $9::uuid)"
+_OF_BOTH: Final = "($7::boolean[] IS NOT NULL AND s.both_ids = $8::uuid::text || $9::uuid::text)"
 
 # What is assigned and what is not, each by name, and of these the first.
 ALL: Final = _page_of(f"""

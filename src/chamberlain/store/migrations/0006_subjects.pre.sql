@@ -2,7 +2,8 @@
 
 -- Every group and managed site that is known. Of a site it is the security group. name_key is the form of the name that lists are sorted
 -- by and looked up in; generation counts the changes of the assignment, so that whoever works on one notices the next.
--- assignment_request_id is the request that brings the last one about.
+-- assignment_request_id is the request that brings the last one about. Both ids stand in one column as well, so that whoever looks for
+-- both is never sent along the index of one of them.
 CREATE TABLE chamberlain.subject (
     tenant_id uuid NOT NULL,
     subject_id uuid NOT NULL,
@@ -19,6 +20,7 @@ CREATE TABLE chamberlain.subject (
     template_id uuid,
     policy_id uuid,
     is_assigned boolean NOT NULL GENERATED ALWAYS AS (template_id IS NOT NULL OR policy_id IS NOT NULL) STORED,
+    both_ids text GENERATED ALWAYS AS (template_id::text || policy_id::text) STORED,
     generation integer NOT NULL DEFAULT 0,
     assignment_request_id uuid,
     assigned_at timestamptz,
@@ -31,8 +33,7 @@ CREATE INDEX subject_template ON chamberlain.subject (tenant_id, template_id, ty
     WHERE template_id IS NOT NULL;
 CREATE INDEX subject_policy ON chamberlain.subject (tenant_id, policy_id, type, name_key, subject_id)
     WHERE policy_id IS NOT NULL;
-CREATE INDEX subject_both ON chamberlain.subject (tenant_id, template_id, policy_id, type, name_key, subject_id)
-    WHERE template_id IS NOT NULL AND policy_id IS NOT NULL;
+CREATE INDEX subject_both ON chamberlain.subject (tenant_id, both_ids, type, name_key, subject_id) WHERE both_ids IS NOT NULL;
 
 -- How far a tenant's directory has been looked through. A full scan that is under way has the time when it began: what it has not met
 -- when it ends is not there any more.

@@ -1,0 +1,86 @@
+"""Lists of findings stay quick for every filter, and find what it names."""
+
+from itertools import product
+from uuid import UUID
+
+import msgspec
+
+from chamberlain.rules.findings import FindingFilter, FindingKind, FindingState
+from chamberlain.rules.ids import GroupId
+from chamberlain.rules.pages import PageWanted, Position
+from chamberlain.store import findings
+from chamberlain.store.database import Transaction
+from chamberlain.store.request_lists import PLANNING
+from tests.databases import Databases
+from tests.estates import ESTATE, OTHER_HOUSE
+from tests.store.test_mailbox_lists import rows_read
+
+SUBJECT = GroupId(UUID("94000000-0000-4000-8000-000000000001"))
+# Nearly all are gone; one in a thousand is open, and one in five hundred is about the one group.
+FILL = """
+INSERT INTO chamberlain.finding (
+    tenant_id, finding_id, kind, state, source, subject_type, subject_id, subject_name, about, detail, first_seen_at,
+    last_seen_at
+)
+SELECT $1, gen_random_uuid(), ($3::text[])[1 + n % 7], CASE WHEN n % 1000 < 4 THEN 'open' ELSE 'gone' END, 'assignment',
+    'group', CASE WHEN n % 500 = 1 THEN $2::uuid ELSE gen_random_uuid() END, 'All staff', n::text, '',
+    now() - n * interval '1 second', now()
+FROM generate_series(1, $4::integer) n
+"""
+FILTERS = [
+    FindingFilter(state, kind, subject)
+    for state, kind, subject in product(
+        [None, FindingState.OPEN, FindingState.GONE, FindingState.ACCEPTED],
+        [None, FindingKind.GUEST_AGAINST_RULE, FindingKind.DRIFT],
+        [None, SUBJECT, GroupId(UUID(int=7))],
+    )
+]
+COUNT = """
+SELECT count(*) AS found FROM chamberlain.finding WHERE tenant_id = $1 AND ($2::text IS NULL OR state = $2)
+AND ($3::text IS NULL OR kind = $3) AND ($4::uuid IS NULL OR subject_id = $4)
+"""
+
+
+async def fill(databases: Databases, number: int) -> None:
+    async with databases.worker.across_tenants() as tx:
+        for tenant in (ESTATE, OTHER_HOUSE):
+            await tx.execute(FILL, tenant, SUBJECT, list(FindingKind), number)
+
+
+async def test_it_works_for_every_filter(databases: Databases) -> None:
+    await fill(databases, 1_500)
+
+    async with databases.application.transaction(ESTATE) as tx:
+        for wanted in FILTERS:
+            (row,) = await tx.fetch(COUNT, ESTATE, wanted.state, wanted.kind, wanted.subject_id)
+            found: list[UUID] = []
+            page = await findings.find_page(tx, ESTATE, wanted, PageWanted(200, None))
+            while True:
+                found += [each.id for each in page.items]
+                assert list(page.items) == sorted(page.items, key=lambda each: each.first_seen_at, reverse=True)
+                if page.next is None:
+                    break
+                page = await findings.find_page(tx, ESTATE, wanted, PageWanted(200, page.next))
+            assert len(set(found)) == len(found) == row["found"], wanted
+
+
+async def test_it_works_along_indexes(databases: Databases) -> None:
+    await fill(databases, 50_000)
+
+    async with databases.application.transaction(ESTATE) as tx:
+        (middle,) = await tx.fetch(
+            "SELECT first_seen_at, finding_id FROM chamberlain.finding WHERE tenant_id = $1 "
+            "ORDER BY first_seen_at OFFSET 25000 LIMIT 1",
+            ESTATE,
+        )
+        place = Position(middle["first_seen_at"], middle["finding_id"])
+        for position, wanted in product([None, place], FILTERS):
+            # A page of each state and kind, at most, from which the newest are taken.
+            assert rows_read(await explain(tx, wanted, position)) <= 30 * 51, (wanted, position)
+
+
+async def explain(tx: Transaction, wanted: FindingFilter, position: Position | None) -> object:
+    await tx.execute(PLANNING)
+    statement, values = findings.page_statement(ESTATE, wanted, PageWanted(50, position))
+    (row,) = await tx.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *values)
+    return msgspec.json.decode(row[0])

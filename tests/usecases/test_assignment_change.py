@@ -1,0 +1,294 @@
+"""Changing assignments: one after the other however many come, durable with all that belongs to it, or without a
+trace."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from chamberlain.rules.assignments import Assignment
+from chamberlain.rules.errors import NotFound, NotPossible, Stale, TryAgain, Unavailable
+from chamberlain.rules.ids import GroupId, PolicyId, TemplateId
+from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
+from chamberlain.store import subjects
+from tests.estates import ADA, ESTATE, NOBODY, OTHER_HOUSE, TRACE, Estate, until
+from tests.usecases.acts import application
+from tests.usecases.stewards import (
+    ALL_STAFF,
+    HANDBOOK,
+    NINETY_DAYS,
+    NO_GUESTS,
+    PARTNERS,
+    YEARLY_REVIEW,
+    ZERO,
+    Steward,
+    later,
+    steward_of,
+)
+
+TOGETHER = 500
+
+
+@pytest.fixture
+async def steward(estate: Estate) -> Steward:
+    return steward_of(estate)
+
+
+async def test_it_works(steward: Steward) -> None:
+    record = await steward.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+
+    assert record.assignment == Assignment(NO_GUESTS, NINETY_DAYS)
+    assert (record.template_name, record.policy_name) == ("No guests", "90 days")
+    assert record.assigned_at == steward.estate.moment
+    assert record == await steward.record()
+    ((action, trace, request_id, payload),) = await steward.estate.rows(
+        "SELECT action, trace_id, request_id, payload FROM chamberlain.audit WHERE action LIKE '%.assign'"
+    )
+    assert (action, trace, request_id) == ("group.assign", TRACE, record.assignment_request_id)
+    assert msgspec.json.decode(str(payload)) == {
+        "actor": {"type": "user", "id": str(ADA), "displayName": "Ada Achterberg"},
+        "client": {"id": "c11e0000-0000-4000-8000-000000000001"},
+        "subject": {"type": "group", "id": str(ALL_STAFF), "displayName": "All staff"},
+        "before": {"templateId": None, "policyId": None},
+        "after": {"templateId": str(NO_GUESTS), "policyId": str(NINETY_DAYS)},
+    }
+    ((kind, at, data),) = await steward.estate.rows("SELECT type, at, data FROM chamberlain.event")
+    assert (kind, at) == ("group.assignmentChanged", steward.estate.moment)
+    assert msgspec.json.decode(str(data)) == {
+        "group": {"id": str(ALL_STAFF), "displayName": "All staff"},
+        "before": {"templateId": None, "policyId": None},
+        "after": {"templateId": str(NO_GUESTS), "policyId": str(NINETY_DAYS)},
+        "changedBy": {"type": "user", "id": str(ADA), "displayName": "Ada Achterberg"},
+    }
+
+
+async def test_the_audit_row_holds_what_changed_only(steward: Steward) -> None:
+    await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
+    await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+
+    rows = await steward.estate.rows(
+        "SELECT action, payload -> 'before', payload -> 'after' FROM chamberlain.audit "
+        "WHERE action LIKE '%.assign' ORDER BY sequence"
+    )
+    events = await steward.estate.rows("SELECT type, data -> 'site' ->> 'id' FROM chamberlain.event")
+    assert [(action, msgspec.json.decode(str(old)), msgspec.json.decode(str(new))) for action, old, new in rows] == [
+        ("site.assign", {"templateId": None}, {"templateId": str(NO_GUESTS)}),
+        ("site.assign", {"policyId": None}, {"policyId": str(NINETY_DAYS)}),
+    ]
+    assert events == [("site.assignmentChanged", str(HANDBOOK))] * 2
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {},
+        {"templateId": str(NO_GUESTS)},
+        {"policyId": ZERO},
+        {"templateId": str(NO_GUESTS).upper(), "policyId": ZERO},
+    ],
+)
+async def test_what_is_so_already_leaves_no_trace(steward: Steward, sent: dict[str, object]) -> None:
+    before = await steward.assign(templateId=str(NO_GUESTS))
+    traces, rows = await steward.traces(), await steward.estate.rows("SELECT * FROM chamberlain.subject")
+    later(steward.estate, seconds=1)
+
+    after = await steward.ask(sent)
+
+    assert after == before
+    assert await steward.traces() == traces
+    assert await steward.estate.rows("SELECT * FROM chamberlain.subject") == rows
+
+
+async def test_one_good_and_one_bad_field_change_nothing(steward: Steward) -> None:
+    with pytest.raises(NotPossible) as refusal:
+        await steward.assign(templateId=str(NO_GUESTS), policyId=str(NOBODY))
+
+    assert [(fault.pointer, fault.code) for fault in refusal.value.faults] == [("/policyId", "policyUnknown")]
+    assert (await steward.record()).assignment == Assignment()
+    assert await steward.traces() == []
+
+
+async def test_what_is_assigned_and_switched_off_since_stays_beside_a_change_of_the_other(steward: Steward) -> None:
+    await steward.assign(templateId=str(NO_GUESTS))
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await tx.execute("UPDATE chamberlain.template SET active = false WHERE template_id = $1", NO_GUESTS)
+
+    record = await steward.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+
+    assert record.assignment == Assignment(NO_GUESTS, NINETY_DAYS)
+
+
+async def test_five_hundred_at_once_end_in_a_state_that_one_of_them_asked_for(steward: Steward) -> None:
+    """And the last audit row says so, and the directory agrees, with two processes that assign and two that work."""
+    other = steward_of(steward.estate)
+    asked = [
+        {"templateId": str(NO_GUESTS), "policyId": str(NINETY_DAYS)},
+        {"templateId": str(PARTNERS), "policyId": str(YEARLY_REVIEW)},
+        {"templateId": ZERO, "policyId": ZERO},
+        {"templateId": str(PARTNERS), "policyId": ZERO},
+    ]
+    wanted = [
+        Assignment(NO_GUESTS, NINETY_DAYS),
+        Assignment(PARTNERS, YEARLY_REVIEW),
+        Assignment(),
+        Assignment(PARTNERS),
+    ]
+    working = [asyncio.create_task(work_for_ever(each)) for each in (steward, other)]
+
+    answers = await asyncio.gather(
+        *[(other if number % 2 else steward).ask(asked[number % 4]) for number in range(TOGETHER)]
+    )
+    for task in working:
+        task.cancel()
+    await asyncio.gather(*working, return_exceptions=True)
+    while await steward.estate.rows("SELECT 1 FROM chamberlain.job"):
+        await steward.work()
+
+    # Each was answered with what it asked for.
+    assert all(answer.assignment == wanted[number % 4] for number, answer in enumerate(answers))
+    last = (await steward.record()).assignment
+    assert last in wanted
+    changes = await trail(steward)
+    assert changes[-1]["after"].items() <= named(last).items()
+    assert replayed(changes) == named(last)
+    shown = await steward.shown()
+    assert Assignment(shown.template_id, shown.policy_id) == last
+    assert (shown.rules is None) is (last.template_id is None)
+    if shown.rules is not None:
+        assert shown.rules.allowed is (last.template_id == PARTNERS)
+    generation = await steward.estate.rows("SELECT generation::bigint FROM chamberlain.subject")
+    assert generation == await steward.estate.rows("SELECT count(*) FROM chamberlain.request")
+
+
+async def work_for_ever(steward: Steward) -> None:
+    while True:
+        await steward.work()
+        await asyncio.sleep(0.001)
+
+
+async def trail(steward: Steward) -> list[dict[str, dict[str, object]]]:
+    """Before and after of all changes, in their order."""
+    rows = await steward.estate.rows(
+        "SELECT payload FROM chamberlain.audit WHERE action = 'group.assign' ORDER BY sequence"
+    )
+    return [msgspec.json.decode(str(payload)) for (payload,) in rows]
+
+
+def replayed(changes: list[dict[str, dict[str, object]]]) -> dict[str, object]:
+    """What is assigned after all of them; each must begin where the one before has ended."""
+    now: dict[str, object] = {"templateId": None, "policyId": None}
+    for change in changes:
+        assert change["before"].items() <= now.items()
+        now |= change["after"]
+    return now
+
+
+def named(assignment: Assignment) -> dict[str, object]:
+    ids = {"templateId": assignment.template_id, "policyId": assignment.policy_id}
+    return {name: None if each is None else str(each) for name, each in ids.items()}
+
+
+async def test_of_two_who_have_read_the_same_one_is_refused(steward: Steward) -> None:
+    read = await steward.record()
+
+    answers = await asyncio.gather(
+        steward.assign(templateId=str(NO_GUESTS), if_match=read.etag),
+        steward_of(steward.estate).assign(templateId=str(PARTNERS), if_match=read.etag),
+        return_exceptions=True,
+    )
+
+    assert sorted(isinstance(answer, Stale) for answer in answers) == [False, True]
+
+
+async def test_a_group_that_nobody_had_met_is_looked_up(steward: Steward) -> None:
+    accepted = await steward.estate.request("Apollo")
+    await steward.estate.work()
+    group = await steward.estate.group(accepted.request_id)
+    assert group is not None
+
+    record = await steward.assign(group.id, templateId=str(PARTNERS))
+
+    assert record.entry.display_name == "Apollo"
+    assert record.entry.request_id == accepted.request_id
+
+
+async def test_a_group_that_has_got_a_site_is_found_as_one(steward: Steward) -> None:
+    await steward.record()
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await tx.execute(
+            "UPDATE directory.sites SET security_group_id = $1 WHERE security_group_id = $2", ALL_STAFF, HANDBOOK
+        )
+
+    record = await steward.assign(ALL_STAFF, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
+
+    assert (record.entry.type, record.entry.display_name) == (SubjectType.SITE, "Handbook")
+
+
+async def test_it_rejects_what_is_not_there(steward: Steward) -> None:
+    for kind in SubjectType:
+        with pytest.raises(NotFound):
+            await steward.assign(GroupId(NOBODY), kind=kind, templateId=str(NO_GUESTS))
+        caller = application("Collab.Manage.ReadWrite.All", OTHER_HOUSE)
+        with pytest.raises(NotFound):
+            await steward.assign(ALL_STAFF, kind=kind, caller=caller, templateId=str(NO_GUESTS))
+    assert await steward.traces() == []
+    assert await steward.estate.rows("SELECT 1 FROM chamberlain.subject") == []
+
+
+async def test_an_id_of_another_tenant_is_not_to_be_assigned(steward: Steward) -> None:
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        theirs = "SET tenant_id = $1 WHERE"
+        await tx.execute(f"UPDATE chamberlain.template {theirs} template_id = $2", OTHER_HOUSE, PARTNERS)
+        await tx.execute(f"UPDATE chamberlain.policy {theirs} policy_id = $2", OTHER_HOUSE, YEARLY_REVIEW)
+
+    with pytest.raises(NotPossible) as refusal:
+        await steward.assign(templateId=str(PARTNERS), policyId=str(YEARLY_REVIEW))
+
+    assert [fault.code for fault in refusal.value.faults] == ["templateUnknown", "policyUnknown"]
+
+
+async def test_it_says_so_when_the_directory_cannot_be_asked_for_an_unknown_group(steward: Steward) -> None:
+    async def away(_reference: SubjectReference) -> ObservedSubject | None:
+        raise TryAgain(timedelta(seconds=7), "The directory does not answer.")
+
+    steward.change = replace(steward.change, look_up=away)
+
+    with pytest.raises(Unavailable) as refusal:
+        await steward.assign(templateId=str(NO_GUESTS))
+
+    assert refusal.value.after == timedelta(seconds=7)
+
+
+async def test_what_is_assigned_is_in_use_until_it_is_cleared(steward: Steward) -> None:
+    async def is_assigned(**what: TemplateId | PolicyId) -> bool:
+        async with steward.estate.databases.application.transaction(ESTATE) as tx:
+            return await subjects.is_assigned(tx, ESTATE, **what)  # type: ignore[arg-type]  # one of the two
+
+    await steward.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+    assert await is_assigned(template_id=NO_GUESTS)
+    assert await is_assigned(policy_id=NINETY_DAYS)
+    assert not await is_assigned(template_id=PARTNERS)
+    assert not await is_assigned(policy_id=YEARLY_REVIEW)
+
+    await steward.assign(templateId=ZERO)
+    assert not await is_assigned(template_id=NO_GUESTS)
+    assert await is_assigned(policy_id=NINETY_DAYS)
+
+
+async def test_nobody_assigns_what_is_just_being_removed(steward: Steward) -> None:
+    await steward.record()
+    async with steward.estate.databases.application.transaction(ESTATE) as tx:
+        assert not await subjects.is_assigned(tx, ESTATE, template_id=PARTNERS)
+        assigning = asyncio.create_task(steward.assign(templateId=str(PARTNERS)))
+        await waits_for_a_lock(steward)
+        await tx.execute("DELETE FROM chamberlain.template WHERE template_id = $1", PARTNERS)
+
+    with pytest.raises(NotPossible) as refusal:
+        await assigning
+    assert [fault.code for fault in refusal.value.faults] == ["templateUnknown"]
+
+
+async def waits_for_a_lock(steward: Steward) -> None:
+    await until(lambda: steward.estate.rows("SELECT 1 FROM pg_locks WHERE NOT granted"))
