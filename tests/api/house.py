@@ -13,7 +13,7 @@ from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView, viewed
 from chamberlain.rules.approvals import ApprovalMode
 from chamberlain.rules.callers import Actor, ActorType, Caller
-from chamberlain.rules.errors import Fault, NotFound, Refusal, Unauthenticated
+from chamberlain.rules.errors import Fault, Forbidden, NotFound, Refusal, Unauthenticated
 from chamberlain.rules.groups import GroupOrder, MemberShipType
 from chamberlain.rules.ids import ClientId, JobId, MailboxId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.jobs import HeldJob
@@ -23,7 +23,7 @@ from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxType, TemplateSource
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.people import NamedPerson
-from chamberlain.rules.permissions import ScopePrefixes
+from chamberlain.rules.permissions import Operation, ScopePrefixes
 from chamberlain.rules.plans import Step
 from chamberlain.rules.rehearsals import GroupRehearsal, LevelRehearsal
 from chamberlain.rules.requests import (
@@ -104,6 +104,7 @@ REHEARSAL = GroupRehearsal(
 class House:
     """What stands behind the API here. `refusal` is raised by every use case once it is set."""
 
+    allowed: list[tuple[Caller, Operation]] = field(default_factory=list)
     orders: list[tuple[Caller, GroupOrder, Submission]] = field(default_factory=list)
     rehearsed: list[tuple[Caller, GroupOrder]] = field(default_factory=list)
     records: dict[RequestId, RequestRecord] = field(default_factory=dict)
@@ -126,6 +127,8 @@ class House:
     # What has become of every mailbox when it is read.
     mailbox_state: ProvisioningState = ProvisioningState.QUEUED
     refusal: Exception | None = None
+    # What somebody is told who may not call at all.
+    forbidden: Forbidden | None = None
     replayed: bool = False
     approval_required: bool = False
     body_timeout_seconds: float = 10.0
@@ -146,6 +149,11 @@ class House:
         if authorization not in CALLERS:
             raise Unauthenticated("tokenInvalid", 'The signature does not match ("kid" unknown).')
         return CALLERS[authorization]
+
+    async def require_allowed(self, caller: Caller, operation: Operation) -> None:
+        self.allowed.append((caller, operation))
+        if self.forbidden is not None:
+            raise self.forbidden
 
     async def request_group(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
         if self.refusal is not None:
@@ -275,6 +283,7 @@ class House:
         numbers = count(1)
         return Services(
             verify=self.verify,
+            require_allowed=self.require_allowed,
             request_group=self.request_group,
             rehearse_group=self.rehearse_group,
             request_mailbox=self.request_mailbox,

@@ -112,6 +112,22 @@ async def test_it_rejects_an_idempotency_key_that_is_none(api: httpx2.AsyncClien
     assert not house.orders
 
 
+async def test_it_rejects_two_idempotency_keys(api: httpx2.AsyncClient, house: House) -> None:
+    keys = [(b"idempotency-key", b"one"), (b"idempotency-key", b"two")]
+
+    answer = await api.post(PATH, json=BODY, headers=keys)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
+    assert not house.orders
+
+
+@pytest.mark.parametrize("dry", ["true", "false"])
+async def test_a_dry_run_looks_at_no_key(api: httpx2.AsyncClient, dry: str) -> None:
+    answer = await api.post(f"{PATH}?dryRun={dry}", json=BODY, headers={"idempotency-key": "two words"})
+
+    assert answer.status_code == (200 if dry == "true" else 400)
+
+
 async def test_it_takes_the_longest_idempotency_key(api: httpx2.AsyncClient) -> None:
     assert (await api.post(PATH, json=BODY, headers={"idempotency-key": "k" * 255})).status_code == 202
 

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from chamberlain.api.app import ENDPOINTS, create_app
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.receive import LIMIT
+from chamberlain.rules.errors import Forbidden
 from tests.api.house import BASE, REQUEST, TEMPLATE, House, record
 
 GROUPS = "/collab/v1/groups/"
@@ -122,6 +123,31 @@ async def test_the_first_thing_wrong_is_told(api: httpx2.AsyncClient, good: int)
     answer = await api.post(f"{GROUPS}?x=1", content=body, headers=headers)
 
     assert (answer.status_code, answer.json()["code"]) == ORDER[good][1:]
+
+
+@pytest.mark.parametrize(
+    ("path", "fault"),
+    [("/admin/v1/jobs/xyz/release/", "malformedId"), ("/admin/v1/jobs/?cursor=x", "invalidCursor")],
+)
+async def test_who_is_no_administrator_is_told_that_before_what_is_wrong_with_the_call(
+    api: httpx2.AsyncClient, house: House, path: str, fault: str
+) -> None:
+    method = "GET" if "?" in path else "POST"
+    headers = {"authorization": "Bearer administrator"}
+    house.forbidden = Forbidden("notAdministrator", "This is for administrators of the tenant.")
+    refused = await api.request(method, path, headers=headers)
+    house.forbidden = None
+
+    malformed = await api.request(method, path, headers=headers)
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "notAdministrator")
+    assert (malformed.status_code, malformed.json()["code"]) == (400, fault)
+
+
+async def test_a_call_without_faults_asks_once_who_administers(api: httpx2.AsyncClient, house: House) -> None:
+    await api.get("/admin/v1/jobs/", headers={"authorization": "Bearer administrator"})
+
+    assert house.allowed == []
 
 
 async def test_it_says_what_is_wrong_with_a_token(api: httpx2.AsyncClient) -> None:

@@ -18,6 +18,8 @@ def test_it_works() -> None:
         ([b'foo="a, wait=7", wait=5'], 5),
         ([b'foo="a\\", wait=7", wait=5'], 5),
         ([b",, wait=5 ,"], 5),
+        ([b'wait="5"'], 5),
+        ([b'wait = "\\5" ; foo="bar"'], 5),
         # The first of one kind counts.
         ([b"wait=5, wait=7"], 5),
         ([b"wait=5", b"wait=x"], 5),
@@ -34,7 +36,8 @@ def test_it_reads_what_the_standard_allows(sent: list[bytes], seconds: int) -> N
     "sent",
     [
         [], [b""], [b"wait"], [b"wait="], [b"wait=0"], [b"wait=-1"], [b"wait=1.5"], [b"wait=x"], [b"wait=5s"],
-        [b'wait="5"'], [b"waiting=5"], [b"respond-async"], [b'foo="wait=5'], [b"wait=x, wait=5"], [b"foo; wait=5"],
+        [b'wait="x"'], [b'wait="5'], [b'wait=""'], [b'wait=" 5"'],
+        [b"waiting=5"], [b"respond-async"], [b'foo="wait=5'], [b"wait=x, wait=5"], [b"foo; wait=5"],
         [b"wait=\xb2"],
     ],
 )  # fmt: skip

@@ -112,6 +112,12 @@ async def test_it_rejects_what_is_no_number_of_an_event(client: httpx2.AsyncClie
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
 
 
+async def test_it_rejects_two_last_events(client: httpx2.AsyncClient) -> None:
+    answer = await client.get(PATH, headers=[(b"last-event-id", b"1"), (b"last-event-id", b"2")])
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalidParameter")
+
+
 async def test_it_rejects_what_does_not_exist(client: httpx2.AsyncClient, house: House) -> None:
     house.records.clear()
 

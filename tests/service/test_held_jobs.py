@@ -66,6 +66,14 @@ def test_an_administrator_does_the_same_over_http(service: Service) -> None:
     assert (answer.status_code, answer.json()["id"], answer.json()["heldReason"]) == (200, job["id"], None)
 
 
+def test_who_is_no_administrator_is_told_that_whatever_the_id_looks_like(service: Service) -> None:
+    headers = service.headers("cleo@estate.example", CONFIG)
+
+    answer = httpx2.post(f"{service.url}/admin/v1/jobs/xyz/release/", headers=headers)
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "notAdministrator")
+
+
 @pytest.mark.parametrize("job_id", ["1", "x", APPROVED_TEMPLATE, "00000000-0000-8000-8000-00000000FFFF"])
 def test_it_rejects_what_is_no_held_job(service: Service, job_id: str) -> None:
     code, said, told = release(service, job_id)

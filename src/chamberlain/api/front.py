@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
+from typing import NoReturn
 
 from msgspec import Struct
 from starlette.routing import Match, Mount
@@ -14,10 +15,12 @@ from chamberlain.api.parameters import FormFaults, check_idempotency_key, read_i
 from chamberlain.api.patience import Patience
 from chamberlain.api.problems import HostUnknown, problem_of
 from chamberlain.api.receive import CallerGone, receive_body
+from chamberlain.api.rehearsal_shapes import DRY_RUN
 from chamberlain.api.resources import AnyEndpoint, Resource, Resources
 from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes, trace_id_of
 from chamberlain.logs import about
+from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import BodyInvalid, Malformed, NotFound, Refusal
 from chamberlain.rules.ids import TraceId
 
@@ -105,7 +108,10 @@ class Front:
                 return Answer(204, b"", ((b"allow", resource.allow),))
             endpoint = resource.endpoint(arrival.scope["method"])
             call = await self._read(endpoint, arrival)
-            return await endpoint.handler(self._services, call)
+            try:
+                return await endpoint.handler(self._services, call)
+            except Malformed as fault:
+                await self._refuse(fault, endpoint, call.caller)
         except Refusal as refusal:
             return _refused(refusal, arrival)
 
@@ -121,8 +127,9 @@ class Front:
         faults: FormFaults = []
         ids = read_ids(arrival.texts, faults)
         query = read_query(arrival.scope["query_string"], endpoint.parameters, faults)
-        if endpoint.method == "POST":
-            check_idempotency_key(arrival.headers.get(b"idempotency-key"), faults)
+        # A dry run keeps nothing, so its key is nobody's business.
+        if endpoint.method == "POST" and b"idempotency-key" in arrival.headers and query.get(DRY_RUN.name) != "true":
+            check_idempotency_key(arrival.scope["headers"], faults)
         body: object = None
         if endpoint.shape is not None:
             try:
@@ -130,12 +137,19 @@ class Front:
             except (Malformed, BodyInvalid) as fault:
                 faults.append(fault)
         if faults:
-            raise together(faults)
+            await self._refuse(together(faults), endpoint, caller)
         path = endpoint.path.format(**ids) if ids else endpoint.path
         return Call(
             endpoint.method, path, ids, query, arrival.headers, arrival.trace_id, raw, body, caller,
             arrival.scope["headers"], arrival.receive,
         )  # fmt: skip
+
+    async def _refuse(self, fault: Malformed | BodyInvalid, endpoint: AnyEndpoint, caller: Caller | None) -> NoReturn:
+        """Whoever may not call this at all is told that, and not what is wrong with the call. Only here is it asked for
+        before the use case does, so that a call without faults pays for it once."""
+        if caller is not None and endpoint.operation is not None:
+            await self._services.require_allowed(caller, endpoint.operation)
+        raise fault
 
 
 def _refused(refusal: Refusal, arrival: _Arrival) -> Answer:

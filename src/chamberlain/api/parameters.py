@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
@@ -50,10 +50,11 @@ def read_query(query_string: bytes, parameters: Sequence[Parameter], faults: For
     return query
 
 
-def check_idempotency_key(key: bytes | None, faults: FormFaults) -> None:
-    """A key is 1 to 255 visible ASCII characters."""
-    if key is not None and not _IDEMPOTENCY_KEY.fullmatch(key):
-        detail = "An Idempotency-Key must be 1 to 255 visible ASCII characters, without spaces."
+def check_idempotency_key(headers: Iterable[tuple[bytes, bytes]], faults: FormFaults) -> None:
+    """A key is 1 to 255 visible ASCII characters, and there is one."""
+    keys = [value for name, value in headers if name == b"idempotency-key"]
+    if len(keys) > 1 or not all(map(_IDEMPOTENCY_KEY.fullmatch, keys)):
+        detail = "Send one Idempotency-Key, of 1 to 255 visible ASCII characters without spaces."
         faults.append(Malformed("invalidParameter", detail))
 
 

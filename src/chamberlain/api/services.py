@@ -17,7 +17,7 @@ from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, Ma
 from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
 from chamberlain.rules.mailboxes import MailboxOrder
 from chamberlain.rules.pages import NamedPage, NamedPageWanted, NamePosition, Page, PageWanted, Position
-from chamberlain.rules.permissions import ScopePrefixes
+from chamberlain.rules.permissions import Operation, ScopePrefixes
 from chamberlain.rules.policy_records import PolicyRecord
 from chamberlain.rules.rehearsals import GroupRehearsal
 from chamberlain.rules.requests import Accepted, RequestFilter, RequestResult, Submission
@@ -41,6 +41,8 @@ class Check:
 
 # Whom an Authorization header speaks for; raises Unauthenticated or Unavailable.
 Verify = Callable[[str | None], Awaitable[Caller]]
+# Raises Forbidden when a caller whose token would do may not do it all the same, not being an administrator.
+RequireAllowed = Callable[[Caller, Operation], Awaitable[None]]
 RequestGroup = Callable[[Caller, GroupOrder, Submission], Awaitable[Accepted]]
 RehearseGroup = Callable[[Caller, GroupOrder], Awaitable[GroupRehearsal]]
 AwaitResult = Callable[[Accepted], Coroutine[None, None, RequestResult | None]]
@@ -144,6 +146,7 @@ class Services:
     """
 
     verify: Verify
+    require_allowed: RequireAllowed
     request_group: RequestGroup
     rehearse_group: RehearseGroup
     request_mailbox: RequestMailbox

@@ -5,6 +5,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
@@ -185,6 +186,7 @@ def _services(
     own_issuers = embedded_issuers(identity_base_url(settings))
     return Services(
         verify=trust.verifier(api_audiences(trust.prefixes)).verify,
+        require_allowed=partial(callers.require_allowed, prefixes),
         request_group=request_group,
         rehearse_group=request_group.rehearse,
         request_mailbox=request_mailbox,

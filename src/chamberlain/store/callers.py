@@ -14,7 +14,7 @@ from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.errors import NotFound, TryAgain, Unavailable
 from chamberlain.rules.ids import TenantId, UserId
 from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.permissions import Allowance, Extent
+from chamberlain.rules.permissions import Allowance, Extent, Operation, ScopePrefixes, require
 from chamberlain.rules.requests import RequestRecord
 from chamberlain.store import tenants
 from chamberlain.store.database import Database
@@ -36,6 +36,10 @@ class Callers:
         """How far the caller may go. Raises Forbidden when only an administrator may go on, and Unavailable."""
         asked = allowance.asks_for_administrator
         return allowance.extent(is_administrator=asked and await self.administers(caller))
+
+    async def require_allowed(self, prefixes: ScopePrefixes, caller: Caller, operation: Operation) -> None:
+        """Raises Forbidden when the caller may not do it to anything, and Unavailable."""
+        await self.extent(caller, require(caller, operation, prefixes))
 
     async def reader(self, caller: Caller, allowance: Allowance) -> UUID | None:
         """Whose things the caller may see: only the caller's own, or with None everybody's. Raises as `extent` does."""

@@ -39,7 +39,8 @@ class Cursors:
 
     def _open(self, cursor: str, place: str, decode: Callable[[bytes], Place]) -> Place:
         try:
-            sealed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+            # Signs that are none of the alphabet make it something else, and are not passed over.
+            sealed = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
             return decode(self._keyring.open(sealed, f"cursor {place}"))
         except (binascii.Error, KeysUnusable, msgspec.MsgspecError, UnicodeError, ValueError, IndexError) as error:
             detail = "This cursor does not belong to this list with these filters. Begin again without one."

@@ -1,6 +1,6 @@
 """The timeline of a request is watched here, as server-sent events."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 
 from msgspec import Struct, json
@@ -24,7 +24,7 @@ _MOST_DIGITS = 9
 
 async def watch(services: Services, call: Call[None]) -> Answer | Stream:
     """What happens to one request, as it happens."""
-    after = _last_event(call.headers.get(b"last-event-id", b""))
+    after = 0 if b"last-event-id" not in call.headers else _last_event(call.listed_headers)
     happenings = await services.watch_request(call.caller, RequestId(call.ids["requestId"]), after)
     if happenings is None:
         # By the standard of such streams, whoever is told so does not come again.
@@ -38,13 +38,12 @@ async def watch(services: Services, call: Call[None]) -> Answer | Stream:
     )
 
 
-def _last_event(sent: bytes) -> int:
+def _last_event(headers: Iterable[tuple[bytes, bytes]]) -> int:
     """The number of the last event that the caller has seen; 0 is none."""
-    if not sent:
-        return 0
-    if not sent.isdigit() or len(sent) > _MOST_DIGITS:
-        raise Malformed("invalidParameter", "Last-Event-ID must be the id of an event of this timeline.")
-    return int(sent)
+    sent, *more = [value for name, value in headers if name == b"last-event-id"]
+    if more or (sent and not sent.isdigit()) or len(sent) > _MOST_DIGITS:
+        raise Malformed("invalidParameter", "Last-Event-ID must be the id of one event of this timeline.")
+    return int(sent or b"0")
 
 
 async def _events(happenings: Happenings) -> AsyncGenerator[bytes, None]:
