@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TypeAlias
 
 import msgspec
 import pytest
@@ -16,7 +15,6 @@ from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.rehearsals import GroupRehearsal, LevelRehearsal
 from chamberlain.shapes.groups import read_group_order
-from tests.databases import Databases
 from tests.estates import (
     ADA,
     BEN,
@@ -33,17 +31,11 @@ from tests.estates import (
     caller_of,
     changed_estate,
 )
-from tests.postgres import connected
+from tests.usecases.fingerprints import fingerprint
 
 ALL_STAFF = "94000000-0000-4000-8000-000000000001"
 NAMED_DARA = NamedPerson(DARA, "Dara Lindqvist")
 AWAY = TryAgain(timedelta(seconds=2), "The directory does not answer.")
-
-Fingerprint: TypeAlias = Mapping[str, object]
-DIGEST = """
-SELECT '{name}', count(*) || ' ' || coalesce(md5(string_agg(ROW(t.*)::text, '' ORDER BY ROW(t.*)::text)), '')
-FROM {name} t
-"""
 
 
 async def rehearse(estate: Estate, sent: Mapping[str, object], *, caller: UserId = ADA) -> GroupRehearsal:
@@ -54,19 +46,6 @@ async def rehearse(estate: Estate, sent: Mapping[str, object], *, caller: UserId
         return await estate.request_group.rehearse(caller_of(caller), read_group_order(body))
     finally:
         assert await fingerprint(estate.databases) == before
-
-
-async def fingerprint(databases: Databases) -> Fingerprint:
-    """Number and digest of the rows of every table of every schema, and where every sequence stands."""
-    async with connected(databases.addresses.owner) as connection:
-        tables = await connection.fetch(
-            "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'S', 'm') AND relpersistence = 'p' "
-            "AND relnamespace::regnamespace::text NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"
-        )
-        names = [str(table[0]) for table in tables]
-        assert {"chamberlain.request", "directory.groups", "identity.signing_keys"} <= set(names)
-        digests = [DIGEST.format(name=name) for name in names]
-        return {row[0]: row[1] for row in await connection.fetch(" UNION ALL ".join(digests))}
 
 
 async def told_approvers(estate: Estate, request_id: RequestId) -> Sequence[Mapping[str, str]]:
