@@ -15,6 +15,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from chamberlain.bootstrap.whole_answers import WholeAnswers
+
 # How long answers that are under way may still take when the service stops; ten seconds are for everything together.
 GRACE_SECONDS = 8
 BACKLOG = 2048
@@ -77,7 +79,7 @@ def make_server(listener: Listener) -> Server:
     config = uvicorn.Config(
         listener.application,
         loop="none",
-        http="httptools",
+        http=WholeAnswers,
         ws="none",
         lifespan="off",
         log_config=None,
