@@ -25,6 +25,8 @@ def compare(question: Question, description: str | None) -> None:
     rounds: Rounds = defaultdict(list)
     with contestants() as all_of_them:
         prepare_limit(question.limit, all_of_them[0].database)
+        for contestant in all_of_them if question.preparation else ():
+            contestant.database.execute(question.preparation.read_text())
         _warm_up(question, all_of_them)
         for _ in range(asked.rounds):
             for connections in asked.connections:

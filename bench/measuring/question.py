@@ -18,7 +18,7 @@ class Question:
     `name` is that of its files in bench/: a script for wrk, the tables of the limit, and its transaction. `environment`
     is what the script reads beside the token and the number of the run. `made` is a statement that counts what has come
     about, `unfinished` one that counts the jobs that are left, `is_retrievable` looks over HTTP for what one request
-    has made.
+    has made. `preparation` are statements that the database of each service is prepared with.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Question:
     made: str
     unfinished: str
     is_retrievable: Callable[[Service, str], bool]
+    preparation: Path | None = None
 
     @property
     def limit(self) -> Limit:

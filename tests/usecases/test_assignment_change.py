@@ -64,6 +64,29 @@ async def test_it_works(steward: Steward) -> None:
     }
 
 
+async def test_whoever_assigns_again_and_again_is_asked_for_once_a_minute(steward: Steward) -> None:
+    for template in (str(NO_GUESTS), ZERO, str(PARTNERS)):
+        await steward.assign(templateId=template)
+    asked = len(steward.estate.people.questions)
+    later(steward.estate, seconds=61)
+    record = await steward.assign(templateId=ZERO)
+
+    assert (asked, len(steward.estate.people.questions)) == (1, 2)
+    assert record.assigned_by is not None
+    assert record.assigned_by.display_name == "Ada Achterberg"
+
+
+async def test_somebody_whose_name_cannot_be_asked_for_now_has_one_later(steward: Steward) -> None:
+    steward.estate.people.trouble = TryAgain(timedelta(seconds=1), "The directory does not answer.")
+    nameless = await steward.assign(templateId=str(NO_GUESTS))
+    steward.estate.people.trouble = None
+    named_again = await steward.assign(templateId=ZERO)
+
+    assert nameless.assigned_by is not None
+    assert named_again.assigned_by is not None
+    assert (nameless.assigned_by.display_name, named_again.assigned_by.display_name) == ("", "Ada Achterberg")
+
+
 async def test_the_audit_row_holds_what_changed_only(steward: Steward) -> None:
     await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
     await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))

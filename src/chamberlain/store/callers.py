@@ -7,6 +7,7 @@ directory. What was found is remembered for a minute at most.
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import TypeAlias, TypeVar
 from uuid import UUID
 
 from chamberlain.directory.port import People
@@ -22,6 +23,9 @@ from chamberlain.store.database import Database
 REMEMBERED_FOR = timedelta(seconds=60)
 MOST_REMEMBERED = 10_000
 
+Answer = TypeVar("Answer")
+_Place: TypeAlias = tuple[TenantId, UserId]
+
 
 class Callers:
     """Answers about callers of all tenants."""
@@ -30,7 +34,8 @@ class Callers:
         self._database = database
         self._people = people
         self._now = now
-        self._found: OrderedDict[tuple[TenantId, UserId], tuple[datetime, bool]] = OrderedDict()
+        self._found: OrderedDict[_Place, tuple[datetime, bool]] = OrderedDict()
+        self._names: OrderedDict[_Place, tuple[datetime, str]] = OrderedDict()
 
     async def extent(self, caller: Caller, allowance: Allowance) -> Extent:
         """How far the caller may go. Raises Forbidden when only an administrator may go on, and Unavailable."""
@@ -61,12 +66,12 @@ class Callers:
         user = caller.user_id
         if user is None:
             return Actor(caller.type, caller.id, "")
-        try:
-            answer = await self._people.look_up(PeopleQuestion(caller.tenant_id, users=frozenset((user,))))
-        except TryAgain:
-            return Actor(caller.type, caller.id, "")
-        person = answer.people.get(user)
-        return Actor(caller.type, caller.id, "" if person is None else person.display_name)
+        now, place = self._now(), (caller.tenant_id, user)
+        until, name = self._names.get(place, (now, ""))
+        if until <= now:
+            name = await self._name(caller.tenant_id, user)
+            _remember(self._names, place, (now + REMEMBERED_FOR if name else now, name))
+        return Actor(caller.type, caller.id, name)
 
     async def administers(self, caller: Caller) -> bool:
         """Whether the caller is an administrator of the tenant; an application never is."""
@@ -78,11 +83,16 @@ class Callers:
         if until > now:
             return is_one
         is_one = await self._look_up(caller.tenant_id, user)
-        self._found[place] = (now + REMEMBERED_FOR, is_one)
-        self._found.move_to_end(place)
-        if len(self._found) > MOST_REMEMBERED:
-            self._found.popitem(last=False)
+        _remember(self._found, place, (now + REMEMBERED_FOR, is_one))
         return is_one
+
+    async def _name(self, tenant_id: TenantId, user: UserId) -> str:
+        try:
+            answer = await self._people.look_up(PeopleQuestion(tenant_id, users=frozenset((user,))))
+        except TryAgain:
+            return ""
+        person = answer.people.get(user)
+        return "" if person is None else person.display_name
 
     async def _look_up(self, tenant_id: TenantId, user: UserId) -> bool:
         async with self._database.transaction(tenant_id) as tx:
@@ -98,3 +108,11 @@ class Callers:
             detail = "The directory cannot be asked whether you are an administrator. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
         return bool(answer.member_of)
+
+
+def _remember(found: OrderedDict[_Place, Answer], place: _Place, answer: Answer) -> None:
+    """Keep it as the newest; the oldest is forgotten when there are too many."""
+    found[place] = answer
+    found.move_to_end(place)
+    if len(found) > MOST_REMEMBERED:
+        found.popitem(last=False)
