@@ -25,8 +25,9 @@ def compare(question: Question, description: str | None) -> None:
     rounds: Rounds = defaultdict(list)
     with contestants() as all_of_them:
         prepare_limit(question.limit, all_of_them[0].database)
-        for contestant in all_of_them if question.preparation else ():
-            contestant.database.execute(question.preparation.read_text())
+        if question.preparation is not None:
+            for contestant in all_of_them:
+                contestant.database.execute(question.preparation.read_text())
         _warm_up(question, all_of_them)
         for _ in range(asked.rounds):
             for connections in asked.connections:
