@@ -14,9 +14,10 @@ from chamberlain.api.openapi import codes_of
 from chamberlain.api.problems import STATUSES, Problem
 from chamberlain.api.resources import Resources
 from chamberlain.rules.mailboxes import MailboxOrder
+from tests.api.binder import POLICY_ID
 from tests.api.house import CALLERS as KNOWN
 from tests.api.house import MAILBOX_ID, REQUEST, TEMPLATE, House, mailbox_record, record
-from tests.api.shelf import ROOM
+from tests.api.shelf import ROOM, TEAM
 
 PATHS = [
     "/collab/v1/groups/",
@@ -30,6 +31,12 @@ PATHS = [
     "/mail/v1/templates/",
     "/admin/mail/v1/templates/",
     f"/admin/mail/v1/templates/{ROOM}/",
+    "/collab/v1/templates/",
+    "/admin/collab/v1/templates/",
+    f"/admin/collab/v1/templates/{TEAM}/",
+    "/admin/collab/v1/policies/",
+    f"/admin/collab/v1/policies/{POLICY_ID}/",
+    "/admin/v1/tenant/",
     "/health/ready",
     "/docs",
 ]

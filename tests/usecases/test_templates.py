@@ -260,3 +260,34 @@ async def test_the_directory_is_asked_only_where_a_group_is_named(estate: Estate
 
     with pytest.raises(Unavailable):
         await Keeper(estate, asker(BEN)).offered()
+
+
+async def test_its_webhook_gets_a_secret_that_is_shown_once(estate: Estate, keeper: Keeper) -> None:
+    made = await keeper.answered({"webhook": {"url": "https://hooks.estate.example/"}})
+    template_id = TemplateId(UUID(made["id"]))
+
+    kept = await keeper.replace(template_id, {"webhook": {"url": "https://hooks.estate.example/"}})
+
+    assert made["secret"].startswith("whsec_")
+    assert (kept.made_secret, kept.secret_number) == (None, 1)
+    ((_, _, after),) = await audited(estate)
+    assert isinstance(after, dict)
+    assert after["webhook"] == {"url": "https://hooks.estate.example/", "active": True, "secret": "***"}
+
+
+async def test_it_rejects_people_and_groups_that_are_not_there(keeper: Keeper) -> None:
+    nobody = str(NOBODY)
+    wrong: dict[str, object] = {
+        "audience": {"users": [nobody], "groups": [STAFF, nobody]},
+        "defaults": {"primaryOwner": nobody, "permissions": {nobody: "SendAs", str(BEN): "SendAs"}},
+    }
+
+    with pytest.raises(NotPossible) as refused:
+        await keeper.create(wrong)
+
+    assert {(fault.pointer, fault.code) for fault in refused.value.faults} == {
+        ("/audience/users/0", "userUnknown"),
+        ("/audience/groups/1", "groupUnknown"),
+        ("/defaults/primaryOwner", "userUnknown"),
+        (f"/defaults/permissions/{nobody}", "userUnknown"),
+    }
