@@ -110,8 +110,10 @@ FIND_LAST: Final = "SELECT max(sequence) AS last FROM chamberlain.audit WHERE te
 
 # The rows of a window that somebody wants. $2 and $3 are its ends; the rest stands where it stands above.
 FIND_ROWS: Final = f"""
-SELECT {_COLUMNS} FROM chamberlain.audit a
-LEFT JOIN chamberlain.audit_seal s ON s.tenant_id = $1 AND s.sequence = a.sequence
+SELECT {_COLUMNS} FROM chamberlain.audit a LEFT JOIN LATERAL (
+    SELECT s.previous, s.digest FROM chamberlain.audit_seal s
+    WHERE s.tenant_id = $1 AND s.sequence = a.sequence OFFSET 0
+) s ON true
 WHERE a.tenant_id = $1 AND a.sequence > $2 AND a.sequence <= $3
 AND ($4::text IS NULL OR a.payload -> 'actor' ->> 'id' = $4)
 AND ($5::text IS NULL OR a.payload -> 'subject' ->> 'id' = $5)
@@ -156,6 +158,7 @@ async def find_window(
     tx: Transaction, wanted: AuditFilter, after: int, last: int
 ) -> tuple[Sequence[AuditRecord], int | None]:
     """What somebody wants of the next rows behind `after`, and how far these go; None when they go to `last`."""
+    await tx.execute(PLANNING)
     (window,) = await tx.fetch(FIND_WINDOW, tx.tenant_id, after, last, WINDOW)
     if not window["number"]:
         return (), None

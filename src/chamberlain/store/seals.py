@@ -7,6 +7,7 @@ from chamberlain.rules.ids import RequestId, TenantId, TraceId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.seals import AuditFacts, Head, Link
 from chamberlain.store.database import Record, Transaction
+from chamberlain.store.request_lists import PLANNING
 
 # A tenant has its job from the first look on that finds it; one that is held counts.
 QUEUE = """
@@ -37,7 +38,8 @@ FIND_HEAD = "SELECT position, digest FROM chamberlain.audit_head WHERE tenant_id
 
 FIND_DIGEST = "SELECT digest FROM chamberlain.audit_seal WHERE tenant_id = $1 AND position = $2"
 
-# What lists search by is compared with the row here, and the rest by whoever reads it.
+# What lists search by is compared with the row here, and the rest by whoever reads it. OFFSET 0 keeps the planner from
+# beginning at the other end.
 LINKS = """
 SELECT s.position, s.sequence, s.previous, s.digest, s.payload_digest, s.is_suspect, a.sequence IS NOT NULL AS is_there,
     a.at, a.action, a.request_id, a.trace_id, sha256(convert_to(a.payload::text, 'UTF8')) AS payload_digest_now,
@@ -48,8 +50,18 @@ SELECT s.position, s.sequence, s.previous, s.digest, s.payload_digest, s.is_susp
 FROM (
     SELECT position, sequence, previous, digest, payload_digest, is_suspect, at, action, actor_id, subject_id
     FROM chamberlain.audit_seal WHERE tenant_id = $1 AND position > $2 ORDER BY position LIMIT $3
-) s LEFT JOIN chamberlain.audit a ON a.tenant_id = $1 AND a.sequence = s.sequence
+) s LEFT JOIN LATERAL (
+    SELECT a.sequence, a.at, a.action, a.request_id, a.trace_id, a.payload FROM chamberlain.audit a
+    WHERE a.tenant_id = $1 AND a.sequence = s.sequence OFFSET 0
+) a ON true
 ORDER BY s.position
+"""
+
+# The end of the next rows behind a sequence; null when there are none.
+WINDOW = """
+SELECT max(sequence) AS last FROM (
+    SELECT sequence FROM chamberlain.audit WHERE tenant_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3
+) next
 """
 
 # Rows without a seal. One that was there when the service looked last should have one.
@@ -59,10 +71,10 @@ SELECT a.sequence, coalesce(
     OR chamberlain.is_suspect(a.written_in, a.written_by, a.sequence, a.at, h.horizon, h.newest, h.looked_at), false
 ) AS is_suspect
 FROM chamberlain.audit a LEFT JOIN chamberlain.audit_head h USING (tenant_id)
-WHERE a.tenant_id = $1 AND a.sequence > $2 AND NOT EXISTS (
-    SELECT FROM chamberlain.audit_seal s WHERE s.tenant_id = a.tenant_id AND s.sequence = a.sequence
-)
-ORDER BY a.sequence LIMIT $3
+WHERE a.tenant_id = $1 AND a.sequence > $2 AND a.sequence <= $3 AND (
+    SELECT s.position FROM chamberlain.audit_seal s WHERE s.tenant_id = $1 AND s.sequence = a.sequence
+) IS NULL
+ORDER BY a.sequence
 """
 
 ERASURES = """
@@ -104,8 +116,9 @@ async def sealed_tenants(tx: Transaction) -> Sequence[TenantId]:
 
 
 async def freeze(tx: Transaction) -> None:
-    """See everything as it is now, to the end of the transaction. To be called first."""
+    """See everything as it is now, to the end of the transaction, and walk along keys. To be called first."""
     await tx.execute(FROZEN)
+    await tx.execute(PLANNING)
 
 
 async def find_head(tx: Transaction, tenant_id: TenantId) -> Head | None:
@@ -132,10 +145,15 @@ async def links(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[Link]:
 async def unsealed(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[tuple[int, bool]]:
     """The sequences of rows without a seal, and whether they should have one, or cannot be the service's."""
     sequence = -(2**63)
-    while rows := await tx.fetch(UNSEALED, tenant_id, sequence, PAGE):
-        for row in rows:
+    while (last := await _window(tx, tenant_id, sequence)) is not None:
+        for row in await tx.fetch(UNSEALED, tenant_id, sequence, last):
             yield row["sequence"], row["is_suspect"]
-        sequence = rows[-1]["sequence"]
+        sequence = last
+
+
+async def _window(tx: Transaction, tenant_id: TenantId, after: int) -> int | None:
+    (row,) = await tx.fetch(WINDOW, tenant_id, after, PAGE)
+    return None if row["last"] is None else int(row["last"])
 
 
 async def erasures(tx: Transaction, tenant_id: TenantId) -> dict[TraceId, int]:

@@ -26,8 +26,12 @@ $$;
 -- A transaction draws its number before it draws a sequence (store/changes.py). This one draws its own when it has its snapshot: what has a
 -- higher one began after that, and its sequences are above all that the snapshot shows. So where none of those under way had begun at the
 -- look before, what they will show is above all that that one has seen. That is `low`.
+--
+-- Whatever the planner believes of tables that were empty a moment ago, it shall walk the key of the trail and stop when there is enough,
+-- and look up for each row whether it has its seal.
 CREATE OR REPLACE FUNCTION chamberlain.seal_audit(tenant uuid, most integer) RETURNS integer
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+SET plan_cache_mode = force_custom_plan SET enable_bitmapscan = off SET enable_seqscan = off SET enable_sort = off AS $$
 DECLARE
     seen pg_snapshot;
     head_position bigint;
@@ -79,7 +83,7 @@ BEGIN
         FROM chamberlain.audit a
         WHERE a.tenant_id = tenant AND a.sequence > after_sequence
         AND NOT pg_visible_in_snapshot(a.written_in, before) AND pg_visible_in_snapshot(a.written_in, wanted)
-        AND NOT EXISTS (SELECT FROM chamberlain.audit_seal s WHERE s.tenant_id = tenant AND s.sequence = a.sequence)
+        AND (SELECT s.position FROM chamberlain.audit_seal s WHERE s.tenant_id = tenant AND s.sequence = a.sequence) IS NULL
         ORDER BY a.sequence LIMIT most
     ), placed AS (
         SELECT fresh.*, head_position + row_number() OVER (ORDER BY fresh.sequence) AS position FROM fresh
