@@ -14,6 +14,7 @@ from chamberlain.api.problems import STATUSES
 from chamberlain.rules.errors import BodyInvalid
 from chamberlain.rules.mailbox_types import RESTRICTED, applicability_faults
 from chamberlain.rules.mailboxes import MailboxType
+from chamberlain.rules.named_people import unknown_people
 from chamberlain.rules.naming import LOCAL_PART_LENGTH
 from chamberlain.rules.template_records import kind_faults
 from chamberlain.rules.templates import template_fault
@@ -170,7 +171,7 @@ def test_it_names_every_code_in_errors_and_who_gives_it() -> None:
     asking = codes_of_faults(*rules.glob("mailbox_*.py"), rules / "custom_fields.py")
     asking |= codes_of_functions(template_fault)
     creating = codes_of_faults(shapes / "mailbox_templates.py", shapes / "custom_fields.py")
-    creating |= codes_of_functions(naming_rule_faults, applicability_faults)
+    creating |= codes_of_functions(naming_rule_faults, applicability_faults, unknown_people)
     replacing = creating | codes_of_functions(kind_faults)
     expected = {"createMailbox": asking, "createMailboxTemplate": creating, "replaceMailboxTemplate": replacing}
 
