@@ -13,6 +13,7 @@ from chamberlain.embedded.directory.faults import AWAY, NOT_FOUND, NOT_SHOWN, TO
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
 from chamberlain.rules.errors import Conflict
 from chamberlain.rules.ids import RequestId
+from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.requests import Accepted, RequestState, StepState
 from chamberlain.shapes.mailboxes import read_mailbox_order
 from chamberlain.store.timelines import Timelines
@@ -71,12 +72,12 @@ class Difficult:
         await self.work()
 
     async def work(self) -> None:
-        while (claim := await self.estate.claim()).jobs:
+        while (claim := await self.estate.claim(kinds=[JobKind.GROUP_PROVISION])).jobs:
             await self.estate.provision_groups(claim)
 
     async def go_on_until_nothing_is_left(self, *, most: int = 120) -> None:
         for _ in range(most):
-            if (await self.estate.counts())["job"] == 0:
+            if not await self.estate.rows("SELECT FROM chamberlain.job WHERE kind = 'groupProvision'"):
                 return
             await self.go_on(SECOND)
         raise AssertionError(f"There are jobs left after {most} s.")
