@@ -1,0 +1,143 @@
+"""What is wrong with a chain follows from its links alone."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from uuid import UUID
+
+import pytest
+
+from chamberlain.rules.ids import RequestId, TenantId, TraceId
+from chamberlain.rules.seals import (
+    NO_DIGEST,
+    AuditFacts,
+    FaultKind,
+    Head,
+    Link,
+    digest_of,
+    faults_of,
+    faults_of_copy,
+    faults_of_end,
+    head_of,
+)
+
+TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
+PAYLOAD = sha256(b"{}").digest()
+FACTS = AuditFacts(
+    at=datetime(2026, 11, 20, 9, 30, 0, 123_456, tzinfo=UTC),
+    action="group.create",
+    request_id=RequestId(UUID("0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10")),
+    trace_id=TraceId("4bf92f3577b34da6a3ce929d0e0e4736"),
+    payload_digest=PAYLOAD,
+    erasure=None,
+)
+BEFORE = Head(6, b"\x06" * 32)
+UNSEALED = Link(
+    position=7,
+    sequence=9,
+    previous=BEFORE.digest,
+    digest=b"",
+    payload_digest=PAYLOAD,
+    is_suspect=False,
+    facts=FACTS,
+    agrees=True,
+)
+LINK = replace(UNSEALED, digest=digest_of(TENANT, UNSEALED, FACTS))
+OTHER = b"\xff" * 32
+CHANGED, MISSING, INSERTED, CUT = FaultKind.CHANGED, FaultKind.MISSING, FaultKind.INSERTED, FaultKind.CUT
+
+
+def resealed(link: Link) -> Link:
+    """The same with the digest that it then has."""
+    return replace(link, digest=digest_of(TENANT, link, FACTS))
+
+
+def test_it_works() -> None:
+    content = (
+        '["chamberlain audit 1", "e57a7e00-0000-4000-8000-000000000001", 7, 9, 1795167000123456, "group.create", '
+        '"0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10", "4bf92f3577b34da6a3ce929d0e0e4736", "' + PAYLOAD.hex() + '", false]'
+    )
+
+    assert LINK.digest == sha256(BEFORE.digest + content.encode()).digest()
+    assert list(faults_of(TENANT, LINK, BEFORE)) == []
+
+
+@pytest.mark.parametrize(
+    ("link", "kinds"),
+    [
+        pytest.param(replace(LINK, facts=None), [MISSING], id="row gone"),
+        pytest.param(replace(LINK, facts=replace(FACTS, action="x")), [CHANGED], id="action"),
+        pytest.param(replace(LINK, facts=replace(FACTS, request_id=None)), [CHANGED], id="request"),
+        pytest.param(replace(LINK, facts=replace(FACTS, at=FACTS.at + timedelta(hours=1))), [CHANGED], id="time"),
+        pytest.param(replace(LINK, facts=replace(FACTS, payload_digest=OTHER)), [CHANGED], id="payload"),
+        pytest.param(
+            replace(LINK, facts=replace(FACTS, payload_digest=OTHER, erasure=TraceId("e0"))), [], id="erased payload"
+        ),
+        pytest.param(
+            replace(LINK, facts=replace(FACTS, action="x", erasure=TraceId("e0"))), [CHANGED], id="erased and changed"
+        ),
+        pytest.param(replace(LINK, payload_digest=OTHER), [CHANGED], id="sealed payload"),
+        pytest.param(replace(LINK, digest=OTHER), [CHANGED], id="digest"),
+        pytest.param(replace(LINK, sequence=8), [CHANGED], id="sequence"),
+        pytest.param(replace(LINK, agrees=False), [CHANGED], id="listed otherwise"),
+        pytest.param(replace(LINK, is_suspect=True), [CHANGED, INSERTED], id="mark of a suspect"),
+        pytest.param(resealed(replace(LINK, is_suspect=True)), [INSERTED], id="suspect"),
+        pytest.param(resealed(replace(LINK, previous=OTHER)), [CHANGED], id="follows another"),
+        pytest.param(resealed(replace(LINK, position=9)), [MISSING], id="gap"),
+    ],
+)
+def test_each_fault_of_a_link_is_told(link: Link, kinds: list[FaultKind]) -> None:
+    assert [fault.kind for fault in faults_of(TENANT, link, BEFORE)] == kinds
+
+
+def test_a_link_belongs_to_its_tenant() -> None:
+    other = TenantId(UUID("e57a7e00-0000-4000-8000-000000000002"))
+
+    assert [fault.kind for fault in faults_of(other, LINK, BEFORE)] == [CHANGED]
+
+
+@pytest.mark.parametrize(
+    ("stored", "kinds"),
+    [
+        (BEFORE, []),
+        (Head(7, OTHER), [CUT]),
+        (Head(6, OTHER), [CHANGED]),
+        (Head(5, BEFORE.digest), [CHANGED]),
+        (None, [CHANGED]),
+    ],
+)
+def test_the_end_is_where_it_was_noted(stored: Head | None, kinds: list[FaultKind]) -> None:
+    assert [fault.kind for fault in faults_of_end(BEFORE, stored)] == kinds
+
+
+def test_a_chain_without_a_link_has_no_head() -> None:
+    assert list(faults_of_end(Head(0, NO_DIGEST), None)) == []
+
+
+@pytest.mark.parametrize(("found", "kinds"), [(BEFORE.digest, []), (OTHER, [CHANGED]), (None, [CUT])])
+def test_a_copy_shows_what_has_changed_up_to_it(found: bytes | None, kinds: list[FaultKind]) -> None:
+    assert [fault.kind for fault in faults_of_copy(BEFORE, found, BEFORE)] == kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        (str(BEFORE), BEFORE),
+        (f"6:{'06' * 32}", BEFORE),
+        (f"6:SHA256:{'06' * 32}", None),
+        (f"6:sha256:{'0A' * 32}", Head(6, b"\x0a" * 32)),
+        (f"0:{'00' * 32}", Head(0, NO_DIGEST)),
+        ("", None),
+        ("6", None),
+        ("6:", None),
+        (f":{'06' * 32}", None),
+        (f"-6:{'06' * 32}", None),
+        (f"²:{'06' * 32}", None),
+        (f"{'9' * 19}:{'06' * 32}", None),
+        (f"6:{'06' * 31}", None),
+        (f"6:{'0g' * 32}", None),
+        (f"6:{'06' * 33}", None),
+    ],
+)
+def test_a_head_is_read_as_it_was_written(text: str, head: Head | None) -> None:
+    assert head_of(text) == head
