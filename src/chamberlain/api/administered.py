@@ -55,13 +55,12 @@ def removed() -> Answer:
     return Answer(204, b"")
 
 
-# Links as the OpenAPI document has them.
 def making(
     content: type[Struct] | tuple[type[Struct], ...],
     example: Mapping[str, object],
     links: Mapping[str, Mapping[str, object]],
 ) -> Success:
-    """The description of the answer to who made something."""
+    """The description of the answer to who made something; `links` are as the OpenAPI document has them."""
     headers = {
         **CACHE,
         "Location": "Where it is from now on.",
