@@ -18,8 +18,8 @@ WRITTEN_AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 
 @dataclass
 class Trail:
-    """Rows, newest last. `refusal` is raised by every use case once it is set; `asked` is what was looked for. An export
-    stops behind so many rows, until it may `go_on`."""
+    """Rows, newest last. `refusal` is raised by every use case once it is set; `asked` is what was looked for. An
+    export stops behind so many rows, until it may `go_on`."""
 
     records: list[AuditRecord] = field(default_factory=list)
     asked: list[AuditFilter] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Trail:
 
     async def page(self, caller: Caller, wanted: AuditFilter, page: PageWanted) -> Page[AuditRecord]:
         self._ask(wanted)
-        newest = self.records[::-1]
+        newest = self._of(caller)[::-1]
         if page.after is not None:
             newest = [each for each in newest if each.sequence < page.after.id.int]
         found = newest[: page.limit]
@@ -42,17 +42,20 @@ class Trail:
 
     async def export(self, caller: Caller, wanted: AuditFilter) -> AuditRows:
         self._ask(wanted)
-        return self._rows()
+        return self._rows(caller)
 
-    async def _rows(self) -> AuditRows:
+    async def _rows(self, caller: Caller) -> AuditRows:
         self.open += 1
         try:
-            for number, each in enumerate(self.records):
+            for number, each in enumerate(self._of(caller)):
                 if number == self.stops_behind:
                     await self.go_on.wait()
                 yield (each,)
         finally:
             self.open -= 1
+
+    def _of(self, caller: Caller) -> list[AuditRecord]:
+        return [each for each in self.records if each.tenant_id == caller.tenant_id]
 
     def _ask(self, wanted: AuditFilter) -> None:
         if self.refusal is not None:
