@@ -1,4 +1,4 @@
-"""Templates of groups, teams and guests over HTTP: administered whole, offered in short where somebody can ask for one."""
+"""Templates of groups, teams and guests over HTTP: administered whole, and offered in short to those who ask."""
 
 from typing import Any
 from uuid import UUID
