@@ -5,7 +5,7 @@ from chamberlain.api.endpoints.audit import AuditRow
 from chamberlain.rules.seals import FaultKind
 from tests.docs.commands import documents, printed
 from tests.docs.pages import REFERENCE, ROOT, named, section, shell_blocks
-from tests.services import Service
+from tests.services import ADA_MAIL, API, Service
 
 PAGE = ROOT / "docs" / "how-to" / "audit.md"
 TRAIL = REFERENCE / "audit.md"
@@ -31,6 +31,13 @@ def test_it_works(service: Service) -> None:
 
 def test_it_names_every_member_of_a_row() -> None:
     assert named(section(TRAIL, "## A row")) == list(AuditRow.__struct_encode_fields__)
+
+
+def test_it_names_every_action_that_the_pages_lead_to(service: Service) -> None:
+    rows = service.get("/admin/v1/audit/?limit=200", ADA_MAIL, f"{API}/admin/Config.ReadWrite.All").json()["items"]
+
+    assert {row["action"] for row in rows} - set(named(section(TRAIL, "## Actions"))) == set()
+    assert rows
 
 
 def test_it_names_every_filter() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 import httpx2
 import pytest
@@ -17,6 +18,7 @@ from tests.services import (
     ADA,
     ADA_MAIL,
     API,
+    APPROVED_TEMPLATE,
     BEN,
     COLLAB,
     GROUP_TEMPLATE,
@@ -32,6 +34,8 @@ PATH = "/admin/v1/audit/"
 CONFIG = f"{API}/admin/Config.ReadWrite.All"
 LINES = {"accept": "application/x-ndjson"}
 CLI = {"id": "c11e0000-0000-4000-8000-000000000001", "displayName": "chamberlain-cli"}
+ALL_STAFF = "94000000-0000-4000-8000-000000000001"
+NO_GUESTS = "7e000000-0000-4000-8000-000000000021"
 BEN_MAIL = "ben@estate.example"
 # JSON documents, whose types are what is tested here.
 Row = dict[str, Any]
@@ -98,6 +102,82 @@ def test_it_works(service: Service) -> None:
     assert row["after"] == {"displayName": "Audited", "templateId": GROUP_TEMPLATE}
     assert row["seal"].keys() == {"previous", "digest"}
     assert row["seal"]["digest"].startswith("sha256:")
+
+
+def change(service: Service, method: str, path: str, body: Mapping[str, object] | None = None) -> Row:
+    """As an administrator."""
+    headers = service.headers(ADA_MAIL, CONFIG)
+    answer = httpx2.request(method, f"{service.url}{path}", headers=headers, json=body, timeout=30, verify=TLS)
+    assert answer.status_code < 300, answer.text
+    changed: Row = answer.json() if answer.content else {}
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/admin/mail/v1/templates/", {"kind": "shared", "name": "Recorded"}),
+        ("/admin/collab/v1/templates/", {"kind": "group", "name": "Recorded"}),
+        ("/admin/collab/v1/policies/", {"name": "Recorded"}),
+    ],
+)
+def test_what_is_made_changed_and_removed_is_on_record(service: Service, path: str, body: Mapping[str, object]) -> None:
+    made = change(service, "POST", path, body)
+    change(service, "PUT", f"{path}{made['id']}/", {**body, "name": "Renamed"})
+    change(service, "PUT", f"{path}{made['id']}/", {**body, "name": "Renamed"})
+    change(service, "DELETE", f"{path}{made['id']}/")
+
+    removed, renamed, created = page(service, f"subjectId={made['id']}")
+
+    assert [row["action"].split(".")[1] for row in (created, renamed, removed)] == ["create", "replace", "delete"]
+    for row in (created, renamed, removed):
+        assert row["actor"] == {"type": "user", "id": ADA, "displayName": "Ada Achterberg"}
+        assert row["client"] == CLI
+    assert (created["before"], created["after"]["name"]) == (None, "Recorded")
+    assert (renamed["before"], renamed["after"]) == ({"name": "Recorded"}, {"name": "Renamed"})
+    assert (removed["before"]["name"], removed["after"]) == ("Renamed", None)
+
+
+def test_an_assignment_is_on_record(service: Service) -> None:
+    group = f"/admin/collab/v1/manage/groups/{ALL_STAFF}/"
+    change(service, "PATCH", group, {"templateId": NO_GUESTS})
+    change(service, "PATCH", group, {"templateId": NO_GUESTS})
+    change(service, "PATCH", group, {"templateId": str(UUID(int=0))})
+
+    cleared, assigned = page(service, f"subjectId={ALL_STAFF}")
+
+    assert [row["action"] for row in (assigned, cleared)] == ["group.assign", "group.assign"]
+    assert (assigned["before"]["templateId"], assigned["after"]["templateId"]) == (None, NO_GUESTS)
+    assert (cleared["before"]["templateId"], cleared["after"]["templateId"]) == (NO_GUESTS, None)
+    assert assigned["client"] == CLI
+
+
+def test_what_becomes_of_a_request_is_on_record(service: Service) -> None:
+    request_id = ask_for(service, "Never mind", template=APPROVED_TEMPLATE)
+    answer = httpx2.post(
+        f"{service.url}/requests/v1/{request_id}/cancel/",
+        json={"comment": "Not needed."},
+        headers=service.headers(),
+        timeout=30,
+        verify=TLS,
+    )
+    assert answer.status_code == 200
+
+    row = page(service, f"subjectId={request_id}")[0]
+
+    assert (row["action"], row["before"]) == ("request.cancel", {"state": "pendingApproval"})
+    assert row["after"] == {"state": "cancelled", "comment": "Not needed."}
+    assert (row["actor"]["id"], row["client"]) == (ADA, CLI)
+
+
+def test_a_token_of_a_program_is_on_record(service: Service) -> None:
+    service.token("automation", f"{API}/.default")
+
+    row = next(row for row in page(service, "action=token.issue") if row["subject"]["type"] == "application")
+
+    assert row["client"]["displayName"] == "automation"
+    assert row["actor"] == {"type": "system", "id": None, "displayName": "chamberlain token"}
+    assert "resource" in row["after"]
 
 
 def test_every_seal_follows_another_one(service: Service) -> None:
