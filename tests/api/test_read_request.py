@@ -8,6 +8,7 @@ import pytest
 from chamberlain.rules.approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.ids import TenantId
+from chamberlain.rules.jobs import HELD
 from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import (
@@ -81,6 +82,31 @@ async def test_it_shows_a_wait(api: httpx2.AsyncClient, house: House) -> None:
             "error": None,
         }
     ]
+
+
+async def test_it_shows_a_wait_for_a_person(api: httpx2.AsyncClient, house: House) -> None:
+    wait = Waiting(Step.CREATE_TEAM, HELD, 1, None, None)
+    step = StepRecord(Step.CREATE_TEAM, StepState.PENDING)
+    house.records[REQUEST] = replace(record(), state=RequestState.WAITING, waiting=wait, steps=(step,))
+
+    body = (await api.get(PATH)).json()
+
+    assert body["waiting"] == {
+        "step": "createTeam", "reason": HELD, "attempt": 1, "nextAttemptAt": None, "endsAt": None
+    }  # fmt: skip
+    assert [(each["state"], each["reason"], each["nextAttemptAt"]) for each in body["steps"]] == [
+        ("waiting", HELD, None)
+    ]
+    assert body["actions"] == ["cancel"]
+
+
+async def test_it_shows_the_step_that_is_worked_on(api: httpx2.AsyncClient, house: House) -> None:
+    steps = [StepRecord(step, StepState.PENDING) for step in (Step.CREATE_GROUP, Step.CREATE_TEAM)]
+    house.records[REQUEST] = replace(record(), state=RequestState.RUNNING, steps=tuple(steps))
+
+    body = (await api.get(PATH)).json()
+
+    assert [(each["state"], each["attempts"]) for each in body["steps"]] == [("running", 1), ("pending", 0)]
 
 
 async def test_it_shows_what_came_of_it(api: httpx2.AsyncClient, house: House) -> None:

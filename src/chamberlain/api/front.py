@@ -15,7 +15,6 @@ from chamberlain.api.parameters import FormFaults, check_idempotency_key, read_i
 from chamberlain.api.patience import Patience
 from chamberlain.api.problems import HostUnknown, problem_of
 from chamberlain.api.receive import CallerGone, receive_body
-from chamberlain.api.rehearsal_shapes import DRY_RUN
 from chamberlain.api.resources import AnyEndpoint, Resource, Resources
 from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes, trace_id_of
@@ -127,8 +126,7 @@ class Front:
         faults: FormFaults = []
         ids = read_ids(arrival.texts, faults)
         query = read_query(arrival.scope["query_string"], endpoint.parameters, faults)
-        # A dry run keeps nothing, so its key is nobody's business.
-        if endpoint.method == "POST" and b"idempotency-key" in arrival.headers and query.get(DRY_RUN.name) != "true":
+        if endpoint.method == "POST" and b"idempotency-key" in arrival.headers:
             check_idempotency_key(arrival.scope["headers"], faults)
         body: object = None
         if endpoint.shape is not None:
