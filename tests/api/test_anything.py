@@ -15,6 +15,7 @@ from chamberlain.api.problems import STATUSES, Problem
 from chamberlain.api.resources import Resources
 from chamberlain.rules.mailboxes import MailboxOrder
 from tests.api.binder import POLICY_ID
+from tests.api.grounds import ALL_STAFF, HANDBOOK
 from tests.api.house import CALLERS as KNOWN
 from tests.api.house import MAILBOX_ID, REQUEST, TEMPLATE, House, mailbox_record, record
 from tests.api.shelf import ROOM, TEAM
@@ -37,6 +38,10 @@ PATHS = [
     "/admin/collab/v1/policies/",
     f"/admin/collab/v1/policies/{POLICY_ID}/",
     "/admin/v1/tenant/",
+    "/admin/collab/v1/manage/groups/",
+    f"/admin/collab/v1/manage/groups/{ALL_STAFF}/",
+    f"/admin/collab/v1/manage/spo/{HANDBOOK}/",
+    "/admin/v1/findings/",
     "/health/ready",
     "/docs",
 ]

@@ -46,12 +46,16 @@ ON CONFLICT (tenant_id, subject_id, kind, about) WHERE state IN ('open', 'accept
     last_seen_at = excluded.last_seen_at
 """
 
-# What one source had found about a subject and does not find any more: by what we did, or by itself.
+# What one source had found about these subjects and does not find any more: by what we did, or by itself.
 SETTLE: Final = """
 UPDATE chamberlain.finding f SET
-    state = CASE WHEN f.action IS NULL THEN 'gone' ELSE 'repaired' END, last_seen_at = $6
-WHERE f.tenant_id = $1 AND f.subject_id = $2 AND f.kind = $3 AND f.source = $4 AND f.state IN ('open', 'accepted')
-AND NOT f.about = ANY ($5::text[])
+    state = CASE WHEN f.action IS NULL THEN 'gone' ELSE 'repaired' END, last_seen_at = $8
+FROM unnest($1::uuid[], $2::uuid[]) AS s (tenant_id, subject_id)
+WHERE f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id AND f.kind = $3 AND f.source = $4
+AND f.state IN ('open', 'accepted') AND NOT EXISTS (
+    SELECT FROM unnest($5::uuid[], $6::uuid[], $7::text[]) AS o (tenant_id, subject_id, about)
+    WHERE o.tenant_id = f.tenant_id AND o.subject_id = f.subject_id AND o.about = f.about
+)
 """
 
 LEAVE: Final = """
@@ -93,16 +97,26 @@ async def keep(tx: Transaction, found: Sequence[tuple[UUID, Found]], *, at: date
 
 async def settle(
     tx: Transaction,
-    subject: FindingSubject,
+    subjects: Sequence[FindingSubject],
     kind: FindingKind,
     source: FindingSource,
     *,
     found: Collection[Found],
     at: datetime,
 ) -> None:
-    """Let go what one source does not find about a subject any more. What was about to be mended is repaired then."""
-    standing = [each.about for each in found]
-    await tx.execute(SETTLE, subject.tenant_id, subject.id, kind, source, standing, at)
+    """Let go what one source does not find about these any more. What was about to be mended is repaired then."""
+    if subjects:
+        await tx.execute(
+            SETTLE,
+            [each.tenant_id for each in subjects],
+            [each.id for each in subjects],
+            kind,
+            source,
+            [each.subject.tenant_id for each in found],
+            [each.subject.id for each in found],
+            [each.about for each in found],
+            at,
+        )
 
 
 async def leave(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId], *, at: datetime) -> None:

@@ -144,17 +144,16 @@ class ApplyAssignments:
         """What the directory shows now, and who is in a group against the rules."""
         shown = [(run.assigned, run.subject) for run in runs if run.subject is not None]
         await subjects.observe(tx, [entry_of(subject, at=now) for _, subject in shown])
-        for assigned, subject in shown:
-            found = _found(assigned, subject, removed=False)
-            await findings.keep(tx, [(self.new_id(), each) for each in found], at=now)
-            await findings.settle(
-                tx,
-                assigned.finding_subject,
-                FindingKind.GUEST_AGAINST_RULE,
-                FindingSource.ASSIGNMENT,
-                found=found,
-                at=now,
-            )
+        found = [each for assigned, subject in shown for each in _found(assigned, subject, removed=False)]
+        await findings.keep(tx, [(self.new_id(), each) for each in found], at=now)
+        await findings.settle(
+            tx,
+            [assigned.finding_subject for assigned, _ in shown],
+            FindingKind.GUEST_AGAINST_RULE,
+            FindingSource.ASSIGNMENT,
+            found=found,
+            at=now,
+        )
 
     def _settled(self, task: AssignmentTask, runs: Mapping[Place, Run], started_at: datetime) -> Settled:
         run = None if task.assigned is None else runs[task.assigned.place]

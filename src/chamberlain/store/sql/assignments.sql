@@ -1,7 +1,8 @@
 -- What is assigned to groups and sites: looked up and changed, many at a time, each tenant for itself.
 
 -- Groups and sites with what is assigned to them, and the templates and policies that somebody wants to assign. What is not known is not
--- returned; of a template or policy that is not there everything is null.
+-- returned; of a template or policy that is not there everything is null. It is planned once for each session, since planning takes longer
+-- than looking, and so that each is looked up by its ids (OFFSET 0), however few rows there were then.
 CREATE OR REPLACE FUNCTION chamberlain.find_assignments(
     tenant_ids uuid[], subject_ids uuid[], wanted_templates uuid[], wanted_policies uuid[]
 ) RETURNS TABLE (
@@ -13,7 +14,7 @@ CREATE OR REPLACE FUNCTION chamberlain.find_assignments(
     wanted_template_name text, wanted_template_kind text, wanted_template_active boolean, wanted_template_revision integer,
     wanted_policy_name text, wanted_policy_active boolean, wanted_policy_revision integer
 )
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     tenant uuid;
@@ -35,7 +36,12 @@ BEGIN
             wants_policy.name, wants_policy.active, wants_policy.revision
         FROM unnest(tenant_ids, subject_ids, wanted_templates, wanted_policies) WITH ORDINALITY
             AS i (tenant_id, subject_id, template_id, policy_id, ordinal)
-        JOIN chamberlain.subject s ON s.tenant_id = tenant AND s.subject_id = i.subject_id
+        CROSS JOIN LATERAL (
+            SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team, s.member_ship_type, s.request_id, s.site_url,
+                s.sharing, s.observed_at, s.template_id, s.policy_id, s.generation, s.assignment_request_id, s.assigned_at,
+                s.assigned_by
+            FROM chamberlain.subject s WHERE s.tenant_id = tenant AND s.subject_id = i.subject_id OFFSET 0
+        ) s
         LEFT JOIN LATERAL chamberlain.template_head(tenant, s.template_id) has_template ON true
         LEFT JOIN LATERAL chamberlain.template_head(tenant, i.template_id) wants_template ON true
         LEFT JOIN LATERAL chamberlain.policy_head(tenant, s.policy_id) has_policy ON true
@@ -51,7 +57,7 @@ RETURNS TABLE (name text, kind text, active boolean, revision integer)
 LANGUAGE sql STABLE AS $$
     SELECT r.content ->> 'name', t.kind, t.active, t.revision
     FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-    WHERE t.tenant_id = tenant AND t.template_id = wanted
+    WHERE t.tenant_id = tenant AND t.template_id = wanted OFFSET 0
 $$;
 
 -- A policy without its content.
@@ -59,7 +65,7 @@ CREATE OR REPLACE FUNCTION chamberlain.policy_head(tenant uuid, wanted uuid)
 RETURNS TABLE (name text, active boolean, revision integer)
 LANGUAGE sql STABLE AS $$
     SELECT p.content ->> 'name', p.active, p.revision FROM chamberlain.policy p
-    WHERE p.tenant_id = tenant AND p.policy_id = wanted
+    WHERE p.tenant_id = tenant AND p.policy_id = wanted OFFSET 0
 $$;
 
 -- Write changes of assignments, each with its request, job, audit row and event. A change is written where the group or site is at
@@ -73,10 +79,11 @@ CREATE OR REPLACE FUNCTION chamberlain.change_assignments(
     bodies text[], steps text[], client_ids text[], actor_types text[], actor_ids uuid[], actor_names text[], trace_ids text[],
     audit_actions text[], audit_payloads text[], event_ids uuid[], event_types text[], event_data text[]
 ) RETURNS SETOF bigint
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     tenant uuid;
+    place bigint;
     written bigint[];
 BEGIN
     FOR tenant IN SELECT DISTINCT t FROM unnest(tenant_ids) t ORDER BY t LOOP
@@ -86,33 +93,28 @@ BEGIN
         PERFORM FROM chamberlain.policy p WHERE p.tenant_id = tenant AND p.policy_id = ANY (new_policies)
             ORDER BY p.policy_id FOR KEY SHARE;
 
-        -- What was committed while locks were waited for is seen by the statement after them.
-        PERFORM FROM chamberlain.subject s JOIN unnest(tenant_ids, subject_ids) AS i (tenant_id, subject_id)
-            ON i.tenant_id = tenant AND s.subject_id = i.subject_id
-            WHERE s.tenant_id = tenant ORDER BY s.subject_id FOR NO KEY UPDATE OF s;
-
-        WITH changed AS (
+        -- What was committed while locks were waited for is seen by the statements behind them.
+        written := '{}';
+        FOR place IN
+            SELECT i.ordinal FROM unnest(tenant_ids, subject_ids) WITH ORDINALITY AS i (tenant_id, subject_id, ordinal)
+            WHERE i.tenant_id = tenant ORDER BY i.subject_id
+        LOOP
             UPDATE chamberlain.subject s SET
-                template_id = i.next_template, policy_id = i.next_policy, generation = s.generation + 1,
-                assignment_request_id = i.request_id, assigned_at = i.at, assigned_by = i.assigned_by::json
-            FROM unnest(
-                tenant_ids, subject_ids, generations, next_templates, next_policies, new_templates, new_policies, moments,
-                assigned_bys, request_ids
-            ) WITH ORDINALITY AS i (
-                tenant_id, subject_id, generation, next_template, next_policy, new_template, new_policy, at, assigned_by,
-                request_id, ordinal
-            )
-            WHERE i.tenant_id = tenant AND s.tenant_id = tenant AND s.subject_id = i.subject_id AND s.generation = i.generation
-            AND (i.new_template IS NULL OR EXISTS (
+                template_id = next_templates[place], policy_id = next_policies[place], generation = s.generation + 1,
+                assignment_request_id = request_ids[place], assigned_at = moments[place], assigned_by = assigned_bys[place]::json
+            WHERE s.tenant_id = tenant AND s.subject_id = subject_ids[place] AND s.generation = generations[place]
+            AND (new_templates[place] IS NULL OR EXISTS (
                 SELECT FROM chamberlain.template t
-                WHERE t.tenant_id = tenant AND t.template_id = i.new_template AND t.active
+                WHERE t.tenant_id = tenant AND t.template_id = new_templates[place] AND t.active
             ))
-            AND (i.new_policy IS NULL OR EXISTS (
-                SELECT FROM chamberlain.policy p WHERE p.tenant_id = tenant AND p.policy_id = i.new_policy AND p.active
-            ))
-            RETURNING i.ordinal
-        )
-        SELECT array_agg(changed.ordinal ORDER BY changed.ordinal) INTO written FROM changed;
+            AND (new_policies[place] IS NULL OR EXISTS (
+                SELECT FROM chamberlain.policy p
+                WHERE p.tenant_id = tenant AND p.policy_id = new_policies[place] AND p.active
+            ));
+            IF FOUND THEN
+                written := written || place;
+            END IF;
+        END LOOP;
 
         INSERT INTO chamberlain.request (
             request_id, tenant_id, kind, state, display_name, template_id, template_revision, template_name, body,
