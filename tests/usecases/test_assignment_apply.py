@@ -99,6 +99,14 @@ async def test_a_group_gets_what_its_template_assigns(databases: Databases) -> N
     ]
 
 
+async def test_the_step_that_is_worked_on_is_shown(steward: Steward) -> None:
+    await steward.assign(templateId=str(NO_GUESTS))
+    with pytest.raises(Killed):
+        await replace(steward.apply, guests=DeadlyGuests(steward.guests, 0))(await steward.estate.claim())
+
+    assert [each.state for each in (await steward.record()).effects] == ["running", "pending", "pending"]
+
+
 async def test_a_site_shares_as_the_template_says_and_as_before_when_it_is_cleared(steward: Steward) -> None:
     await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
     await steward.work()

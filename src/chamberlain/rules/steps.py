@@ -102,15 +102,22 @@ def abandon(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
 def shown_steps(record: RequestRecord) -> tuple[StepRecord, ...]:
     """The steps of a request as they stand now. Which one is worked on, or waits for a person, follows from the request
     itself: nothing is written for it when work begins."""
-    steps = list(record.steps)
+    return shown_in(record.steps, record.state, record.waiting, updated_at=record.updated_at)
+
+
+def shown_in(
+    records: tuple[StepRecord, ...], state: RequestState, waiting: Waiting | None, *, updated_at: datetime
+) -> tuple[StepRecord, ...]:
+    """The same, of what is known of a request elsewhere."""
+    steps = list(records)
     index = next((index for index, step in enumerate(steps) if step.state not in FINISHED), None)
     if index is None:
-        return record.steps
+        return records
     step = steps[index]
-    begun = step.started_at or record.updated_at
-    if record.state is RequestState.RUNNING:
+    begun = step.started_at or updated_at
+    if state is RequestState.RUNNING:
         steps[index] = StepRecord(step.step, StepState.RUNNING, step.attempts + 1, begun)
-    elif record.state is RequestState.WAITING and (waiting := record.waiting) is not None:
+    elif state is RequestState.WAITING and waiting is not None:
         again = waiting.next_attempt_at
         steps[index] = StepRecord(
             step.step, StepState.WAITING, waiting.attempt, begun, reason=waiting.reason, next_attempt_at=again

@@ -4,6 +4,7 @@ What is assigned is changed in assignments.py; lists are in subject_lists.py.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -16,7 +17,8 @@ from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.guests import Sharing
 from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.rules.mailbox_names import comparison_form
-from chamberlain.rules.requests import StepRecord
+from chamberlain.rules.requests import RequestState, StepRecord, Waiting
+from chamberlain.rules.steps import shown_in
 from chamberlain.rules.subject_records import SubjectEntry, SubjectRecord
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.store.database import Record, Transaction
@@ -36,7 +38,8 @@ s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team, s.member_s
 s.sharing, s.observed_at, s.template_id, s.policy_id, s.generation, s.assignment_request_id, s.assigned_at,
 s.assigned_by,
 (
-    SELECT r.steps FROM chamberlain.request r
+    SELECT json_build_object('steps', r.steps, 'state', r.state, 'waiting', r.waiting, 'updated_at', r.updated_at)
+    FROM chamberlain.request r
     WHERE r.request_id = s.assignment_request_id AND r.tenant_id = s.tenant_id
 ) AS effects,
 (
@@ -86,7 +89,18 @@ UNSEEN: Final = """
 SELECT subject_id FROM chamberlain.subject WHERE tenant_id = $1 AND observed_at < $2 LIMIT $3
 """
 
-_decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What is read of the request that brings an assignment about."""
+
+    steps: tuple[StepRecord, ...]
+    state: RequestState
+    waiting: Waiting | None
+    updated_at: datetime
+
+
+_decode_effects = msgspec.json.Decoder(Effects).decode
 _decode_actor = msgspec.json.Decoder(Actor).decode
 
 
@@ -160,7 +174,7 @@ def record_of(row: Record) -> SubjectRecord:
         template_name=row["template_name"],
         policy_name=row["policy_name"],
         generation=row["generation"],
-        effects=() if row["effects"] is None else _decode_steps(row["effects"]),
+        effects=() if row["effects"] is None else _effects(row["effects"]),
         open_findings=row["open_findings"],
         assignment_request_id=_request(row["assignment_request_id"]),
         assigned_at=row["assigned_at"],
@@ -182,6 +196,11 @@ def _entry(row: Record) -> SubjectEntry:
         sharing=None if row["sharing"] is None else Sharing(row["sharing"]),
         observed_at=row["observed_at"],
     )
+
+
+def _effects(text: str) -> tuple[StepRecord, ...]:
+    effects = _decode_effects(text)
+    return shown_in(effects.steps, effects.state, effects.waiting, updated_at=effects.updated_at)
 
 
 def _request(value: UUID | None) -> RequestId | None:

@@ -25,7 +25,10 @@ BEGIN
         SELECT i.ordinal, s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team,
             s.member_ship_type, s.request_id, s.site_url, s.sharing, s.observed_at, s.template_id, s.policy_id,
             s.generation, s.assignment_request_id, s.assigned_at, s.assigned_by,
-            (SELECT r.steps FROM chamberlain.request r WHERE r.request_id = s.assignment_request_id AND r.tenant_id = tenant),
+            (
+                SELECT json_build_object('steps', r.steps, 'state', r.state, 'waiting', r.waiting, 'updated_at', r.updated_at)
+                FROM chamberlain.request r WHERE r.request_id = s.assignment_request_id AND r.tenant_id = tenant
+            ),
             (
                 SELECT count(*) FROM chamberlain.finding f
                 WHERE f.tenant_id = tenant AND f.subject_id = s.subject_id AND f.state = 'open'
