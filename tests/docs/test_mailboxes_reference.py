@@ -11,6 +11,7 @@ from msgspec import UNSET, inspect
 from chamberlain.api.app import ENDPOINTS
 from chamberlain.api.openapi import describe
 from chamberlain.api.problems import STATUSES
+from chamberlain.rules.custom_fields import default_faults
 from chamberlain.rules.errors import BodyInvalid
 from chamberlain.rules.mailbox_types import RESTRICTED, applicability_faults
 from chamberlain.rules.mailboxes import MailboxType
@@ -171,7 +172,7 @@ def test_it_names_every_code_in_errors_and_who_gives_it() -> None:
     asking = codes_of_faults(*rules.glob("mailbox_*.py"), rules / "custom_fields.py")
     asking |= codes_of_functions(template_fault)
     creating = codes_of_faults(shapes / "mailbox_templates.py", shapes / "custom_fields.py")
-    creating |= codes_of_functions(naming_rule_faults, applicability_faults, unknown_people)
+    creating |= codes_of_functions(naming_rule_faults, applicability_faults, unknown_people, default_faults)
     replacing = creating | codes_of_functions(kind_faults)
     expected = {"createMailbox": asking, "createMailboxTemplate": creating, "replaceMailboxTemplate": replacing}
 

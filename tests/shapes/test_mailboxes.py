@@ -426,3 +426,58 @@ def test_it_rejects_a_user_who_stands_twice_in_the_defaults() -> None:
         template(defaults={"permissions": {ADA: "None", ADA.upper(): "None"}})
 
     assert [fault.pointer for fault in caught.value.faults] == [f"/defaults/permissions/{ADA.upper()}"]
+
+
+CHOICE = {"key": "k/1", "label": "K", "type": "choice", "choices": [{"value": "a", "label": "A"}]}
+USER = {"key": "lead", "label": "Lead", "type": "user", "required": True}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "pointers"),
+    [
+        (CHOICE, "zz", ["/defaults/metadata/k~11"]),
+        (CHOICE, True, ["/defaults/metadata/k~11"]),
+        (CHOICE, "", ["/defaults/metadata/k~11"]),
+        (CHOICE, "a", []),
+        (USER, "ada", ["/defaults/metadata/lead"]),
+        (USER, ADA, []),
+        ({"key": "lead", "label": "Lead", "type": "boolean"}, "true", ["/defaults/metadata/lead"]),
+        ({"key": "lead", "label": "Lead", "type": "boolean"}, False, []),
+        # Whoever asks sends what is left empty.
+        ({"key": "lead", "label": "Lead", "type": "text", "required": True}, " ", []),
+    ],
+)
+def test_it_rejects_a_default_that_every_request_without_metadata_would_be_refused_for(
+    field: Mapping[str, object], value: object, pointers: list[str]
+) -> None:
+    shape = template(customFields=[field], defaults={"metadata": {field["key"]: value, "free": "zz"}})
+
+    faults = list(mailbox_template_faults(shape))
+
+    assert [(fault.pointer, fault.code) for fault in faults] == [(each, "customFieldInvalid") for each in pointers]
+
+
+def test_it_rejects_a_choice_without_choices_once() -> None:
+    shape = template(customFields=[CHOICE | {"choices": []}], defaults={"metadata": {"k/1": "a"}})
+
+    assert [fault.code for fault in mailbox_template_faults(shape)] == ["ruleInvalid"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "required", "pointers"),
+    [
+        ("shared", True, ["/customFields/1/required"]),
+        ("room", True, ["/customFields/1/required"]),
+        ("equipment", True, []),
+        ("shared", False, []),
+        ("room", False, []),
+    ],
+)
+def test_it_rejects_a_field_that_is_demanded_of_a_mailbox_that_cannot_have_it(
+    kind: str, required: bool, pointers: list[str]
+) -> None:
+    field = {"key": "equipmentType", "label": "E", "type": "text", "required": required}
+
+    faults = list(mailbox_template_faults(template(kind=kind, customFields=[CHOICE, field])))
+
+    assert [(fault.pointer, fault.code) for fault in faults] == [(each, "ruleInvalid") for each in pointers]

@@ -24,7 +24,17 @@ ROOM: dict[str, Any] = {
     "name": "Room",
     "audience": AUDIENCE,
     "approval": APPROVAL,
-    "defaults": {"permissions": {B: "SendAs"}, "primaryOwner": D, "secondaryOwner": E},
+    "defaults": {
+        "permissions": {B: "SendAs"},
+        "primaryOwner": D,
+        "secondaryOwner": E,
+        "metadata": {"lead": A, "host": "nobody", "note": B},
+    },
+    "customFields": [
+        {"key": "lead", "label": "Lead", "type": "user"},
+        {"key": "host", "label": "Host", "type": "user"},
+        {"key": "note", "label": "Note", "type": "text"},
+    ],
 }
 TEAM: dict[str, Any] = {
     "id": ID,
@@ -59,6 +69,7 @@ GUEST: dict[str, Any] = {
                 f"/defaults/permissions/{B}": B,
                 "/defaults/primaryOwner": D,
                 "/defaults/secondaryOwner": E,
+                "/defaults/metadata/lead": A,
             },
             {"/audience/groups/0": ONE, "/approval/levels/1/approvers/0/id": TWO},
         ),

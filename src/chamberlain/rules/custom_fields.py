@@ -25,6 +25,20 @@ def field_faults(fields: Sequence[CustomField], metadata: Metadata | None) -> It
             yield fault_at(field, "customFieldInvalid", f'"{field.label}" {wrong}')
 
 
+def default_faults(fields: Sequence[CustomField], metadata: Metadata | None, pointer: str) -> Iterator[Fault]:
+    """The values that a template itself gives and that its fields cannot have; `pointer` is where its metadata's parent
+    stands. What is required and left empty there is for whoever asks to send."""
+    values = metadata or {}
+    for field in fields:
+        value = values.get(field.key)
+        if value is None or (field.required and is_missing(value)):
+            continue
+        # A choice without choices is a fault of its own.
+        has_values = field.type is not FieldType.CHOICE or field.choices
+        if has_values and (wrong := what_is_wrong(field, value)):
+            yield fault_at(field, "customFieldInvalid", f'"{field.label}" {wrong}', pointer)
+
+
 def unknown_user_faults(
     fields: Sequence[CustomField], metadata: Metadata | None, known: AbstractSet[UserId]
 ) -> Iterator[Fault]:
@@ -67,6 +81,7 @@ def what_is_wrong(field: CustomField, value: Value) -> str | None:
             return None if isinstance(value, str) and WRITTEN_ID.fullmatch(value) else "is the id of a user."
 
 
-def fault_at(field: CustomField, code: str, detail: str) -> Fault:
-    """A fault that points to the field (RFC 6901, 3: tilde and slash are escaped)."""
-    return Fault(f"/metadata/{field.key.replace('~', '~0').replace('/', '~1')}", code, detail)
+def fault_at(field: CustomField, code: str, detail: str, pointer: str = "") -> Fault:
+    """A fault that points to the field (RFC 6901, 3: tilde and slash are escaped); `pointer` is where the metadata's
+    parent stands."""
+    return Fault(f"{pointer}/metadata/{field.key.replace('~', '~0').replace('/', '~1')}", code, detail)

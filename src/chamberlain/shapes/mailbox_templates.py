@@ -6,10 +6,11 @@ from uuid import UUID
 
 from msgspec import convert, field
 
+from chamberlain.rules.custom_fields import default_faults
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.ids import TemplateId, TenantId
 from chamberlain.rules.mailbox_templates import MailboxTemplate
-from chamberlain.rules.mailbox_types import applicability_faults
+from chamberlain.rules.mailbox_types import EQUIPMENT_TYPE, applicability_faults
 from chamberlain.rules.mailboxes import MailboxProperties, MailboxType
 from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.shapes.approvals import ApprovalShape, to_approval_rule
@@ -112,6 +113,9 @@ def mailbox_template_faults(shape: MailboxTemplateShape, pointer: str = "") -> I
     yield from naming_rule_faults(shape.naming.address, f"{pointer}/naming/address")
     yield from applicability_faults(_defaults(shape), MailboxType(shape.kind), f"{pointer}/defaults")
     yield from custom_field_faults(shape.custom_fields, f"{pointer}/customFields")
+    yield from _impossible_fields(shape, f"{pointer}/customFields")
+    fields = [to_custom_field(each) for each in shape.custom_fields]
+    yield from default_faults(fields, shape.defaults.metadata, f"{pointer}/defaults")
 
 
 def mailbox_domain_faults(shape: MailboxTemplateShape, domains: Collection[str], pointer: str = "") -> Iterator[Fault]:
@@ -141,6 +145,16 @@ def to_mailbox_template(shape: MailboxTemplateShape, *, tenant_id: TenantId, rev
         custom_fields=tuple(to_custom_field(each) for each in shape.custom_fields),
         approval=None if shape.approval is None else to_approval_rule(shape.approval),
     )
+
+
+def _impossible_fields(shape: MailboxTemplateShape, pointer: str) -> Iterator[Fault]:
+    """A field that is demanded and that no mailbox of this kind may have: nobody could send the right body."""
+    if shape.kind == "equipment":
+        return
+    for place, each in enumerate(shape.custom_fields):
+        if each.key == EQUIPMENT_TYPE and each.required:
+            detail = f"Only equipment has metadata.{EQUIPMENT_TYPE}, so it cannot be required here. Use another key."
+            yield Fault(f"{pointer}/{place}/required", "ruleInvalid", detail)
 
 
 def _defaults(shape: MailboxTemplateShape) -> MailboxProperties:

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator
 from uuid import UUID
 
+from chamberlain.rules.custom_fields import users_in
 from chamberlain.rules.ids import GroupId, PolicyId, TemplateId, UserId
 from chamberlain.rules.template_references import TemplateReferences
 from chamberlain.shapes.approvals import ApprovalShape, GroupApprover, ManagerApprover, UserApprover
 from chamberlain.shapes.audiences import AudienceShape
+from chamberlain.shapes.custom_fields import to_custom_field
 from chamberlain.shapes.group_templates import GroupTemplateShape
 from chamberlain.shapes.guest_templates import GuestTemplateShape
 from chamberlain.shapes.mailbox_templates import MailboxDefaultsShape, MailboxTemplateShape
@@ -28,7 +30,7 @@ def references_of(shape: TemplateShape) -> TemplateReferences:
 
 
 def _of_mailbox_template(shape: MailboxTemplateShape) -> TemplateReferences:
-    users = (*_listed_users(shape.audience, shape.approval), *_in_defaults(shape.defaults))
+    users = (*_listed_users(shape.audience, shape.approval), *_in_defaults(shape.defaults), *_in_fields(shape))
     return TemplateReferences(users=_users(users), groups=_groups(_listed_groups(shape.audience, shape.approval)))
 
 
@@ -78,6 +80,13 @@ def _in_defaults(defaults: MailboxDefaultsShape) -> Iterator[Placed]:
     for name, owner in (("primaryOwner", defaults.primary_owner), ("secondaryOwner", defaults.secondary_owner)):
         if owner is not None:
             yield f"/defaults/{name}", UUID(owner)
+
+
+def _in_fields(shape: MailboxTemplateShape) -> Iterator[Placed]:
+    """Users whom its own defaults name in custom fields."""
+    fields = [to_custom_field(each) for each in shape.custom_fields]
+    for field, user in users_in(fields, shape.defaults.metadata):
+        yield child("/defaults/metadata", field.key), user
 
 
 def _placed(pointer: str, ids: Iterable[UUID]) -> Iterator[Placed]:
