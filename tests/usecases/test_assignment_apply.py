@@ -18,6 +18,7 @@ from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from tests.databases import Databases
 from tests.estates import ADA, Estate, changed_estate, open_estate
+from tests.usecases.acts import administrator, cancel, retry
 from tests.usecases.deadly import Killed
 from tests.usecases.stewards import (
     ALL_STAFF,
@@ -207,9 +208,18 @@ async def test_a_group_that_is_gone_fails_the_request(steward: Steward) -> None:
         await tx.execute("DELETE FROM directory.groups WHERE id = $1", ALL_STAFF)
 
     await steward.work()
-
     assert record.assignment_request_id is not None
-    failed = await steward.estate.record(record.assignment_request_id)
+    late = await steward.estate.record(record.assignment_request_id)
+    later(steward.estate, minutes=1)
+    # Now it is known that it is not late, but gone.
+    await steward.look_around()
+    await steward.work()
+
+    failed = await steward.estate.record(late.request_id)
+    assert (late.state, late.waiting and late.waiting.reason) == (
+        "waiting",
+        "The directory does not show this group at present.",
+    )
     assert failed.error is not None
     assert (failed.state, failed.error.code) == ("failed", "groupUnknown")
 
@@ -377,3 +387,35 @@ async def test_two_workers_at_once_end_in_what_was_asked_last(steward: Steward) 
     shown = await steward.shown()
     assert (shown.template_id, shown.rules) == (None, None)
     assert await steward.estate.rows("SELECT DISTINCT state FROM chamberlain.request") == [("succeeded",)]
+
+
+async def test_effects_that_were_cancelled_come_with_the_next_change(steward: Steward) -> None:
+    record = await steward.assign(templateId=str(NO_GUESTS))
+    assert record.assignment_request_id is not None
+    await cancel(steward.estate, record.assignment_request_id, administrator(ADA))
+    await steward.work()
+    untouched = await steward.shown()
+
+    await steward.assign(policyId=str(NINETY_DAYS))
+    await steward.work()
+
+    assert untouched.rules is None
+    assert (await steward.estate.record(record.assignment_request_id)).state == "cancelled"
+    shown = await steward.shown()
+    assert shown.rules is not None
+    assert (shown.template_id, shown.policy_id, shown.rules.allowed) == (NO_GUESTS, NINETY_DAYS, False)
+
+
+async def test_a_failed_request_that_is_retried_brings_about_what_is_assigned_now(steward: Steward) -> None:
+    record = await steward.assign(templateId=str(NO_GUESTS))
+    assert record.assignment_request_id is not None
+    steward.guests.faults = {ALL_STAFF: Rejected("notAccepted", "Not today.")}
+    await steward.work()
+    steward.guests.faults = {}
+
+    await retry(steward.estate, record.assignment_request_id, administrator(ADA))
+    await steward.work()
+
+    assert (await steward.estate.record(record.assignment_request_id)).state == "succeeded"
+    assert (await steward.shown()).template_id == NO_GUESTS
+    assert (await steward.record()).open_findings == 1

@@ -29,6 +29,8 @@ from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.settle import Settled, settle_within
 
+# Found out by whoever follows the directory's changes; until then it may only be late.
+NOT_SHOWN = TryAgain(timedelta(seconds=10), "The directory does not show this group at present.")
 GONE = Rejected("groupUnknown", "The directory has no such group any more. What was assigned to it has no effect.")
 
 
@@ -114,7 +116,7 @@ class ApplyAssignments:
         except TryAgain as fault:
             ensured = iter([GuestOutcome(None, (), fault) for _ in possible])
         return [
-            GuestOutcome(None, (), GONE)
+            GuestOutcome(None, (), NOT_SHOWN)
             if plan.observed is None
             else next(ensured)
             if work.steps
