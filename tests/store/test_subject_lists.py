@@ -53,14 +53,17 @@ async def fill(databases: Databases, number: int) -> None:
         await tx.connection.execute(FILL, OTHER_HOUSE, *IDS, number // 10, timeout=300)
 
 
-MIDDLE = NamePosition("5", GroupId(UUID(int=0)))
+def middle_of(wanted: SubjectFilter) -> NamePosition:
+    """A place in the middle of a list."""
+    return NamePosition(f"{(wanted.prefix or '').lower()}5", GroupId(UUID(int=0)))
 
 
 async def test_it_works_along_indexes_for_every_filter(databases: Databases) -> None:
     await fill(databases, 20_000)
 
     async with databases.application.transaction(ESTATE) as tx:
-        for position, wanted in product([None, MIDDLE], FILTERS):
+        for is_first, wanted in product([True, False], FILTERS):
+            position = None if is_first else middle_of(wanted)
             if wanted.is_assigned is False and (wanted.template_id or wanted.policy_id):
                 continue
             plan = await explain(tx, wanted, position)
@@ -121,7 +124,8 @@ async def test_a_page_of_a_million_groups_takes_less_than_twenty_milliseconds(da
 
     slow: list[tuple[float, SubjectFilter, NamePosition | None]] = []
     async with databases.application.transaction(ESTATE) as tx:
-        for position, wanted in product([None, MIDDLE], FILTERS):
+        for is_first, wanted in product([True, False], FILTERS):
+            position = None if is_first else middle_of(wanted)
             took = [await seconds(tx, wanted, position) for _ in range(3)]
             if median(took) >= 0.020:
                 slow.append((median(took), wanted, position))
