@@ -298,6 +298,8 @@ def service_of(databases: Databases) -> Estate:
         request_group=RequestGroup(
             database=databases.application,
             people=people,
+            callers=Callers(databases.application, people, now),
+            prefixes=PREFIXES,
             catalog=catalog,
             acceptor=acceptor,
             notifier=Notifier(databases.addresses.application),

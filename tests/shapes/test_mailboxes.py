@@ -474,7 +474,7 @@ def test_it_rejects_a_choice_without_choices_once() -> None:
     ],
 )
 def test_it_rejects_a_field_that_is_demanded_of_a_mailbox_that_cannot_have_it(
-    kind: str, required: bool, pointers: list[str]
+    kind: str, *, required: bool, pointers: list[str]
 ) -> None:
     field = {"key": "equipmentType", "label": "E", "type": "text", "required": required}
 

@@ -35,6 +35,7 @@ from tests.estates import (
     changed_estate,
     open_estate,
 )
+from tests.usecases.acts import administrator
 
 NOTHING = {"request": 0, "reservation": 0, "idempotency_key": 0, "job": 0, "audit": 0, "event": 0}
 WRITTEN = ("request", "reservation", "job", "audit")
@@ -340,6 +341,20 @@ async def test_it_rejects_an_address_by_rule_that_is_taken_and_names_ones_own_ho
     assert (own.value.code, own.value.conflicting_id) == ("addressTaken", str(holder))
     assert (others.value.code, others.value.conflicting_id) == ("addressTaken", None)
     assert (await estate.counts())["request"] == 1
+
+
+async def test_an_administrator_is_told_whose_request_holds_an_address(databases: Databases) -> None:
+    estate = await open_estate(databases, changed_estate(project_group=RULE))
+    first = await estate.request("Apollo", caller=caller_of(BEN))
+    both = caller_of(ADA).permissions | administrator(ADA).permissions
+
+    told = []
+    for caller in (replace(caller_of(ADA), permissions=both), caller_of(ADA)):
+        with pytest.raises(Conflict) as caught:
+            await estate.request("apollo", caller=caller)
+        told.append(caught.value.conflicting_id)
+
+    assert told == [str(first.request_id), None]
 
 
 async def test_it_rejects_an_address_by_rule_that_the_directory_has_given_to_somebody(databases: Databases) -> None:

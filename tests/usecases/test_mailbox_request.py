@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from chamberlain.embedded.example import example_estate
+from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotPossible, TryAgain
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.mailbox_records import AcceptedMailbox
@@ -33,6 +34,7 @@ from tests.estates import (
     SHARED_MAILBOX,
     ZOE,
     Estate,
+    caller_of,
     mail_caller_of,
     open_estate,
 )
@@ -235,6 +237,27 @@ async def test_who_may_read_the_holder_is_told_its_id(estate: Estate) -> None:
     with pytest.raises(Conflict) as caught:
         await estate.ask_mailbox(SMALL, caller=program)
     assert caught.value.conflicting_id == str(first.record.id)
+
+
+async def test_an_administrator_is_told_which_group_has_an_address_and_a_program_is_not(estate: Estate) -> None:
+    group = await estate.request("AdmGrp", caller=caller_of(BEN))
+    both = mail_caller_of(ADA).permissions | administrator(ADA).permissions
+    body = {**SMALL, "name": "AdmGrp"}
+
+    async def told(caller: Caller) -> tuple[str, str | None]:
+        with pytest.raises(Conflict) as caught:
+            await estate.ask_mailbox(body, caller=caller)
+        return caught.value.code, caught.value.conflicting_id
+
+    ada = replace(mail_caller_of(ADA), permissions=both)
+    assert await told(ada) == ("addressTaken", str(group.request_id))
+    # An administrator without the permission is none, and an application reads its own requests only.
+    assert await told(mail_caller_of(ADA)) == ("addressTaken", None)
+    assert await told(application("Mail.Manage.ReadWrite.All")) == ("addressTaken", None)
+    await estate.work()
+    made = await estate.group(group.request_id)
+    assert made is not None
+    assert await told(ada) == ("addressTaken", str(made.id))
 
 
 async def test_a_name_is_told_to_be_taken_while_nobody_can_say_who_administers(databases: Databases) -> None:

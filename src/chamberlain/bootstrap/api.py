@@ -164,6 +164,8 @@ def _services(
     request_group = RequestGroup(
         database=databases.application,
         people=people,
+        callers=callers,
+        prefixes=prefixes,
         catalog=catalog,
         acceptor=acceptor,
         notifier=notifier,

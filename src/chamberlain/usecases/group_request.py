@@ -24,14 +24,17 @@ from chamberlain.rules.group_questions import approvers_question, caller_questio
 from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.rehearsals import NO_REQUEST, GroupRehearsal, rehearse_group
 from chamberlain.rules.requests import Accepted, Submission
 from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
 from chamberlain.rules.templates import GroupTemplate, TemplateKind, template_fault, template_not_allowed
 from chamberlain.store import counters, requests
 from chamberlain.store.batcher import Acceptor
+from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog, Entry
 from chamberlain.store.database import Database
+from chamberlain.store.holders import told_holder
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.submit import Submitter, again
 
@@ -44,6 +47,8 @@ class RequestGroup:
 
     database: Database
     people: People
+    callers: Callers
+    prefixes: ScopePrefixes
     catalog: Catalog
     acceptor: Acceptor
     notifier: Notifier
@@ -185,10 +190,7 @@ class RequestGroup:
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await requests.find_by_address(tx, names.addresses[0].mail)
         conflict = address_taken(names, is_reserved=record is not None)
-        if record is not None and record.created_by.id == caller.id:
-            # Somebody else's request is nothing that this caller may read.
-            result = record.result
-            conflict.conflicting_id = str(record.request_id if result is None else result.id)
+        conflict.conflicting_id = await told_holder(self.callers, self.prefixes, caller, record)
         return conflict
 
 

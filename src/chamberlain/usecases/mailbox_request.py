@@ -39,7 +39,8 @@ from chamberlain.store import counters, mailboxes, requests
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog, Choice, Entry
-from chamberlain.store.database import Database, Transaction
+from chamberlain.store.database import Database
+from chamberlain.store.holders import told_holder
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.submit import Submitter, again
 
@@ -229,9 +230,12 @@ class RequestMailbox:
         async with self.database.transaction(caller.tenant_id) as tx:
             reserved = await mailboxes.reserved(tx, "address", names.addresses)
             taken = in_directory | reserved
-            conflict = address_taken(names, taken, reserved=reserved)
-            if (address := next((each for each in names.addresses if each in taken), None)) is not None:
-                conflict.conflicting_id = await _holder(tx, caller, address, reader)
+            address = next((each for each in names.addresses if each in taken), "")
+            mailbox = await mailboxes.find_holder(tx, "address", address, reader=reader)
+            record = None if mailbox else await requests.find_by_address(tx, address)
+        conflict = address_taken(names, taken, reserved=reserved)
+        told = mailbox or await told_holder(self.callers, self.prefixes, caller, record)
+        conflict.conflicting_id = None if told is None else str(told)
         return conflict
 
     async def _reader(self, caller: Caller) -> UUID | None:
@@ -241,16 +245,6 @@ class RequestMailbox:
         except Unavailable:
             # An administrator is told less for a while; that something is taken is true all the same.
             return caller.id
-
-
-async def _holder(tx: Transaction, caller: Caller, address: str, reader: UUID | None) -> str | None:
-    """Who has an address, as far as this caller may know."""
-    if (mailbox := await mailboxes.find_holder(tx, "address", address, reader=reader)) is not None:
-        return str(mailbox)
-    record = await requests.find_by_address(tx, address)
-    if record is None or record.created_by.id != caller.id:
-        return None
-    return str(record.request_id if record.result is None else record.result.id)
 
 
 def _names_in(draft: Draft) -> MailboxNames:
