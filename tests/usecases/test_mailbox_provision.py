@@ -6,22 +6,27 @@ from datetime import timedelta
 
 import msgspec
 import pytest
+import yaml
 
 from chamberlain.directory.embedded import KEY_MEMBER, FaultyDirectory
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
 from chamberlain.embedded.directory.faults import Faults, Injection
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes
+from chamberlain.embedded.example import example_estate
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import MailboxId
 from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.mailbox_records import MailboxRecord
+from chamberlain.rules.mailbox_records import MailboxFilter, MailboxRecord
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
+from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.requests import RequestState
+from chamberlain.shapes.configuration import read_configuration
 from chamberlain.shapes.mailboxes import write_mailbox_order
-from chamberlain.store import jobs, mailboxes
+from chamberlain.store import jobs, mailbox_lists, mailboxes
+from tests.databases import Databases
 from tests.directory.patience import Clock
-from tests.estates import ADA, BEN, CLEO, ESTATE, NOBODY, TRACE, Estate, mail_caller_of
+from tests.estates import ADA, BEN, CLEO, ESTATE, NOBODY, TRACE, Estate, mail_caller_of, open_estate
 from tests.usecases.acts import cancel, retry
 from tests.usecases.deadly import DeadlyDirectory, Killed
 from tests.usecases.mailbox_bodies import BODIES, EQUIPMENT, ROOM, SHARED, SMALL
@@ -59,6 +64,15 @@ class DyingDirectory(Directory):
         raise Killed
 
 
+@dataclass
+class RefusingDirectory(DyingDirectory):
+    """A directory that brings about so many steps of each work, and then refuses the next."""
+
+    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
+        begun = await self.directory.ensure_mailboxes([replace(work, steps=work.steps[: self.steps]) for work in works])
+        return [replace(outcome, fault=Rejected("addressTaken", "Somebody has it.")) for outcome in begun]
+
+
 def step_by_step(estate: Estate) -> None:
     """A directory that does one step after the other, each in a call of its own, as a suite does."""
     injection = Injection(Faults(), Clock())
@@ -80,12 +94,26 @@ async def make_due(estate: Estate) -> None:
         await tx.execute("UPDATE chamberlain.job SET run_at = now()")
 
 
+async def estate_with(databases: Databases, **shared: object) -> Estate:
+    """The example estate with its template of shared mailboxes changed."""
+    document = yaml.safe_load(example_estate())
+    document["tenants"][0]["templates"][0].update(shared)
+    return await open_estate(databases, read_configuration(yaml.safe_dump(document).encode()))
+
+
 async def mailbox(estate: Estate, mailbox_id: MailboxId) -> MailboxRecord:
     """The mailbox as it is read."""
     async with estate.databases.application.transaction(ESTATE) as tx:
         record = await mailboxes.find(tx, mailbox_id, reader=None)
     assert record is not None
     return record
+
+
+async def listed(estate: Estate) -> Sequence[MailboxRecord]:
+    """The newest mailboxes as they are listed."""
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        page = await mailbox_lists.find_page(tx, MailboxFilter(), reader=None, page=PageWanted(10, None))
+    return page.items
 
 
 async def ask_and_work(estate: Estate, body: Mapping[str, object]) -> tuple[MailboxRecord, ObservedMailbox]:
@@ -152,6 +180,15 @@ async def test_the_event_tells_of_the_mailbox(estate: Estate) -> None:
     }
     assert told["metadata"] == {"equipmentType": "projector"}
     assert (told["templateId"], told["createdBy"]["id"]) == (str(record.template_id), str(ADA))
+
+
+async def test_the_event_tells_the_metadata_of_the_template_where_none_was_sent(databases: Databases) -> None:
+    estate = await estate_with(databases, defaults={"metadata": {"el-text-1": "Acme"}})
+
+    await ask_and_work(estate, SMALL)
+
+    ((data,),) = await estate.rows("SELECT data FROM chamberlain.event")
+    assert msgspec.json.decode(str(data))["metadata"] == {"el-text-1": "Acme"}
 
 
 async def test_a_batch_goes_through_beside_groups(estate: Estate) -> None:
@@ -290,6 +327,22 @@ async def test_what_was_not_checked_at_submission_is_checked_first(estate: Estat
     assert (right.record.created_by.display_name, failed.created_by.display_name) == ("", "Ada Achterberg")
 
 
+async def test_who_may_not_use_the_template_is_found_out_when_the_directory_is_back(databases: Databases) -> None:
+    estate = await estate_with(databases, audience={"users": [str(CLEO)], "groups": []})
+    estate.people.trouble = AWAY
+    refused = await estate.ask_mailbox(SMALL)
+    allowed = await estate.ask_mailbox({**SMALL, "name": "Other"}, caller=mail_caller_of(CLEO))
+    estate.people.trouble = None
+
+    await estate.work()
+
+    failed = await mailbox(estate, refused.record.id)
+    assert (failed.provisioning_state, await estate.mailbox(refused.record.request_id)) == ("failed", None)
+    assert failed.error is not None
+    assert (failed.error.step, failed.error.code) == ("checkPeople", "templateNotAllowed")
+    assert (await mailbox(estate, allowed.record.id)).provisioning_state == "active"
+
+
 async def test_a_failed_one_keeps_its_name_may_be_retried_and_gives_it_back_when_it_is_cancelled(
     estate: Estate,
 ) -> None:
@@ -309,6 +362,23 @@ async def test_a_failed_one_keeps_its_name_may_be_retried_and_gives_it_back_when
     assert (await mailbox(estate, accepted.record.id)).provisioning_state == "cancelled"
     assert (await estate.record(accepted.record.request_id)).state is RequestState.CANCELLED
     assert (await estate.counts())["reservation"] == 0
+
+
+async def test_a_cancelled_mailbox_says_what_it_has_left_in_the_directory(estate: Estate) -> None:
+    accepted = await estate.ask_mailbox(SHARED, key="k1")
+    await replace(estate.provision_mailboxes, directory=RefusingDirectory(estate.directory, 1))(await estate.claim())
+    await cancel(estate, accepted.record.request_id, mail_caller_of(ADA))
+
+    cancelled, request = await mailbox(estate, accepted.record.id), await estate.record(accepted.record.request_id)
+    page = await listed(estate)
+    again = await estate.ask_mailbox(SHARED, key="k1")
+
+    assert cancelled.provisioning_state == "cancelled"
+    assert len(request.warnings) == 1
+    assert "stays there" in request.warnings[0]
+    assert (cancelled.warnings, [each.warnings for each in page]) == (request.warnings, [request.warnings])
+    # The first answer is given again as it was.
+    assert again.record == accepted.record
 
 
 async def test_what_is_retried_goes_through(estate: Estate) -> None:

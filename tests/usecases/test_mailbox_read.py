@@ -15,11 +15,11 @@ from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxType
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.requests import RequestState
-from chamberlain.store import retention
+from chamberlain.store import mailbox_lists, mailboxes, retention
 from chamberlain.store.callers import Callers
 from chamberlain.usecases.mailbox_list import ListMailboxes
 from chamberlain.usecases.mailbox_read import ReadMailbox
-from tests.estates import ADA, BEN, CLEO, DARA, OTHER_HOUSE, PREFIXES, ZOE, Estate, caller_of, mail_caller_of
+from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, PREFIXES, ZOE, Estate, caller_of, mail_caller_of
 from tests.usecases.acts import administrator, application, cancel, put
 from tests.usecases.mailbox_bodies import BODIES, SMALL
 
@@ -99,6 +99,31 @@ async def test_a_list_is_newest_first_and_goes_through_the_types(estate: Estate)
     assert await names(estate, mail_caller_of(BEN)) == everything[1:]
     assert await names(estate, MANAGER, MailboxFilter(type=MailboxType.SHARED)) == ["Newest", "Info Desk"]
     assert await names(estate, mail_caller_of(BEN), MailboxFilter(type=MailboxType.ROOM)) == ["Zürich"]
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize(
+    ("prefix", "found"),
+    [
+        ("STRASS", ["Straße"]),
+        ("Stra", ["Aliased", "Straße"]),
+        ("strange@est", ["Aliased"]),
+        ("aliased@est", ["Aliased"]),
+        ("nobody", []),
+    ],
+)
+async def test_a_beginning_is_found_in_the_same_way_whether_few_or_many_share_it(
+    estate: Estate, *, few: bool, prefix: str, found: list[str]
+) -> None:
+    await ask(estate, "Straße", "Other")
+    await ask(estate, "Aliased", alias="strange")
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        page = PageWanted(10, None)
+        statement, values = mailbox_lists.page_statement(tx, MailboxFilter(prefix=prefix), None, page, few=few)
+        rows = await tx.fetch(statement, *values)
+
+    assert [mailboxes.record_of(row).order.name for row in rows] == found
 
 
 async def test_a_list_by_how_a_name_or_an_address_begins(estate: Estate) -> None:

@@ -19,17 +19,20 @@ from chamberlain.store.actors import actor_of
 from chamberlain.store.database import Record, Transaction
 
 # A mailbox whose request was removed after its time is there: those that are not go with their requests.
-COLUMNS: Final = """m.mailbox_id, m.tenant_id, m.request_id, m.kind, m.address, m.template_id, m.template_source,
-    m.content, m.warnings, m.approval_required, m.actor_type, m.actor_id, m.actor_name, m.created_at,
+_KNOWN: Final = """m.mailbox_id, m.tenant_id, m.request_id, m.kind, m.address, m.template_id, m.template_source,
+    m.content, m.approval_required, m.actor_type, m.actor_id, m.actor_name, m.created_at,
     coalesce(q.state, 'succeeded') AS state, q.error, coalesce(q.updated_at, m.updated_at) AS updated_at"""
+# The request knows what it has left in the directory, too.
+COLUMNS: Final = f"{_KNOWN}, coalesce(q.warnings, m.warnings) AS warnings"
 
 FIND: Final = f"""
 SELECT {COLUMNS} FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
 WHERE m.tenant_id = $1 AND m.mailbox_id = $2 AND ($3::uuid IS NULL OR $3 = ANY (m.readers))
 """  # noqa: S608 - text of ours alone.
 
+# With the warnings of its acceptance alone.
 FIND_OF_REQUEST: Final = f"""
-SELECT {COLUMNS} FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
+SELECT {_KNOWN}, m.warnings FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
 WHERE m.tenant_id = $1 AND m.request_id = $2
 """  # noqa: S608 - as above.
 
@@ -52,7 +55,7 @@ async def find(tx: Transaction, mailbox_id: MailboxId, *, reader: UUID | None) -
 
 
 async def find_of_request(tx: Transaction, request_id: RequestId) -> MailboxRecord | None:
-    """The mailbox of a request whole."""
+    """The mailbox of a request whole, but for what has been said of it since it was accepted."""
     row = await tx.fetch_row(FIND_OF_REQUEST, tx.tenant_id, request_id)
     return record_of(row) if row else None
 
