@@ -88,6 +88,17 @@ async def test_it_handles_a_directory_that_does_not_answer(estate: Estate) -> No
     assert tuple(step.step for step in steps) == rehearsal.steps
 
 
+async def test_zeros_that_stand_for_a_number_are_nobody_s_address(estate: Estate) -> None:
+    await apply(estate.databases, changed("shared", {"naming": {"address": "{input}-{counter:3}"}}))
+    await estate.ask_mailbox({"name": "Desk-000", "displayName": "Beamer", **MARKS["equipment"]})
+
+    rehearsal = await rehearse(estate, {"name": "Desk", "displayName": "Desk", **MARKS["shared"]})
+
+    assert (rehearsal.address, rehearsal.conflicts) == ("desk-000@estate.example", ())
+    accepted = await estate.ask_mailbox({"name": "Desk", "displayName": "Desk", **MARKS["shared"]})
+    assert accepted.record.mail == "desk-001@estate.example"
+
+
 # --- A dry run equals what then happens, for generated templates and bodies ---
 
 PEOPLE = [str(ADA), str(BEN), str(CLEO), str(DARA)]
