@@ -65,6 +65,14 @@ def test_it_handles_a_name_of_which_nothing_is_left(name: str) -> None:
     assert (names.local_part, names.mail, names.addresses) == (None, None, ())
 
 
+@pytest.mark.parametrize("rule", ["team-{input}", "{input}{counter:3}", "{user.department}-{input}"])
+@pytest.mark.parametrize("name", ["支援", "営業", "!?"])
+def test_the_rest_of_a_rule_makes_no_address_of_a_name_of_which_nothing_is_left(rule: str, name: str) -> None:
+    names = made(replace(ORDER, name=name), replace(SHARED, address_rule=rule), {"department": "Sales"})
+
+    assert (names.local_part, names.addresses) == (None, ())
+
+
 def test_an_alias_of_ones_own_address_is_none() -> None:
     names = made(replace(ORDER, alias="INFO-desk"))
 

@@ -47,6 +47,9 @@ def names_of(
         template.address, given=order.name, metadata=order.metadata or {}, properties=properties, number=number
     )
     local = local_part(made)
+    if made != order.name and local_part(order.name) is None:
+        # The text of the rule alone would be the address of every such name, and the second of them would be refused.
+        local = None
     alias = alias_of(order, template.template.type, domain)
     return MailboxNames(
         name_key=comparison_form(order.name),
