@@ -10,7 +10,11 @@ def test_it_works() -> None:
     options = ("--rounds", "1", "--seconds", "1", "--connections", "4")
 
     done = subprocess.run(
-        [sys.executable, "-m", "bench.submit_mailbox", *options], capture_output=True, text=True, check=False, timeout=100
+        [sys.executable, "-m", "bench.submit_mailbox", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
     )
 
     assert done.returncode == 0, done.stderr

@@ -318,8 +318,8 @@ async def test_what_was_not_checked_at_submission_is_checked_first(estate: Estat
 
     await estate.work()
 
-    failed = await mailbox(estate, wrong.record.id)
-    assert (await mailbox(estate, right.record.id)).provisioning_state == "active"
+    made, failed = await mailbox(estate, right.record.id), await mailbox(estate, wrong.record.id)
+    assert (made.provisioning_state, made.created_by.display_name) == ("active", "Ada Achterberg")
     assert (failed.provisioning_state, await estate.mailbox(wrong.record.request_id)) == ("failed", None)
     assert failed.error is not None
     assert [(fault.pointer, fault.code) for fault in failed.error.faults] == [("/primaryOwner", "userUnknown")]
