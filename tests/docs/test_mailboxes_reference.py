@@ -20,9 +20,9 @@ from chamberlain.rules.naming import LOCAL_PART_LENGTH
 from chamberlain.rules.template_records import kind_faults
 from chamberlain.rules.templates import template_fault
 from chamberlain.shapes.faults import forms_within
-from chamberlain.shapes.group_templates import naming_rule_faults
 from chamberlain.shapes.mailbox_templates import MailboxTemplateBody
 from chamberlain.shapes.mailboxes import MAILBOX, MailboxBody
+from chamberlain.shapes.naming_rules import naming_rule_faults
 from chamberlain.shapes.templates import MAILBOX_TEMPLATE
 from tests.api.house import House
 from tests.docs.codes import codes_of_faults, codes_of_functions

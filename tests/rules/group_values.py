@@ -4,8 +4,9 @@ from dataclasses import replace
 from uuid import UUID
 
 from chamberlain.rules.group_names import GroupNames
-from chamberlain.rules.groups import GroupAddress, GroupOrder, MemberShipType, WantedGroup
+from chamberlain.rules.groups import GroupOrder, MemberShipType, WantedGroup
 from chamberlain.rules.ids import GroupId, RequestId, TemplateId, TenantId, UserId
+from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.people import PeopleAnswer, Person
 from chamberlain.rules.templates import GroupTemplate, TemplateHead, TemplateKind
 
@@ -70,7 +71,7 @@ WANTED = WantedGroup(
     extension="chamberlain_group",
     marks={"requestId": str(REQUEST)},
 )
-NAMES = GroupNames("Apollo", (GroupAddress("apollo", "apollo@estate.example"),))
+NAMES = GroupNames("Apollo", (MailAddress("apollo", "apollo@estate.example"),))
 
 
 def person(user: UserId, *, has_team_license: bool = True) -> Person:

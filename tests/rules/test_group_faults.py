@@ -12,8 +12,9 @@ from chamberlain.rules.group_faults import (
     team_license_missing,
 )
 from chamberlain.rules.group_names import GroupNames
-from chamberlain.rules.groups import GroupAddress, GroupOrder, MemberShipType
+from chamberlain.rules.groups import GroupOrder, MemberShipType
 from chamberlain.rules.ids import UserId
+from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.people import PeopleAnswer, Person
 from chamberlain.rules.templates import CustomField, FieldType, GroupTemplate
 from tests.rules.group_values import ADA, ANSWER, BEN, CLEO, LABEL, NAMES, NOBODY, ORDER, TEAM_HEAD, TEMPLATE, person
@@ -99,9 +100,9 @@ def test_it_rejects_what_cannot_be_carried_out(
         (replace(NAMES, display_name="x" * 256), []),
         (replace(NAMES, display_name="x" * 257), ["nameTooLong"]),
         (replace(NAMES, addresses=()), ["noAddress"]),
-        (GroupNames("Apollo", (GroupAddress("x" * 64, "..."),)), []),
-        (GroupNames("Apollo", (GroupAddress("x" * 65, "..."),)), ["nameTooLong"]),
-        (GroupNames("x" * 257, (GroupAddress("x" * 65, "..."),)), ["nameTooLong", "nameTooLong"]),
+        (GroupNames("Apollo", (MailAddress("x" * 64, "..."),)), []),
+        (GroupNames("Apollo", (MailAddress("x" * 65, "..."),)), ["nameTooLong"]),
+        (GroupNames("x" * 257, (MailAddress("x" * 65, "..."),)), ["nameTooLong", "nameTooLong"]),
     ],
 )
 def test_it_rejects_names_that_cannot_be(names: GroupNames, codes: list[str]) -> None:

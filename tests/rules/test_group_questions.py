@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.rules.approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
-from chamberlain.rules.group_questions import approvers_question, caller_question, people_question
+from chamberlain.rules.approver_questions import approvers_question
+from chamberlain.rules.group_questions import caller_question, people_question
 from chamberlain.rules.ids import GroupId, UserId
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.templates import Audience, CustomField, FieldType, compile_group_template

@@ -3,8 +3,9 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.rules.groups import GroupAddress, GroupOrder, MemberShipType, WantedGroup, wanted_group
+from chamberlain.rules.groups import GroupOrder, MemberShipType, WantedGroup, wanted_group
 from chamberlain.rules.ids import PolicyId, TemplateId
+from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.templates import GroupTemplate
 from tests.rules.group_values import ADA, BEN, CLEO, LABEL, NOBODY, ORDER, REQUEST, TEAM_HEAD, TEMPLATE, WANTED
 
@@ -19,7 +20,7 @@ def want(order: GroupOrder, template: GroupTemplate) -> WantedGroup:
         request_id=REQUEST,
         caller=ADA,
         display_name="CONF-Apollo",
-        address=GroupAddress("conf-apollo", "conf-apollo@estate.example"),
+        address=MailAddress("conf-apollo", "conf-apollo@estate.example"),
         prefix="chamberlain",
     )
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chamberlain.rules.groups import (
-    GroupAddress,
     GroupOrder,
     MemberShipType,
     ObservedGroup,
@@ -15,6 +14,7 @@ from chamberlain.rules.groups import (
     wanted_group,
 )
 from chamberlain.rules.ids import GroupId, PolicyId
+from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.plans import Step, plan_group, plan_order, remaining, title
 from chamberlain.rules.templates import GroupTemplate
 from tests.rules.group_values import ADA, BEN, CLEO, GROUP_HEAD, LABEL, REQUEST, TEAM_HEAD, TEMPLATE, WANTED
@@ -103,7 +103,7 @@ PEOPLE = st.lists(st.sampled_from((ADA, BEN, CLEO)), max_size=3).map(tuple)
 def test_an_order_is_planned_as_the_group_that_comes_of_it(
     order: GroupOrder, template: GroupTemplate, *, people_checked: bool
 ) -> None:
-    address = GroupAddress("apollo", "apollo@estate.example")
+    address = MailAddress("apollo", "apollo@estate.example")
     wanted = wanted_group(
         order, template, request_id=REQUEST, caller=ADA, display_name="Apollo", address=address, prefix="chamberlain"
     )

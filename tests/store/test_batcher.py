@@ -15,9 +15,9 @@ from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import BodyInvalid, Conflict, Unavailable
 from chamberlain.rules.events import RequestSummary, approval_required
-from chamberlain.rules.groups import GroupAddress
 from chamberlain.rules.ids import ClientId, EventId, RequestId, TemplateId, TenantId
 from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import IdempotencyKey, RequestKind, RequestState, begin_steps
 from chamberlain.rules.submissions import (
@@ -69,7 +69,7 @@ def draft(
         kind=RequestKind.GROUP,
         state=RequestState.QUEUED,
         display_name=name,
-        addresses=tuple(GroupAddress(each, f"{each}@estate.example") for each in nicknames),
+        addresses=tuple(MailAddress(each, f"{each}@estate.example") for each in nicknames),
         template_id=PROJECT_GROUP if tenant == ESTATE else OTHER_GROUP,
         template_revision=1,
         template_name="Project group",

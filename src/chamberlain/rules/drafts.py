@@ -8,9 +8,9 @@ from chamberlain.rules.approvals import ApprovalRecord, ApprovalRule, begin_appr
 from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.events import Event, RequestSummary, approval_required
-from chamberlain.rules.groups import GroupAddress
 from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.jobs import job_kind_of
+from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.people import PeopleAnswer
 from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestKind, RequestState, Submission, begin_steps
@@ -51,7 +51,7 @@ def draft_from(
     *,
     moment: Moment | None,
     display_name: str,
-    addresses: tuple[GroupAddress, ...],
+    addresses: tuple[MailAddress, ...],
     steps: tuple[Step, ...],
     warnings: tuple[str, ...] = (),
     mailbox: MailboxDraft | None = None,

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from chamberlain.rules.errors import Conflict
-from chamberlain.rules.groups import GroupAddress, GroupOrder
+from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import RequestId
+from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.naming import expand, nickname_candidates
 from chamberlain.rules.people import PeopleAnswer
 from chamberlain.rules.templates import CompiledGroupTemplate
@@ -25,7 +26,7 @@ class GroupNames:
     """The display name that a group gets, and the addresses that it may get, best first."""
 
     display_name: str
-    addresses: tuple[GroupAddress, ...]
+    addresses: tuple[MailAddress, ...]
 
 
 NO_NUMBERS = Numbers()
@@ -47,10 +48,10 @@ def names_of(
     if template.mail_nickname is not None:
         by_rule = made(template.mail_nickname, number=numbers.mail_nickname)
     nicknames = nickname_candidates(display_name, by_rule=by_rule, request_id=request_id)
-    return GroupNames(display_name, tuple([GroupAddress(name, f"{name}@{domain}") for name in nicknames]))
+    return GroupNames(display_name, tuple([MailAddress(name, f"{name}@{domain}") for name in nicknames]))
 
 
-def free_addresses(names: GroupNames, answer: PeopleAnswer) -> tuple[GroupAddress, ...]:
+def free_addresses(names: GroupNames, answer: PeopleAnswer) -> tuple[MailAddress, ...]:
     """The addresses that nobody in the directory has, best first."""
     taken = answer.taken_addresses
     return tuple([address for address in names.addresses if address.mail not in taken]) if taken else names.addresses

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from chamberlain.rules.ids import GroupId, RequestId, TemplateId, TenantId, UserId
+from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.templates import GroupTemplate, TemplateKind
 
 
@@ -56,14 +57,6 @@ class WantedGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupAddress:
-    """A mail nickname and the address that it makes at a domain."""
-
-    mail_nickname: str
-    mail: str
-
-
-@dataclass(frozen=True, slots=True)
 class GroupReference:
     """How a group that we asked for is found again in the directory: by the mark that it carries."""
 
@@ -94,7 +87,7 @@ def wanted_group(
     request_id: RequestId,
     caller: UserId,
     display_name: str,
-    address: GroupAddress,
+    address: MailAddress,
     prefix: str,
 ) -> WantedGroup:
     """What an order brings about: at submission, in a dry run, and from what is stored whenever a worker runs it."""

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from chamberlain.rules.drafts import Moment, draft_from
-from chamberlain.rules.groups import GroupAddress
 from chamberlain.rules.ids import MailboxId, UserId
+from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.mailbox_faults import warnings_of
 from chamberlain.rules.mailbox_names import MailboxNames
 from chamberlain.rules.mailbox_plans import plan_mailbox
@@ -52,7 +52,7 @@ def mailbox_draft_of(
         answer,
         moment=moment,
         display_name=order.display_name,
-        addresses=(GroupAddress(names.local_part or "", mail),),
+        addresses=(MailAddress(names.local_part or "", mail),),
         steps=plan_mailbox(wanted, people_checked=answer is not None),
         warnings=warnings_of(situation),
         mailbox=mailbox,

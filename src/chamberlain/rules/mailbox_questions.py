@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from chamberlain.rules.approver_questions import approvers_question
+from chamberlain.rules.audience_questions import audience_groups
 from chamberlain.rules.custom_fields import named_users
-from chamberlain.rules.group_questions import NO_GROUPS, approvers_question
-from chamberlain.rules.ids import GroupId, UserId
+from chamberlain.rules.ids import UserId
 from chamberlain.rules.mailbox_names import MailboxNames
 from chamberlain.rules.mailbox_situations import MailboxSituation
 from chamberlain.rules.mailboxes import MailboxProperties
@@ -27,7 +28,7 @@ def people_question(situation: MailboxSituation, names: MailboxNames) -> PeopleQ
     people = {*named_in(order), *named_users(template.custom_fields, order.metadata)}
     if user is not None:
         people.add(user)
-    groups = _audience_groups(situation)
+    groups = audience_groups(template.audience, user)
     question = PeopleQuestion(
         tenant_id=situation.tenant.id,
         users=frozenset(people),
@@ -54,9 +55,3 @@ def named_in(properties: MailboxProperties) -> Iterator[UserId]:
     for owner in (properties.primary_owner, properties.secondary_owner):
         if owner is not None:
             yield owner
-
-
-def _audience_groups(situation: MailboxSituation) -> frozenset[GroupId]:
-    """The groups whose members may use the template; none when that does not matter for this caller."""
-    audience, user = situation.template.audience, situation.caller.user_id
-    return NO_GROUPS if audience is None or user is None or user in audience.users else audience.groups

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.changes import Change
-from chamberlain.rules.groups import GroupAddress
 from chamberlain.rules.ids import MailboxId, RequestId, TemplateId, UserId
 from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.mailboxes import MailboxOrder, TemplateSource
 from chamberlain.rules.requests import IdempotencyKey, RequestKind, RequestState, StepRecord
 
@@ -40,7 +40,7 @@ class Draft:
     kind: RequestKind
     state: RequestState
     display_name: str
-    addresses: tuple[GroupAddress, ...]
+    addresses: tuple[MailAddress, ...]
     template_id: TemplateId
     template_revision: int
     template_name: str

@@ -9,12 +9,12 @@ from msgspec import Meta
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.ids import PolicyId, TemplateId, TenantId, UserId
-from chamberlain.rules.naming import NamingRuleInvalid, parse_naming_rule
 from chamberlain.rules.templates import GroupTemplate, TemplateHead, TemplateKind
 from chamberlain.shapes.approvals import ApprovalShape, from_approval_rule, to_approval_rule
 from chamberlain.shapes.audiences import AudienceShape, from_audience, to_audience
 from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults, from_custom_field, to_custom_field
 from chamberlain.shapes.fields import Description, Name, name
+from chamberlain.shapes.naming_rules import naming_rule_faults
 from chamberlain.shapes.shape import Shape
 from chamberlain.shapes.webhooks import WebhookBody, WebhookShape, stored_webhook
 
@@ -88,14 +88,6 @@ def group_template_faults(shape: GroupTemplateShape, pointer: str = "") -> Itera
         detail = "With memberShipType 2 the members follow the rule. Leave members out."
         yield Fault(f"{pointer}/members", "membersOfDynamicGroup", detail)
     yield from custom_field_faults(shape.custom_fields, f"{pointer}/customFields")
-
-
-def naming_rule_faults(text: str, pointer: str) -> Iterator[Fault]:
-    """What is wrong with a naming rule, if anything is."""
-    try:
-        parse_naming_rule(text)
-    except NamingRuleInvalid as error:
-        yield Fault(pointer, "ruleInvalid", f"{error.detail} (Character {error.position + 1}.)")
 
 
 def to_group_template(shape: GroupTemplateShape, *, tenant_id: TenantId, revision: int) -> GroupTemplate:

@@ -17,7 +17,6 @@ from chamberlain.shapes.approvals import ApprovalShape, to_approval_rule
 from chamberlain.shapes.audiences import AudienceShape, to_audience
 from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults, to_custom_field
 from chamberlain.shapes.fields import Description, Domain, Id, Line, Metadata, Name
-from chamberlain.shapes.group_templates import naming_rule_faults
 from chamberlain.shapes.mailbox_properties import (
     AutomaticReply,
     BusinessPhones,
@@ -29,6 +28,7 @@ from chamberlain.shapes.mailbox_properties import (
     State,
     Tags,
 )
+from chamberlain.shapes.naming_rules import naming_rule_faults
 from chamberlain.shapes.shape import Shape
 from chamberlain.shapes.webhooks import WebhookBody, WebhookShape, stored_webhook
 

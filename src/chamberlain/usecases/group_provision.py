@@ -19,9 +19,10 @@ from chamberlain.rules.events import Event, group_created, request_failed
 from chamberlain.rules.group_faults import faults_in_directory, team_license_missing
 from chamberlain.rules.group_names import GroupNames
 from chamberlain.rules.group_questions import people_question
-from chamberlain.rules.groups import GroupAddress, GroupOrder, GroupReference, ObservedGroup, WantedGroup, wanted_group
+from chamberlain.rules.groups import GroupOrder, GroupReference, ObservedGroup, WantedGroup, wanted_group
 from chamberlain.rules.ids import EventId
 from chamberlain.rules.jobs import Claim
+from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.plans import Step, remaining
 from chamberlain.rules.progress import Settlement, Task, learned_name, summary_of_task, with_caller
 from chamberlain.rules.requests import Progress, RequestResult, RequestState
@@ -183,7 +184,7 @@ def _plan(task: Task, template: GroupTemplate) -> Plan:
         request_id=task.request_id,
         caller=task.caller,
         display_name=task.display_name,
-        address=GroupAddress(task.mail_nickname, task.mail),
+        address=MailAddress(task.mail_nickname, task.mail),
         prefix=task.extension_prefix,
     )
     return Plan(task, order, template, wanted)

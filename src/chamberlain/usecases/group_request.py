@@ -9,6 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.directory.port import People
+from chamberlain.rules.approver_questions import approvers_question
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.errors import Conflict, Fault, Forbidden, NotPossible, TryAgain, Unavailable
@@ -20,7 +21,7 @@ from chamberlain.rules.group_faults import (
     unknown_users,
 )
 from chamberlain.rules.group_names import NO_NUMBERS, GroupNames, Numbers, address_taken, free_addresses, names_of
-from chamberlain.rules.group_questions import approvers_question, caller_question, people_question
+from chamberlain.rules.group_questions import caller_question, people_question
 from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion

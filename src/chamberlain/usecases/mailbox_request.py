@@ -9,10 +9,10 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.directory.port import People
+from chamberlain.rules.approver_questions import approvers_question
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.errors import Conflict, Fault, Forbidden, NotPossible, TryAgain, Unavailable
-from chamberlain.rules.group_questions import approvers_question
 from chamberlain.rules.ids import EventId, MailboxId, RequestId
 from chamberlain.rules.mailbox_drafts import at_acceptance, mailbox_draft_of, record_of_draft
 from chamberlain.rules.mailbox_faults import (

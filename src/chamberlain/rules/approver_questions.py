@@ -1,0 +1,24 @@
+"""Questions: who may decide on a request, of whatever kind it is."""
+
+from collections.abc import Iterable, Iterator
+from uuid import UUID
+
+from chamberlain.rules.approvals import ApprovalLevel, Approver, ApproverType
+from chamberlain.rules.ids import GroupId, TenantId, UserId
+from chamberlain.rules.people import PeopleQuestion
+
+
+def approvers_question(levels: Iterable[ApprovalLevel], *, tenant_id: TenantId, requester: UserId) -> PeopleQuestion:
+    """Who may decide at these levels?"""
+    approvers = [approver for level in levels for approver in level.approvers]
+    is_for_manager = any(approver.type is ApproverType.MANAGER for approver in approvers)
+    return PeopleQuestion(
+        tenant_id=tenant_id,
+        users=frozenset(map(UserId, _ids(approvers, ApproverType.USER))),
+        manager_of=requester if is_for_manager else None,
+        members_of=frozenset(map(GroupId, _ids(approvers, ApproverType.GROUP))),
+    )
+
+
+def _ids(approvers: Iterable[Approver], approver_type: ApproverType) -> Iterator[UUID]:
+    return (each.id for each in approvers if each.type is approver_type and each.id is not None)
