@@ -1,9 +1,12 @@
 """The body of a mailbox creation, as it is sent and as it is kept with its request."""
 
-from uuid import UUID
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from msgspec import convert, field, json
 
+from chamberlain.rules.ids import UserId
 from chamberlain.rules.mailboxes import MailboxOrder, PermissionLevel, RoomEquipment
 from chamberlain.shapes.fields import Id, Line, MailboxName, Metadata, Name
 from chamberlain.shapes.mailbox_properties import (
@@ -69,41 +72,12 @@ def to_mailbox_order(body: MailboxBody) -> MailboxOrder:
 
 
 def from_mailbox_order(order: MailboxOrder) -> MailboxBody:
-    """The body that says the same, with ids in lower case."""
-    return MailboxBody(
-        name=order.name,
-        display_name=order.display_name,
-        template_id=_text(order.template_id),
-        permissions=_permissions(order),
-        metadata=None if order.metadata is None else dict(order.metadata),
-        capacity=order.capacity,
-        state=order.state,
-        street_address=order.street_address,
-        office_location=order.office_location,
-        company_name=order.company_name,
-        postal_code=order.postal_code,
-        city=order.city,
-        country=order.country,
-        phone=order.phone,
-        department=order.department,
-        domain=order.domain,
-        audio_device_name=order.audio_device_name,
-        display_device_name=order.display_device_name,
-        video_device_name=order.video_device_name,
-        business_phones=order.business_phones,
-        primary_owner=_text(order.primary_owner),
-        secondary_owner=_text(order.secondary_owner),
-        automatic_reply=order.automatic_reply,
-        is_allow_automatic_reply_override=order.is_allow_automatic_reply_override,
-        is_wheel_chair_accessible=order.is_wheel_chair_accessible,
-        hide_from_gal=order.hide_from_gal,
-        auto_mapping=order.auto_mapping,
-        tags=order.tags,
-        room_mailbox_metadata=_room(order.room_mailbox_metadata),
-        notes=order.notes,
-        reason=order.reason,
-        alias=order.alias,
-    )
+    """The body that says the same, field by field of the same names, with ids in lower case."""
+    said = {name: value for name in _FIELDS if (value := getattr(order, name)) is not None}
+    for name, written in _WRITTEN.items():
+        if name in said:
+            said[name] = written(said[name])
+    return MailboxBody(**said)
 
 
 def read_mailbox_order(body: bytes) -> MailboxOrder:
@@ -116,16 +90,24 @@ def write_mailbox_order(order: MailboxOrder) -> bytes:
     return _encode(from_mailbox_order(order))
 
 
-def _text(each: UUID | None) -> str | None:
-    return None if each is None else str(each)
+def _permissions(levels: Mapping[UserId, PermissionLevel]) -> dict[str, PermissionLevel]:
+    return {str(user): level for user, level in levels.items()}
 
 
-def _permissions(order: MailboxOrder) -> dict[str, PermissionLevel] | None:
-    return None if order.permissions is None else {str(user): level for user, level in order.permissions.items()}
+def _room(equipment: RoomEquipment) -> RoomMailboxMetadataShape:
+    return convert(equipment, RoomMailboxMetadataShape, from_attributes=True)
 
 
-def _room(equipment: RoomEquipment | None) -> RoomMailboxMetadataShape | None:
-    return None if equipment is None else convert(equipment, RoomMailboxMetadataShape, from_attributes=True)
-
-
+_FIELDS = MailboxBody.__struct_fields__
+# What a body writes in another way than the rules. Any: each goes with the type of its own field.
+_WRITTEN: Mapping[str, Callable[[Any], object]] = MappingProxyType(
+    {
+        "template_id": str,
+        "permissions": _permissions,
+        "metadata": dict,
+        "primary_owner": str,
+        "secondary_owner": str,
+        "room_mailbox_metadata": _room,
+    }
+)
 _encode = json.Encoder().encode
