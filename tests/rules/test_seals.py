@@ -11,13 +11,16 @@ from chamberlain.rules.ids import RequestId, TenantId, TraceId
 from chamberlain.rules.seals import (
     NO_DIGEST,
     AuditFacts,
+    ErasureRecord,
     FaultKind,
     Head,
     Link,
     digest_of,
+    digest_of_sequences,
     faults_of,
     faults_of_copy,
     faults_of_end,
+    faults_of_erasures,
     head_of,
 )
 
@@ -112,6 +115,36 @@ def test_the_end_is_where_it_was_noted(stored: Head | None, kinds: list[FaultKin
 
 def test_a_chain_without_a_link_has_no_head() -> None:
     assert list(faults_of_end(Head(0, NO_DIGEST), None)) == []
+
+
+def test_a_head_of_a_chain_without_a_link_holds_for_ever() -> None:
+    assert list(faults_of_copy(Head(0, NO_DIGEST), None, BEFORE)) == []
+    assert [fault.kind for fault in faults_of_copy(Head(0, OTHER), None, BEFORE)] == [CHANGED]
+
+
+ERASURE = TraceId("e0" * 16)
+
+
+@pytest.mark.parametrize(
+    ("erased", "on_record", "number"),
+    [
+        ({}, [], 0),
+        ({ERASURE: {3, 1}}, [(9, [1, 3])], 0),
+        ({ERASURE: {1}}, [], 1),
+        ({ERASURE: {1}}, [(9, [1, 3])], 1),
+        ({ERASURE: {1, 4}}, [(9, [1, 3])], 1),
+        ({}, [(9, [1, 3])], 1),
+        ({}, [(9, [])], 0),
+        ({ERASURE: {1, 4}}, [(10, [1, 4]), (9, [1, 3])], 1),
+        ({ERASURE: {1}, TraceId("e1"): {2}}, [(9, [1])], 1),
+    ],
+)
+def test_emptied_rows_are_those_on_record(
+    erased: dict[TraceId, set[int]], on_record: list[tuple[int, list[int]]], number: int
+) -> None:
+    records = [ErasureRecord(sequence, ERASURE, digest_of_sequences(rows)) for sequence, rows in on_record]
+
+    assert [fault.kind for fault in faults_of_erasures(erased, records)] == [CHANGED] * number
 
 
 @pytest.mark.parametrize(("found", "kinds"), [(BEFORE.digest, []), (OTHER, [CHANGED]), (None, [CUT])])

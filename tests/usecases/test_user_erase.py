@@ -10,7 +10,7 @@ from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import TenantId, TraceId, UserId
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.requests import RequestState
-from chamberlain.rules.seals import FaultKind
+from chamberlain.rules.seals import FaultKind, digest_of_sequences
 from chamberlain.store import audit
 from chamberlain.usecases.user_erase import EraseUser
 from tests.estates import (
@@ -111,7 +111,89 @@ async def test_whoever_empties_a_row_in_the_name_of_an_erasure_is_found_out(esta
     await auditor.verify()
 
     assert (FaultKind.CHANGED, None) in auditor.kinds
-    assert "which is on record for 1" in " ".join(fault.detail for _, fault in auditor.told)
+    assert f"emptied by the erasure of trace {ERASURE}" in " ".join(fault.detail for _, fault in auditor.told)
+
+
+# As somebody does who knows that lists are searched by what stands beside the seal.
+FORGE = """
+WITH forged AS (
+    UPDATE chamberlain.audit SET payload = $2::text::json WHERE sequence = $1 RETURNING sequence
+)
+UPDATE chamberlain.audit_seal s SET actor_id = NULL, subject_id = NULL FROM forged WHERE s.sequence = forged.sequence
+"""
+EMPTIED = f'{{"erased" : "{ERASURE}"}}'
+
+
+async def erased_among_others(estate: Estate) -> tuple[int, int, int]:
+    """Ben is forgotten; gives the sequences of his row, of one that stays, and of the record."""
+    await record(estate.databases, change(actor=BEN), change(actor=ADA))
+    await erase(estate, BEN)
+    await seal(estate.databases)
+    assert (await Auditor(estate.databases).verify()).faults == 0
+    statement = "SELECT sequence FROM chamberlain.audit WHERE tenant_id = $1 ORDER BY sequence DESC LIMIT 3"
+    (of_record,), (of_ada,), (of_ben,) = await estate.rows(statement, ESTATE)
+    return int(str(of_ben)), int(str(of_ada)), int(str(of_record))
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        pytest.param('{"erased": "TRACE", "actor": {"type": "user", "id": null, "displayName": "E"}}', id="with more"),
+        pytest.param('{"erased": "Eva did it", "erased": "TRACE"}', id="said twice"),
+        pytest.param('{"erased":"TRACE"}', id="written otherwise"),
+        pytest.param('{"erased" : null}', id="by nobody"),
+    ],
+)
+@pytest.mark.parametrize("which", [0, 1, 2], ids=["the emptied row", "another row", "the record"])
+async def test_a_payload_that_was_forged_after_an_erasure_is_found(estate: Estate, which: int, forged: str) -> None:
+    sequence = (await erased_among_others(estate))[which]
+    await tamper(estate.databases, FORGE, sequence, forged.replace("TRACE", ERASURE))
+
+    auditor = Auditor(estate.databases)
+    await auditor.verify()
+
+    assert auditor.kinds[0] == (FaultKind.CHANGED, sequence)
+
+
+async def test_the_record_of_an_erasure_cannot_be_emptied(estate: Estate) -> None:
+    _, _, of_record = await erased_among_others(estate)
+    await tamper(estate.databases, FORGE, of_record, EMPTIED)
+
+    auditor = Auditor(estate.databases)
+    await auditor.verify()
+
+    assert auditor.kinds == [(FaultKind.CHANGED, of_record), (FaultKind.CHANGED, None)]
+
+
+async def test_the_word_of_a_record_that_was_changed_counts_for_nothing(estate: Estate) -> None:
+    """The record is made to fit another row, and that row is emptied as well."""
+    of_ben, of_ada, of_record = await erased_among_others(estate)
+    await tamper(estate.databases, FORGE, of_ada, EMPTIED)
+    await tamper(
+        estate.databases,
+        "UPDATE chamberlain.audit SET payload = replace(payload::text, $1, $2)::json WHERE sequence = $3",
+        digest_of_sequences([of_ben]),
+        digest_of_sequences([of_ben, of_ada]),
+        of_record,
+    )
+
+    auditor = Auditor(estate.databases)
+    await auditor.verify()
+
+    assert auditor.kinds == [(FaultKind.CHANGED, of_record), (FaultKind.CHANGED, None)]
+
+
+async def test_an_emptied_row_shows_nothing_that_was_put_into_it_later(estate: Estate) -> None:
+    of_ben, _, _ = await erased_among_others(estate)
+    refilled = {"erased": ERASURE, "subject": {"type": "user", "id": None, "displayName": "Eva"}, "after": 1}
+    await tamper(estate.databases, FORGE, of_ben, msgspec.json.encode(refilled).decode())
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        found = (await audit.find_page(tx, AuditFilter(), PageWanted(4, None))).items
+
+    (row,) = [row for row in found if row.sequence == of_ben]
+    assert row.is_erased
+    assert (row.actor, row.client, row.subject, row.before, row.after) == (None, None, None, None, None)
 
 
 async def test_nothing_says_the_name_any_more(estate: Estate) -> None:

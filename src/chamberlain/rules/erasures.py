@@ -18,10 +18,11 @@ _NAMES: Mapping[str, str | None] = {"displayName": "", "display_name": "", "mail
 @dataclass(frozen=True, slots=True)
 class Erasure:
     """What was emptied in one tenant, by how many rows; `bodies_left` are those of requests that have not ended, which
-    are needed."""
+    are needed. `sequences` is the digest of which rows of the audit trail they were."""
 
     tenant_id: TenantId
     audit_rows: int
+    sequences: str
     requests: int
     bodies: int
     bodies_left: int
@@ -36,7 +37,7 @@ class Erasure:
 
 
 def erased(erasure: Erasure, user_id: UserId, *, actor: Actor, trace_id: TraceId) -> Change:
-    """The record of an erasure. Emptied rows name its trace, and there are as many as it says."""
+    """The record of an erasure. Emptied rows name its trace, and are those of which it has the digest."""
     return Change(
         tenant_id=erasure.tenant_id,
         action="user.erase",
@@ -46,6 +47,7 @@ def erased(erasure: Erasure, user_id: UserId, *, actor: Actor, trace_id: TraceId
         before=None,
         after={
             "auditRows": erasure.audit_rows,
+            "auditSequences": erasure.sequences,
             "requests": erasure.requests,
             "bodies": erasure.bodies,
             "bodiesLeft": erasure.bodies_left,

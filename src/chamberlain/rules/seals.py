@@ -5,7 +5,7 @@ that a payload can be emptied when somebody has to be forgotten, without breakin
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -54,7 +54,7 @@ class Head:
 @dataclass(frozen=True, slots=True)
 class AuditFacts:
     """What is sealed of a row beside its payload. `payload_digest` is that of the payload as it is now; `erasure`
-    names the trace of the erasure by which it was emptied, if it was."""
+    names the trace of the erasure by which it was emptied, if that and nothing else is what the payload says."""
 
     at: datetime
     action: str
@@ -77,6 +77,24 @@ class Link:
     is_suspect: bool
     facts: AuditFacts | None
     agrees: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureRecord:
+    """What a row of the trail says that an erasure has emptied: `sequences` is the digest of which rows."""
+
+    sequence: int
+    trace_id: TraceId
+    sequences: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnsealedRow:
+    """A row without a seal; one that is suspect should have one, or cannot be the service's."""
+
+    sequence: int
+    is_suspect: bool
+    erasure: TraceId | None
 
 
 class FaultKind(StrEnum):
@@ -122,6 +140,11 @@ def head_of(text: str) -> Head | None:
 def written(digest: bytes) -> str:
     """A digest as it is shown."""
     return f"sha256:{digest.hex()}"
+
+
+def digest_of_sequences(sequences: Iterable[int]) -> str:
+    """Which rows these are, in whatever order they come."""
+    return written(sha256(json.dumps(sorted(sequences)).encode()).digest())
 
 
 def digest_of(tenant_id: TenantId, link: Link, facts: AuditFacts) -> bytes:
@@ -178,6 +201,9 @@ def faults_of_end(last: Head, stored: Head | None) -> Iterator[AuditFault]:
 
 def faults_of_copy(kept: Head, found: bytes | None, last: Head) -> Iterator[AuditFault]:
     """What a copy of a head from elsewhere shows. `found` is the digest that the chain has at its position now."""
+    if not kept.position:
+        # There is no link there, and what is before the first one is the same for ever.
+        found = NO_DIGEST
     if found is None:
         detail = f"The chain ends at position {last.position}, before {kept.position}: its tail was cut off."
         yield AuditFault(FaultKind.CUT, None, detail)
@@ -186,6 +212,25 @@ def faults_of_copy(kept: Head, found: bytes | None, last: Head) -> Iterator[Audi
             f"Position {kept.position} has another digest than the copy: what is up to it was changed and sealed anew."
         )
         yield AuditFault(FaultKind.CHANGED, None, detail)
+
+
+def faults_of_erasures(
+    erased: Mapping[TraceId, Collection[int]], records: Iterable[ErasureRecord]
+) -> Iterator[AuditFault]:
+    """What is wrong with emptied rows: each names the trace of an erasure, and `records` tell which rows that has
+    emptied. Of two records of one trace the older one counts."""
+    on_record: dict[TraceId, str] = {}
+    for record in sorted(records, key=lambda each: each.sequence):
+        on_record.setdefault(record.trace_id, record.sequences)
+    nothing = digest_of_sequences(())
+    for trace_id in sorted({*erased, *on_record}):
+        sequences = erased.get(trace_id, frozenset())
+        if digest_of_sequences(sequences) != on_record.get(trace_id, nothing):
+            detail = (
+                f"{len(sequences)} rows say that they were emptied by the erasure of trace {trace_id}, and these are "
+                "not the rows that it has on record."
+            )
+            yield AuditFault(FaultKind.CHANGED, None, detail)
 
 
 def _span(first: int, last: int) -> str:

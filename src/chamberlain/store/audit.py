@@ -212,6 +212,10 @@ _decode = msgspec.json.Decoder(_Payload).decode
 def record_of(row: Record) -> AuditRecord:
     """One row of the trail."""
     payload = _payload(row["payload"])
+    is_erased = payload.erased is not None
+    if is_erased:
+        # What somebody has put beside it is not what was there.
+        payload = _Payload()
     actor, client, subject = payload.actor, payload.client, payload.subject
     return AuditRecord(
         sequence=row["sequence"],
@@ -226,7 +230,7 @@ def record_of(row: Record) -> AuditRecord:
         request_id=None if row["request_id"] is None else RequestId(row["request_id"]),
         trace_id=TraceId(row["trace_id"]),
         seal=None if row["digest"] is None else AuditSeal(bytes(row["previous"]), bytes(row["digest"])),
-        is_erased=payload.erased is not None,
+        is_erased=is_erased,
     )
 
 

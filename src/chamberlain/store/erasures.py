@@ -14,6 +14,7 @@ import msgspec
 
 from chamberlain.rules.erasures import Erasure, without_names
 from chamberlain.rules.ids import TenantId, TraceId, UserId
+from chamberlain.rules.seals import digest_of_sequences
 from chamberlain.store.database import Record, Transaction
 
 # Nothing is sealed meanwhile: a seal must not bring back what a list searches by (sql/seals.sql).
@@ -29,7 +30,7 @@ WITH emptied AS (
     UPDATE chamberlain.audit_seal s SET actor_id = NULL, subject_id = NULL FROM emptied
     WHERE s.tenant_id = $1 AND s.sequence = emptied.sequence
 )
-SELECT count(*) AS number FROM emptied
+SELECT sequence FROM emptied
 """
 
 FORGET_REQUESTERS = """
@@ -121,9 +122,11 @@ async def erase(tx: Transaction, tenant_id: TenantId, user_id: UserId, trace_id:
     """Empty what one tenant keeps of a user. Emptied rows of the audit trail name this trace."""
     values = (tenant_id, str(user_id))
     await tx.execute(LOCK, tenant_id)
+    emptied = [row["sequence"] for row in await _fetch(tx, EMPTY_AUDIT, *values, trace_id)]
     return Erasure(
         tenant_id=tenant_id,
-        audit_rows=await _number(tx, EMPTY_AUDIT, *values, trace_id),
+        audit_rows=len(emptied),
+        sequences=digest_of_sequences(emptied),
         requests=await _number(tx, FORGET_REQUESTERS, *values),
         bodies=await _number(tx, EMPTY_BODIES, *values),
         bodies_left=await _number(tx, COUNT_BODIES_LEFT, *values),

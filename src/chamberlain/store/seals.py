@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
+from typing import Final
 
 from chamberlain.rules.ids import RequestId, TenantId, TraceId
 from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.seals import AuditFacts, Head, Link
+from chamberlain.rules.seals import AuditFacts, ErasureRecord, Head, Link, UnsealedRow
 from chamberlain.store.database import Record, Transaction
 from chamberlain.store.request_lists import PLANNING
 
@@ -38,12 +39,20 @@ FIND_HEAD = "SELECT position, digest FROM chamberlain.audit_head WHERE tenant_id
 
 FIND_DIGEST = "SELECT digest FROM chamberlain.audit_seal WHERE tenant_id = $1 AND position = $2"
 
+# The trace of the erasure by which a row was emptied. The payload says that and nothing else, to the letter; the record
+# of an erasure is never emptied.
+_ERASURE: Final = """CASE
+        WHEN a.action <> 'user.erase'
+            AND a.payload::text = json_build_object('erased', a.payload ->> 'erased')::text
+        THEN a.payload ->> 'erased'
+    END AS erasure"""
+
 # What lists search by is compared with the row here, and the rest by whoever reads it. OFFSET 0 keeps the planner from
 # beginning at the other end.
-LINKS = """
+LINKS = f"""
 SELECT s.position, s.sequence, s.previous, s.digest, s.payload_digest, s.is_suspect, a.sequence IS NOT NULL AS is_there,
     a.at, a.action, a.request_id, a.trace_id, sha256(convert_to(a.payload::text, 'UTF8')) AS payload_digest_now,
-    a.payload ->> 'erased' AS erasure,
+    {_ERASURE},
     (s.at, s.action, s.actor_id, s.subject_id) IS NOT DISTINCT FROM (
         a.at, a.action, a.payload -> 'actor' ->> 'id', a.payload -> 'subject' ->> 'id'
     ) AS agrees
@@ -55,7 +64,7 @@ FROM (
     WHERE a.tenant_id = $1 AND a.sequence = s.sequence OFFSET 0
 ) a ON true
 ORDER BY s.position
-"""
+"""  # noqa: S608 - text of ours alone.
 
 # The end of the next rows behind a sequence; null when there are none.
 WINDOW = """
@@ -65,21 +74,21 @@ SELECT max(sequence) AS last FROM (
 """
 
 # Rows without a seal. One that was there when the service looked last should have one.
-UNSEALED = """
+UNSEALED = f"""
 SELECT a.sequence, coalesce(
     pg_visible_in_snapshot(a.written_in, h.snapshot)
     OR chamberlain.is_suspect(a.written_in, a.written_by, a.sequence, a.at, h.horizon, h.newest, h.looked_at), false
-) AS is_suspect
+) AS is_suspect, {_ERASURE}
 FROM chamberlain.audit a LEFT JOIN chamberlain.audit_head h USING (tenant_id)
 WHERE a.tenant_id = $1 AND a.sequence > $2 AND a.sequence <= $3 AND (
     SELECT s.position FROM chamberlain.audit_seal s WHERE s.tenant_id = $1 AND s.sequence = a.sequence
 ) IS NULL
 ORDER BY a.sequence
-"""
+"""  # noqa: S608 - text of ours alone.
 
 ERASURES = """
-SELECT trace_id, (payload -> 'after' ->> 'auditRows')::bigint AS number FROM chamberlain.audit
-WHERE tenant_id = $1 AND action = 'user.erase' AND payload -> 'after' ->> 'auditRows' ~ '^[0-9]{1,18}$'
+SELECT sequence, trace_id, payload -> 'after' ->> 'auditSequences' AS sequences FROM chamberlain.audit
+WHERE tenant_id = $1 AND action = 'user.erase'
 """
 
 # Read in one piece, so that nothing is sealed meanwhile.
@@ -142,12 +151,12 @@ async def links(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[Link]:
         position = rows[-1]["position"]
 
 
-async def unsealed(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[tuple[int, bool]]:
-    """The sequences of rows without a seal, and whether they should have one, or cannot be the service's."""
+async def unsealed(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[UnsealedRow]:
+    """The rows without a seal, a page at a time."""
     sequence = -(2**63)
     while (last := await _window(tx, tenant_id, sequence)) is not None:
         for row in await tx.fetch(UNSEALED, tenant_id, sequence, last):
-            yield row["sequence"], row["is_suspect"]
+            yield UnsealedRow(row["sequence"], row["is_suspect"], _erasure(row))
         sequence = last
 
 
@@ -156,9 +165,12 @@ async def _window(tx: Transaction, tenant_id: TenantId, after: int) -> int | Non
     return None if row["last"] is None else int(row["last"])
 
 
-async def erasures(tx: Transaction, tenant_id: TenantId) -> dict[TraceId, int]:
-    """The erasures on record, by their trace, with the number of rows that each has emptied."""
-    return {TraceId(row["trace_id"]): row["number"] for row in await tx.fetch(ERASURES, tenant_id)}
+async def erasures(tx: Transaction, tenant_id: TenantId) -> Sequence[ErasureRecord]:
+    """The erasures on record, whoever has put them there."""
+    return [
+        ErasureRecord(row["sequence"], TraceId(row["trace_id"]), row["sequences"] or "")
+        for row in await tx.fetch(ERASURES, tenant_id)
+    ]
 
 
 def _head(row: Record) -> Head:
@@ -185,5 +197,9 @@ def _facts(row: Record) -> AuditFacts:
         request_id=None if row["request_id"] is None else RequestId(row["request_id"]),
         trace_id=TraceId(row["trace_id"]),
         payload_digest=bytes(row["payload_digest_now"]),
-        erasure=None if row["erasure"] is None else TraceId(row["erasure"]),
+        erasure=_erasure(row),
     )
+
+
+def _erasure(row: Record) -> TraceId | None:
+    return None if row["erasure"] is None else TraceId(row["erasure"])

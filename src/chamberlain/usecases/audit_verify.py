@@ -1,8 +1,8 @@
 """Verify the audit trail: whether every row is what was sealed, and which is not."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import TenantId, TraceId
@@ -15,6 +15,7 @@ from chamberlain.rules.seals import (
     faults_of,
     faults_of_copy,
     faults_of_end,
+    faults_of_erasures,
 )
 from chamberlain.store import seals
 from chamberlain.store.database import Database, Transaction
@@ -43,13 +44,16 @@ class VerifyAudit:
         told = _Told(tenant_id, self.tell)
         async with self.database.across_tenants() as tx:
             await seals.freeze(tx)
-            last, erased = await _walk(tx, told)
+            found = _Found()
+            last = await _walk(tx, told, found)
             told.all(faults_of_end(last, await seals.find_head(tx, tenant_id)))
             if kept is not None:
                 told.all(faults_of_copy(kept, await seals.find_digest(tx, tenant_id, kept.position), last))
-            await _compare_erasures(tx, told, erased)
-            waiting = await _look_at_unsealed(tx, told)
-        return AuditVerdict(tenant_id, last, erased.total(), waiting, told.number)
+            sealed_erased = sum(map(len, found.erased.values()))
+            waiting = await _look_at_unsealed(tx, told, found)
+            records = await seals.erasures(tx, tenant_id)
+            told.all(faults_of_erasures(found.erased, [each for each in records if each.sequence not in found.bad]))
+        return AuditVerdict(tenant_id, last, sealed_erased, waiting, told.number)
 
 
 @dataclass(slots=True)
@@ -66,36 +70,39 @@ class _Told:
             self.tell(self.tenant_id, fault)
 
 
-async def _walk(tx: Transaction, told: _Told) -> tuple[Head, Counter[TraceId]]:
-    """Along the chain to its end; gives that, and how many rows each erasure has emptied."""
-    last, erased = Head(0, NO_DIGEST), Counter[TraceId]()
+@dataclass(slots=True)
+class _Found:
+    """Rows that say that they were emptied, by the trace of the erasure that they name, and rows that nothing is taken
+    from, because something is wrong with them."""
+
+    erased: dict[TraceId, set[int]] = field(default_factory=lambda: defaultdict(set))
+    bad: set[int] = field(default_factory=set)
+
+
+async def _walk(tx: Transaction, told: _Told, found: _Found) -> Head:
+    """Along the chain to its end, which is given."""
+    last = Head(0, NO_DIGEST)
     async for link in seals.links(tx, told.tenant_id):
-        told.all(faults_of(told.tenant_id, link, last))
+        faults = list(faults_of(told.tenant_id, link, last))
+        told.all(faults)
+        if any(fault.sequence is not None for fault in faults):
+            found.bad.add(link.sequence)
         if link.facts is not None and link.facts.erasure is not None:
-            erased[link.facts.erasure] += 1
+            found.erased[link.facts.erasure].add(link.sequence)
         last = Head(link.position, link.digest)
-    return last, erased
+    return last
 
 
-async def _compare_erasures(tx: Transaction, told: _Told, erased: Counter[TraceId]) -> None:
-    """Whoever empties a row without saying so on the trail has changed it. Emptied rows may lack a seal as yet."""
-    on_record = await seals.erasures(tx, told.tenant_id)
-    for trace_id, number in erased.items():
-        if number > on_record.get(trace_id, 0):
-            detail = (
-                f"{number} rows say that they were emptied by the erasure of trace {trace_id}, which is on record for "
-                f"{on_record.get(trace_id, 0)}."
-            )
-            told.all([AuditFault(FaultKind.CHANGED, None, detail)])
-
-
-async def _look_at_unsealed(tx: Transaction, told: _Told) -> int:
+async def _look_at_unsealed(tx: Transaction, told: _Told, found: _Found) -> int:
     """Gives the number of rows that wait for their seal."""
     waiting = 0
-    async for sequence, is_suspect in seals.unsealed(tx, told.tenant_id):
-        if is_suspect:
-            detail = f"Row {sequence} was inserted: it has no seal, and the service did not write it when it says."
-            told.all([AuditFault(FaultKind.INSERTED, sequence, detail)])
+    async for row in seals.unsealed(tx, told.tenant_id):
+        if row.erasure is not None:
+            found.erased[row.erasure].add(row.sequence)
+        if row.is_suspect:
+            found.bad.add(row.sequence)
+            detail = f"Row {row.sequence} was inserted: it has no seal, and the service did not write it when it says."
+            told.all([AuditFault(FaultKind.INSERTED, row.sequence, detail)])
         else:
             waiting += 1
     return waiting
