@@ -221,3 +221,52 @@ async def test_the_digest_takes_every_kind_of_text(databases: Databases) -> None
     await seal(databases)
 
     assert (await Auditor(databases).verify()).faults == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "refusal"),
+    [
+        pytest.param("sequence", "9000000000000000000", "permission denied", id="sequence"),
+        pytest.param("at", "'infinity'", "permission denied", id="time"),
+        pytest.param("written_in", "'1'", "permission denied", id="transaction"),
+        pytest.param("written_by", "'chamberlain_worker'::regrole", "permission denied", id="role"),
+    ],
+)
+async def test_the_application_cannot_say_when_and_by_whom_a_row_was_written(
+    databases: Databases, columns: str, values: str, refusal: str
+) -> None:
+    async with databases.application.transaction(ESTATE) as tx:
+        with pytest.raises(asyncpg.InsufficientPrivilegeError, match=refusal):
+            await tx.execute(
+                f"INSERT INTO chamberlain.audit (tenant_id, action, trace_id, payload, {columns}) "  # noqa: S608 - ours.
+                f"OVERRIDING SYSTEM VALUE VALUES ($1, 'template.replace', '', '{{}}', {values})",
+                ESTATE,
+            )
+
+
+async def test_the_application_cannot_say_that_it_has_erased_somebody(databases: Databases) -> None:
+    with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
+        await record(databases, change("user.erase"))
+
+
+@pytest.mark.parametrize("at", ["infinity", "-infinity", "9999-12-31T00:00:00Z"])
+async def test_a_row_has_a_time_that_can_be_counted(databases: Databases, at: str) -> None:
+    with pytest.raises(asyncpg.CheckViolationError):
+        await tamper(
+            databases,
+            "INSERT INTO chamberlain.audit (tenant_id, at, action, trace_id, payload) "
+            "VALUES ($1, $2::text::timestamptz, 'template.replace', '', '{}')",
+            ESTATE,
+            at,
+        )
+
+
+async def test_a_transaction_draws_its_number_before_its_row_draws_a_sequence(databases: Databases) -> None:
+    async with databases.application.transaction(ESTATE) as tx:
+        values = (ESTATE, "template.replace", None, "", "{}")
+        plan = await tx.fetch(f"EXPLAIN (VERBOSE) {changes.RECORD_AUDIT}", *values)
+    lines = [row[0].strip() for row in plan]
+
+    # The number is asked for below the row that the sequence is put into.
+    assert "Filter: (begun.number IS NOT NULL)" in lines
+    assert "Output: pg_current_xact_id()" in lines

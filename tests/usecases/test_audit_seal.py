@@ -10,7 +10,7 @@ from chamberlain.rules.jobs import NOBODY, JobKind
 from chamberlain.rules.seals import BATCH, BATCHES, LONG_PAUSE, PAUSE, SHORT_PAUSE, next_look
 from chamberlain.usecases.audit_seal import SealAudit
 from tests.estates import ESTATE, OTHER_HOUSE, TRACE, Estate
-from tests.usecases.auditors import Auditor, change, record
+from tests.usecases.auditors import Auditor, change, record, tamper
 
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 JOBS = "SELECT tenant_id, kind FROM chamberlain.job WHERE kind LIKE 'auditSeal%' ORDER BY kind, tenant_id"
@@ -104,3 +104,21 @@ async def test_the_head_is_logged_each_minute_while_it_moves(estate: Estate, cap
     assert [len(lines) for lines in logged] == [1, 0, 1, 0]
     assert logged[2] == [str(verdict.head)]
     assert heads == [(verdict.head.position,)]
+
+
+async def test_the_trail_of_a_suspended_tenant_is_sealed_however_much_of_it_rests(estate: Estate) -> None:
+    await estate.request("Rests")
+    await tamper(estate.databases, "UPDATE chamberlain.tenant SET suspended = true WHERE tenant_id = $1", ESTATE)
+    await record(estate.databases, change())
+    await find_tenants(estate)
+    await estate.rows("UPDATE chamberlain.job SET run_at = now() WHERE kind = 'auditSeal'")
+
+    claim = await estate.claim()
+    await sealer(estate)(claim)
+
+    assert [(job.tenant_id, job.kind) for job in claim.jobs if job.tenant_id == ESTATE] == [
+        (ESTATE, JobKind.AUDIT_SEAL)
+    ]
+    verdict = await Auditor(estate.databases).verify()
+    assert (verdict.waiting, verdict.faults) == (0, 0)
+    assert verdict.head.position > 0

@@ -8,7 +8,7 @@ from chamberlain.rules.seals import FaultKind, Head
 from chamberlain.store import seals
 from chamberlain.usecases.audit_verify import VerifyAudit
 from tests.databases import Databases
-from tests.estates import ESTATE, OTHER_HOUSE
+from tests.estates import ESTATE, OTHER_HOUSE, rows
 from tests.usecases.auditors import TEMPLATE, Auditor, change, record, seal, tamper
 
 CHANGED, MISSING, INSERTED, CUT = FaultKind.CHANGED, FaultKind.MISSING, FaultKind.INSERTED, FaultKind.CUT
@@ -250,6 +250,22 @@ async def test_it_handles_rows_that_wait_for_their_seal(auditor: Auditor) -> Non
     verdict = await auditor.verify()
 
     assert (verdict.waiting, verdict.faults) == (2, 0)
+    ((oldest,),) = await rows(auditor.databases, "SELECT at FROM chamberlain.audit WHERE sequence = 8")
+    assert verdict.waiting_since == oldest
+
+
+async def test_it_finds_that_nobody_seals_because_the_job_is_held(auditor: Auditor) -> None:
+    await tamper(
+        auditor.databases,
+        "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, held_reason) "
+        "VALUES ($1, 'auditSeal', $1, '', 'It met a bug.')",
+        ESTATE,
+    )
+
+    await auditor.verify()
+
+    assert auditor.kinds == [(FaultKind.HELD, None)]
+    assert "It met a bug." in auditor.told[0][1].detail
 
 
 async def test_it_handles_a_tenant_that_was_never_sealed(databases: Databases) -> None:

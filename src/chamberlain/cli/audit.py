@@ -1,6 +1,7 @@
 """The audit trail, for whoever has the database: verified."""
 
 import asyncio
+from datetime import UTC
 
 import typer
 
@@ -40,4 +41,6 @@ def _tell(tenant_id: TenantId, fault: AuditFault) -> None:
 def _line(verdict: AuditVerdict) -> str:
     state = "well" if not verdict.faults else "1 fault" if verdict.faults == 1 else f"{verdict.faults} faults"
     rows = f"{verdict.head.position} rows sealed, {verdict.erased} erased, {verdict.waiting} to be sealed"
+    if verdict.waiting_since is not None:
+        rows += f" since {verdict.waiting_since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
     return f"{state:8}  {verdict.tenant_id}  {rows}, head {verdict.head}"

@@ -93,6 +93,7 @@ class UnsealedRow:
     """A row without a seal; one that is suspect should have one, or cannot be the service's."""
 
     sequence: int
+    at: datetime
     is_suspect: bool
     erasure: TraceId | None
 
@@ -104,6 +105,7 @@ class FaultKind(StrEnum):
     MISSING = "missing"
     INSERTED = "inserted"
     CUT = "cut"
+    HELD = "held"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +119,14 @@ class AuditFault:
 
 @dataclass(frozen=True, slots=True)
 class AuditVerdict:
-    """What came of verifying the trail of a tenant. `waiting` rows were written since the last seal."""
+    """What came of verifying the trail of a tenant. `waiting` rows were written since the last seal, the oldest of them
+    at `waiting_since`."""
 
     tenant_id: TenantId
     head: Head
     erased: int
     waiting: int
+    waiting_since: datetime | None
     faults: int
 
 
@@ -231,6 +235,16 @@ def faults_of_erasures(
                 "not the rows that it has on record."
             )
             yield AuditFault(FaultKind.CHANGED, None, detail)
+
+
+def faults_of_sealer(held_reason: str | None) -> Iterator[AuditFault]:
+    """What is wrong with whoever seals: its job may be held for a person to look at."""
+    if held_reason is not None:
+        detail = (
+            f"The job that seals this trail is held ({held_reason}). `chamberlain jobs list` shows it; mend the cause "
+            "and release it."
+        )
+        yield AuditFault(FaultKind.HELD, None, detail)
 
 
 def _span(first: int, last: int) -> str:

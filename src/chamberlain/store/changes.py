@@ -7,11 +7,11 @@ from chamberlain.store import events
 from chamberlain.store.database import Transaction
 
 # The transaction draws its number before the row draws its sequence, also where this row is the first thing that it
-# writes: whoever seals the trail counts on that (sql/seals.sql).
+# writes: whoever seals the trail counts on that (sql/seals.sql). The condition is what makes it look at the number.
 RECORD_AUDIT = """
-INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload, written_in)
-SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::json, begun.number
-FROM (SELECT pg_current_xact_id() AS number OFFSET 0) begun
+INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
+SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::json
+FROM (SELECT pg_current_xact_id() AS number OFFSET 0) begun WHERE begun.number IS NOT NULL
 """
 
 _encode = msgspec.json.Encoder().encode

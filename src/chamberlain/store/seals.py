@@ -75,7 +75,7 @@ SELECT max(sequence) AS last FROM (
 
 # Rows without a seal. One that was there when the service looked last should have one.
 UNSEALED = f"""
-SELECT a.sequence, coalesce(
+SELECT a.sequence, a.at, coalesce(
     pg_visible_in_snapshot(a.written_in, h.snapshot)
     OR chamberlain.is_suspect(a.written_in, a.written_by, a.sequence, a.at, h.horizon, h.newest, h.looked_at), false
 ) AS is_suspect, {_ERASURE}
@@ -90,6 +90,8 @@ ERASURES = """
 SELECT sequence, trace_id, payload -> 'after' ->> 'auditSequences' AS sequences FROM chamberlain.audit
 WHERE tenant_id = $1 AND action = 'user.erase'
 """
+
+FIND_HELD = "SELECT held_reason FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NOT NULL"
 
 # Read in one piece, so that nothing is sealed meanwhile.
 FROZEN = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -156,7 +158,7 @@ async def unsealed(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[Unseal
     sequence = -(2**63)
     while (last := await _window(tx, tenant_id, sequence)) is not None:
         for row in await tx.fetch(UNSEALED, tenant_id, sequence, last):
-            yield UnsealedRow(row["sequence"], row["is_suspect"], _erasure(row))
+            yield UnsealedRow(row["sequence"], row["at"], row["is_suspect"], _erasure(row))
         sequence = last
 
 
@@ -171,6 +173,12 @@ async def erasures(tx: Transaction, tenant_id: TenantId) -> Sequence[ErasureReco
         ErasureRecord(row["sequence"], TraceId(row["trace_id"]), row["sequences"] or "")
         for row in await tx.fetch(ERASURES, tenant_id)
     ]
+
+
+async def find_held_reason(tx: Transaction, tenant_id: TenantId, kind: JobKind) -> str | None:
+    """Why the tenant's job of this kind is held; None when it is not."""
+    row = await tx.fetch_row(FIND_HELD, tenant_id, kind)
+    return None if row is None else str(row["held_reason"])
 
 
 def _head(row: Record) -> Head:

@@ -3,9 +3,11 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import TenantId, TraceId
+from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.seals import (
     NO_DIGEST,
     AuditFault,
@@ -16,6 +18,7 @@ from chamberlain.rules.seals import (
     faults_of_copy,
     faults_of_end,
     faults_of_erasures,
+    faults_of_sealer,
 )
 from chamberlain.store import seals
 from chamberlain.store.database import Database, Transaction
@@ -50,10 +53,11 @@ class VerifyAudit:
             if kept is not None:
                 told.all(faults_of_copy(kept, await seals.find_digest(tx, tenant_id, kept.position), last))
             sealed_erased = sum(map(len, found.erased.values()))
-            waiting = await _look_at_unsealed(tx, told, found)
+            waiting, since = await _look_at_unsealed(tx, told, found)
             records = await seals.erasures(tx, tenant_id)
             told.all(faults_of_erasures(found.erased, [each for each in records if each.sequence not in found.bad]))
-        return AuditVerdict(tenant_id, last, sealed_erased, waiting, told.number)
+            told.all(faults_of_sealer(await seals.find_held_reason(tx, tenant_id, JobKind.AUDIT_SEAL)))
+        return AuditVerdict(tenant_id, last, sealed_erased, waiting, since, told.number)
 
 
 @dataclass(slots=True)
@@ -93,9 +97,9 @@ async def _walk(tx: Transaction, told: _Told, found: _Found) -> Head:
     return last
 
 
-async def _look_at_unsealed(tx: Transaction, told: _Told, found: _Found) -> int:
-    """Gives the number of rows that wait for their seal."""
-    waiting = 0
+async def _look_at_unsealed(tx: Transaction, told: _Told, found: _Found) -> tuple[int, datetime | None]:
+    """Gives the number of rows that wait for their seal, and the time of the oldest."""
+    times: list[datetime] = []
     async for row in seals.unsealed(tx, told.tenant_id):
         if row.erasure is not None:
             found.erased[row.erasure].add(row.sequence)
@@ -104,5 +108,5 @@ async def _look_at_unsealed(tx: Transaction, told: _Told, found: _Found) -> int:
             detail = f"Row {row.sequence} was inserted: it has no seal, and the service did not write it when it says."
             told.all([AuditFault(FaultKind.INSERTED, row.sequence, detail)])
         else:
-            waiting += 1
-    return waiting
+            times.append(row.at)
+    return len(times), min(times, default=None)
