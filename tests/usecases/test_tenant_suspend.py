@@ -28,6 +28,7 @@ from tests.estates import (
     apply,
     caller_of,
     changed_estate,
+    rows,
 )
 from tests.usecases.test_configuration_plan import DOMAINS, with_first
 
@@ -153,6 +154,27 @@ async def test_tokens_are_refused_within_a_minute_and_accepted_again(databases: 
         with pytest.raises(Unauthenticated):
             await verifier.verify(token)
         await keys.close()
+
+
+async def test_tokens_of_a_suspended_tenant_never_speak_for_another_of_the_same_issuer(databases: Databases) -> None:
+    await apply(databases, changed_estate())
+    for tenant_id, tid in ((ESTATE, "tid-a"), (OTHER_HOUSE, None)):
+        await rows(
+            databases,
+            "INSERT INTO chamberlain.issuer (tenant_id, issuer, tid) VALUES ($1, 'https://shared.example', $2)",
+            tenant_id,
+            tid,
+        )
+
+    async def whose(tid: str | None) -> TenantId | None:
+        found = await tenants.find_issuer(databases.application, "https://shared.example", tid)
+        return None if found is None else found.tenant_id
+
+    before = [await whose(tid) for tid in ("tid-a", None, "tid-c")]
+    await suspend(databases)
+
+    assert before == [ESTATE, OTHER_HOUSE, None]
+    assert [await whose(tid) for tid in ("tid-a", None, "tid-c")] == [None, OTHER_HOUSE, None]
 
 
 async def test_applying_files_neither_suspends_nor_resumes(estate: Estate) -> None:

@@ -5,9 +5,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT i.tenant_id, i.issuer, i.tid, i.audiences
     FROM chamberlain.issuer i
     JOIN chamberlain.tenant t ON t.tenant_id = i.tenant_id AND NOT t.suspended
-    WHERE i.issuer = wanted_issuer AND (i.tid = wanted_tid OR i.tid IS NULL)
-    ORDER BY i.tid NULLS LAST
-    LIMIT 1
+    WHERE i.issuer = wanted_issuer AND i.tid IS NOT DISTINCT FROM wanted_tid
 $$;
 REVOKE ALL ON FUNCTION chamberlain.find_issuer FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION chamberlain.find_issuer TO chamberlain_application, chamberlain_worker;
