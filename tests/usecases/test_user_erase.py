@@ -279,6 +279,22 @@ async def test_an_id_in_capital_letters_is_found(estate: Estate) -> None:
     assert erasure.bodies == 1
 
 
+async def test_an_id_that_was_sent_with_escapes_is_found(estate: Estate) -> None:
+    escaped = "".join(f"\\u{ord(each):04X}" for each in str(CLEO).upper()[:9]) + str(CLEO)[9:]
+    accepted = await estate.request("Apollo")
+    await put(estate, accepted.request_id, RequestState.SUCCEEDED)
+    # As it was sent, with what PostgreSQL keeps and cannot read.
+    await estate.rows(
+        "UPDATE chamberlain.request SET body = $2::text::json WHERE request_id = $1",
+        accepted.request_id,
+        f'{{"members": ["{escaped}"], "description": "\\u0000"}}',
+    )
+    (erasure,) = await erase(estate, CLEO)
+
+    assert erasure.bodies == 1
+    assert (await estate.record(accepted.request_id)).body == b"{}"
+
+
 async def test_it_goes_through_all_tenants_or_one(estate: Estate) -> None:
     await record(estate.databases, change(actor=ZOE), change(actor=ZOE, tenant_id=OTHER_HOUSE))
 

@@ -20,18 +20,32 @@ from chamberlain.store.database import Record, Transaction
 # Nothing is sealed meanwhile: a seal must not bring back what a list searches by (sql/seals.sql).
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('audit of ' || $1::uuid::text, 0))"
 
+# What an id is written with; JSON may have the number of each of these in Unicode in its place.
+_OF_IDS: Final = "-0123456789abcdefABCDEF"
+
+
+def _names_user(document: str) -> str:
+    """A condition: a document of JSON has the id $2 in it, in whatever case, be some of it written as escapes. What is
+    kept as it was sent may be what PostgreSQL cannot take apart, so it is looked for in the text."""
+    text = f"lower({document}::text)"
+    plain = text
+    for character in _OF_IDS:
+        plain = f"replace({plain}, '\\u{ord(character):04x}', '{character.lower()}')"
+    return f"(strpos({text}, $2::text) > 0 OR strpos({text}, '\\u00') > 0 AND strpos({plain}, $2::text) > 0)"
+
+
 # The record of an erasure names whom it was about, and stays. $1 tenant, $2 user, in all of them.
-EMPTY_AUDIT = """
+EMPTY_AUDIT = f"""
 WITH emptied AS (
     UPDATE chamberlain.audit SET payload = json_build_object('erased', $3::text)
-    WHERE tenant_id = $1 AND action <> 'user.erase' AND strpos(lower(payload::text), $2::text) > 0
+    WHERE tenant_id = $1 AND action <> 'user.erase' AND {_names_user("payload")}
     RETURNING sequence
 ), unlisted AS (
     UPDATE chamberlain.audit_seal s SET actor_id = NULL, subject_id = NULL FROM emptied
     WHERE s.tenant_id = $1 AND s.sequence = emptied.sequence
 )
 SELECT sequence FROM emptied
-"""
+"""  # noqa: S608 - text of ours alone.
 
 FORGET_REQUESTERS = """
 WITH forgotten AS (
@@ -41,7 +55,7 @@ WITH forgotten AS (
 SELECT count(*) AS number FROM forgotten
 """
 
-_OF_USER: Final = "(actor_id = $2::uuid OR strpos(lower(body::text), $2::text) > 0)"
+_OF_USER: Final = f"(actor_id = $2::uuid OR {_names_user('body')})"
 _HAS_ENDED: Final = "state IN ('succeeded', 'rejected', 'cancelled', 'expired')"
 
 EMPTY_BODIES = f"""
@@ -93,7 +107,7 @@ class _Place:
 
 
 def _place(table: str, key: str, column: str, *, key_type: str, type_: str) -> _Place:
-    where = f"tenant_id = $1 AND {column} IS NOT NULL AND strpos(lower({column}::text), $2::text) > 0"
+    where = f"tenant_id = $1 AND {column} IS NOT NULL AND {_names_user(column)}"
     return _Place(
         find=f"SELECT {key} AS key FROM chamberlain.{table} WHERE {where}",  # noqa: S608 - text of ours alone.
         read=f"SELECT {key} AS key, {column}::text AS document FROM chamberlain.{table} "  # noqa: S608 - as above.
