@@ -343,6 +343,53 @@ async def test_a_worker_that_is_killed_anywhere_leaves_no_half_effect(steward: S
     assert await steward.estate.rows("SELECT count(*) FROM chamberlain.event") == [(2,)]
 
 
+NOT_NOW = TryAgain(timedelta(seconds=10), "The directory does not answer.")
+
+
+async def test_a_guest_who_was_announced_and_stayed_is_not_told_as_removed(steward: Steward) -> None:
+    await let_it_remove(steward)
+    await steward.assign(templateId=str(NO_GUESTS))
+    steward.guests.faults = {ALL_STAFF: NOT_NOW}
+    await steward.work()
+    (waiting,) = await steward.found()
+    steward.guests.faults = {}
+
+    await steward.assign(templateId=ZERO)
+    await steward.work()
+
+    assert (waiting.state, waiting.action) == ("open", "remove")
+    assert [guest.id for guest in (await steward.shown()).guests] == [GIL]
+    assert [(each.state, each.action) for each in await steward.found()] == [("gone", None)]
+
+
+@pytest.mark.parametrize(("steps", "told"), [(0, ("gone", None)), (1, ("gone", None)), (2, ("repaired", "remove"))])
+async def test_what_is_told_of_a_guest_when_the_worker_was_killed_and_the_template_is_cleared(
+    steward: Steward, steps: int, told: tuple[str, str | None]
+) -> None:
+    await let_it_remove(steward)
+    await steward.assign(templateId=str(NO_GUESTS))
+    with pytest.raises(Killed):
+        await replace(steward.apply, guests=DeadlyGuests(steward.guests, steps))(await steward.estate.claim())
+    await steward.assign(templateId=ZERO)
+    await expire_leases(steward.estate)
+
+    await steward.work()
+
+    shown = await steward.shown()
+    assert (shown.template_id, shown.rules, len(shown.guests)) == (None, None, 1 if told[0] == "gone" else 0)
+    assert [(each.state, each.action) for each in await steward.found()] == [told]
+
+
+async def test_nobody_is_about_to_be_removed_when_the_request_has_failed(steward: Steward) -> None:
+    await let_it_remove(steward)
+    await steward.assign(templateId=str(NO_GUESTS))
+    steward.guests.faults = {ALL_STAFF: Rejected("notAccepted", "Not today.")}
+
+    await steward.work()
+
+    assert [(each.state, each.action) for each in await steward.found()] == [("open", None)]
+
+
 async def test_guests_who_are_against_the_rule_are_removed_where_the_template_says_so(steward: Steward) -> None:
     await let_it_remove(steward)
     await steward.assign(templateId=str(NO_GUESTS))

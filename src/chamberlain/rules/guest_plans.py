@@ -1,8 +1,10 @@
 """Plans for guest rules: the steps that lead from what the directory shows of a group or site to what is assigned."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 
 from chamberlain.rules.guests import GuestRules, normalised
+from chamberlain.rules.ids import UserId
 from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSubject, SubjectType, WantedGuestRules
 
@@ -31,6 +33,13 @@ def is_done(step: Step, wanted: WantedGuestRules, observed: ObservedSubject) -> 
     if step not in EFFECTS:
         raise ValueError(f"{step} is no step of an assignment.")
     return EFFECTS[step](wanted, observed)
+
+
+def without(observed: ObservedSubject | None, gone: Collection[UserId]) -> ObservedSubject | None:
+    """The group or site when these guests are not in it any more."""
+    if observed is None:
+        return None
+    return replace(observed, guests=tuple([guest for guest in observed.guests if guest.id not in gone]))
 
 
 def is_marked(wanted: WantedGuestRules, observed: ObservedSubject) -> bool:

@@ -58,6 +58,14 @@ AND f.state IN ('open', 'accepted') AND NOT EXISTS (
 )
 """
 
+# What was announced about these and did not come about.
+CALL_OFF: Final = """
+UPDATE chamberlain.finding f SET action = NULL
+FROM unnest($1::uuid[], $2::uuid[], $5::text[]) AS s (tenant_id, subject_id, about)
+WHERE f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id AND f.kind = $3 AND f.source = $4
+AND f.state IN ('open', 'accepted') AND f.action IS NOT NULL AND (s.about IS NULL OR f.about = s.about)
+"""
+
 LEAVE: Final = """
 UPDATE chamberlain.finding SET state = 'gone', last_seen_at = $3
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'accepted')
@@ -116,6 +124,24 @@ async def settle(
             [each.subject.id for each in found],
             [each.about for each in found],
             at,
+        )
+
+
+async def call_off(
+    tx: Transaction,
+    announced: Collection[tuple[FindingSubject, str | None]],
+    kind: FindingKind,
+    source: FindingSource,
+) -> None:
+    """What was about to be done did not come about: of each subject about one thing, or about all of it (None)."""
+    if announced:
+        await tx.execute(
+            CALL_OFF,
+            [subject.tenant_id for subject, _ in announced],
+            [subject.id for subject, _ in announced],
+            kind,
+            source,
+            [about for _, about in announced],
         )
 
 

@@ -4,7 +4,7 @@ Running it twice is boring. Whichever request asks for it, what is assigned now 
 while it ran, it runs again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -14,7 +14,7 @@ from chamberlain.rules.assignment_tasks import Assigned, AssignmentTask, Place
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.rules.events import Event, RequestSummary, request_failed
 from chamberlain.rules.findings import FindingKind, FindingSource, Found, guests_found
-from chamberlain.rules.guest_plans import remaining_of_subject
+from chamberlain.rules.guest_plans import remaining_of_subject, without
 from chamberlain.rules.ids import EventId, UserId
 from chamberlain.rules.jobs import Claim, Postponed
 from chamberlain.rules.plans import Step
@@ -29,6 +29,8 @@ from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.settle import Settled, settle_within
 
+# What is found here, and in whose name.
+GUESTS = (FindingKind.GUEST_AGAINST_RULE, FindingSource.ASSIGNMENT)
 # Found out by whoever follows the directory's changes; until then it may only be late.
 NOT_SHOWN = TryAgain(timedelta(seconds=10), "The directory does not show this group at present.")
 GONE = Rejected("groupUnknown", "The directory has no such group any more. What was assigned to it has no effect.")
@@ -59,12 +61,19 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What became of one group or site in this run: how it is now, and which steps are true."""
+    """What became of one group or site in this run: how it is now, and which steps are true. `is_removing` says that
+    guests may have been removed without our having heard of it."""
 
     assigned: Assigned
     subject: ObservedSubject | None
     done: frozenset[Step]
     fault: OutsideFault | None
+    is_removing: bool = False
+
+    @property
+    def found(self) -> tuple[Found, ...]:
+        """The guests who are there against what is assigned, now."""
+        return () if self.subject is None else _found(self.assigned, self.subject, removed=self.is_removing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,23 +148,23 @@ class ApplyAssignments:
             kept = replace(claim, jobs=tuple(job for job in claim.jobs if job.subject not in overtaken))
             changed = await settle_within(tx, kept, settled, now=now)
             await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, timedelta(0)) for job in again])
-            await self._keep(tx, [run for place, run in runs.items() if place in same], now)
+            failed = _failed(tasks, settled)
+            await self._keep(tx, [run for place, run in runs.items() if place in same], failed, now)
         self.notifier.tell(changed)
 
-    async def _keep(self, tx: Transaction, runs: Sequence[Run], now: datetime) -> None:
+    async def _keep(self, tx: Transaction, runs: Sequence[Run], failed: Collection[Place], now: datetime) -> None:
         """What the directory shows now, and who is in a group against the rules."""
-        shown = [(run.assigned, run.subject) for run in runs if run.subject is not None]
+        shown = [(run.assigned.finding_subject, run.subject) for run in runs if run.subject is not None]
         await subjects.observe(tx, [entry_of(subject, at=now) for _, subject in shown])
-        found = [each for assigned, subject in shown for each in _found(assigned, subject, removed=False)]
+        found = [each for run in runs for each in run.found]
         await findings.keep(tx, [(self.new_id(), each) for each in found], at=now)
-        await findings.settle(
-            tx,
-            [assigned.finding_subject for assigned, _ in shown],
-            FindingKind.GUEST_AGAINST_RULE,
-            FindingSource.ASSIGNMENT,
-            found=found,
-            at=now,
-        )
+        # Whoever is there still, though nothing is against that any more, was not removed.
+        stayed = {(of, str(guest.id)) for of, subject in shown for guest in subject.guests}
+        stayed -= {(each.subject, each.about) for each in found}
+        await findings.call_off(tx, list(stayed), *GUESTS)
+        await findings.settle(tx, [of for of, _ in shown], *GUESTS, found=found, at=now)
+        off = [(run.assigned.finding_subject, None) for run in runs if run.assigned.place in failed]
+        await findings.call_off(tx, off, *GUESTS)
 
     def _settled(self, task: AssignmentTask, runs: Mapping[Place, Run], started_at: datetime) -> Settled:
         run = None if task.assigned is None else runs[task.assigned.place]
@@ -202,9 +211,19 @@ def _found(assigned: Assigned, subject: ObservedSubject, *, removed: bool) -> tu
     return guests_found(assigned.finding_subject, subject, rules, removed=removed)
 
 
+def _failed(tasks: Sequence[AssignmentTask], settled: Sequence[Settled]) -> Collection[Place]:
+    """Where a request has failed, so that nothing more comes of it by itself."""
+    failed = {each.settlement.request_id for each in settled if each.settlement.progress.state is RequestState.FAILED}
+    return {task.assigned.place for task in tasks if task.assigned is not None and task.request_id in failed}
+
+
 def _run(plan: Plan, work: GuestWork, outcome: GuestOutcome) -> Run:
     shown = frozenset(plan.steps).difference(work.steps) if plan.observed is not None else frozenset()
-    return Run(plan.assigned, outcome.subject, shown | set(outcome.done), outcome.fault)
+    is_taken = Step.SET_GUEST_ACCESS in outcome.done
+    # What is shown may be older than the step that removed them.
+    subject = without(outcome.subject, work.wanted.remove_guests) if is_taken else outcome.subject
+    is_removing = bool(work.wanted.remove_guests) and not is_taken and isinstance(outcome.fault, TryAgain)
+    return Run(plan.assigned, subject, shown | set(outcome.done), outcome.fault, is_removing)
 
 
 def _result(subject: ObservedSubject | None) -> RequestResult | None:
