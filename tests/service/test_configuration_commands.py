@@ -261,7 +261,9 @@ def test_it_works_without_a_running_service(tmp_path: Path) -> None:
 
         absent = run_command("tenant", "list", *where)
         planned = run_command("plan", str(file), *where)
+        is_there = (folder / "data").exists()
         applied = run_command("apply", str(file), *where)
+        planned_again = run_command("plan", str(file), *where)
         service = start_service(folder / "data")
         try:
             service.wait_until_ready()
@@ -271,8 +273,11 @@ def test_it_works_without_a_running_service(tmp_path: Path) -> None:
 
     assert (absent.returncode, absent.stdout) == (1, "")
     assert "There is no database in" in absent.stderr
-    assert (planned.returncode, planned.stdout) == (2, MADE)
+    # To plan changes nothing, and makes no database in a folder whose name was mistyped.
+    assert (planned.returncode, planned.stdout, is_there) == (1, "", False)
+    assert "There is no database in" in planned.stderr
     assert (applied.returncode, applied.stdout) == (0, f"{MADE}Done.\n")
+    assert (planned_again.returncode, planned_again.stdout) == (0, "Nothing to do.\n")
     # The example estate is for a database without tenants.
     assert listed.stdout == "40c5e000-0000-4000-8000-000000000001  served     Green House  green.example\n"
 

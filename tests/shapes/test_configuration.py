@@ -80,14 +80,17 @@ def test_it_rejects_all_faults_with_line_and_path() -> None:
             'line 11, tenants[0].templates[0].domain: "foreign.example" is no domain of the tenant: '
             "expected estate.example or rooms.estate.example."
         ),
-        "line 14, tenants[0].templates[1].name: name must be a string, and is a whole number.",
+        (
+            "line 14, tenants[0].templates[1].name: name must be a string, and is a whole number. "
+            "Put it in quotation marks."
+        ),
         (
             "line 15, tenants[0].templates[1].minimumOwner: There is no property minimumOwner. "
             "Did you mean minimumOwners?"
         ),
         (
             "line 17, tenants[0].policies[0].id: 7e000000-0000-4000-8000-000000000001 is there twice "
-            "(first at tenants[0].templates[0].id). Each may be there once."
+            "(first at line 11, tenants[0].templates[0].id). Each may be there once."
         ),
         "line 19, teams: There is no such section; known are tenants, directory, clients.",
     ]
@@ -118,6 +121,9 @@ def test_it_names_the_line_of_what_holds_a_missing_property() -> None:
         (b"tenants: {}\n", "line 1, tenants: A list is expected here"),
         (b"directory: []\n", "line 1, directory: An object is expected here"),
         (b"clients: [x]\n", "line 1, clients[0]: An object is expected here"),
+        (b"directory:\n  a: b\x07c\n", "line 2: A character that YAML does not allow (U+0007) is here. Take it out."),
+        (b"directory:\n  code: 0815\n", "line 2: 0815 begins with a zero. Put it in quotation marks if it is a text;"),
+        (b"directory:\n  <<: {a: 1}\n", "line 2: Merges (<<) are not read. Write the properties out."),
     ],
 )
 def test_it_rejects_what_is_no_configuration(text: bytes, told: str) -> None:
@@ -144,6 +150,21 @@ def test_it_rejects_a_tenant_of_another_shape(change: tuple[bytes, bytes], told:
     (line,) = _told(TENANT.replace(*change, 1))
 
     assert re.match(rf"line \d+, {re.escape(told)}: ", line)
+
+
+@pytest.mark.parametrize("name", [b"815", b"8.15", b"true"])
+def test_it_tells_how_what_looks_like_a_number_becomes_a_text(name: bytes) -> None:
+    (line,) = _told(TENANT.replace(b"Example Estate", name))
+
+    assert line.startswith("line 3, tenants[0].name: ")
+    assert line.endswith(" Put it in quotation marks.")
+
+
+def test_it_tells_both_lines_when_one_file_is_named_twice() -> None:
+    with pytest.raises(ConfigurationInvalid) as caught:
+        read_configurations([ConfigurationFile("a.yaml", OTHER)] * 2)
+
+    assert "(first at line 2, tenants[0].id)" in str(caught.value)
 
 
 def test_it_rejects_two_tenants_with_the_same_id_domain_or_issuer() -> None:
@@ -267,6 +288,7 @@ def test_it_rejects_wrong_ids(text: bytes, told: str) -> None:
         ("http://127.0.0.1.example.org", False),
         ("https://", False),
         ("https://login.example.org?a", False),
+        ("https://user:password@login.example.org/", False),
     ],
 )
 def test_an_issuer_is_reached_over_a_line_that_nobody_else_writes_to(issuer: str, *, is_taken: bool) -> None:

@@ -14,7 +14,16 @@ from chamberlain.usecases.configuration_plan import PlanConfiguration
 
 
 async def plan_configuration(settings: Settings, configuration: Configuration) -> Plan:
-    """What would be done. Raises CannotStart, and what the use case raises."""
+    """What would be done; nothing is, so that there has to be a database. Raises CannotStart, and what the use case
+    raises."""
+    with expected_faults():
+        async with opened_at_hand(settings) as database:
+            return await PlanConfiguration(database)(configuration)
+
+
+async def plan_to_apply(settings: Settings, configuration: Configuration) -> Plan:
+    """What is about to be done; an embedded database is made where there is none yet. Raises CannotStart, and what the
+    use case raises."""
     with expected_faults():
         async with opened_or_made(settings) as database:
             return await PlanConfiguration(database)(configuration)

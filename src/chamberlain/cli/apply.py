@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from chamberlain.bootstrap.configurations import apply_configuration, plan_configuration
+from chamberlain.bootstrap.configurations import apply_configuration, plan_to_apply
 from chamberlain.cli.configuration_files import read_files
 from chamberlain.cli.failing import failed, told_faults
 from chamberlain.cli.plan import print_plan, print_sections
@@ -18,7 +18,7 @@ def apply_files(settings: Settings, paths: Sequence[Path], *, yes: bool) -> None
     """Carry out the plan and print it; somebody has to agree when something is taken away."""
     configuration = read_files(paths)
     with told_faults():
-        plan = asyncio.run(plan_configuration(settings, configuration))
+        plan = asyncio.run(plan_to_apply(settings, configuration))
     if plan.losses and not yes:
         print_plan(plan)
         _ask(plan)

@@ -3,8 +3,9 @@
 The sections `directory` and `clients` are handed through as they are: their shapes belong to those products.
 """
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeVar
 from uuid import UUID
@@ -27,6 +28,7 @@ _TENANT = Reader(TenantShape)
 _POLICY = Reader(PolicyShape)
 # It clears what is assigned, and is the tenant of what is nobody's: no thing can have it.
 _NOTHING = UUID(int=0)
+_PLAIN_FOR_TEXT = re.compile(r"must be a string, and is (?:a whole number|a number|true or false)\.$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,15 @@ def _read_file(file: ConfigurationFile, faults: list[ConfigurationFault]) -> Con
         return Configuration((), {}, ())
     top, found = Place(file.name, document.lines, ""), list[Fault]()
     configuration = _read(document.value, top, found)
-    faults.extend(placed(found, top))
+    faults.extend(placed([_with_cure(each) for each in found], top))
     return configuration
+
+
+def _with_cure(fault: Fault) -> Fault:
+    """In YAML, a text that looks like a number or a word of the language is one."""
+    if fault.code == "wrongType" and _PLAIN_FOR_TEXT.search(fault.detail):
+        return replace(fault, detail=f"{fault.detail} Put it in quotation marks.")
+    return fault
 
 
 def _read(value: object, top: Place, faults: list[Fault]) -> Configuration:
@@ -212,7 +221,7 @@ def _doubled(unique: Iterable[tuple[Place, str, Hashable]]) -> Iterator[Configur
 
 
 def _twice(called: str, first: Place, second: Place) -> str:
-    where = first.path if first.file == second.file else f"{first}"
+    where = f"{Place(None, first.lines, first.pointer)}" if first.file == second.file else f"{first}"
     return f"{called} is there twice (first at {where}). Each may be there once."
 
 

@@ -18,9 +18,13 @@ MOST_BYTES = 1024 * 1024
 MOST_LEVELS = 40
 
 _LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-# The core schema of YAML 1.2: no dates, no `yes`, no numbers to the base of sixty. Longer digits are no numbers here.
+# A part of the core schema of YAML 1.2: no dates, no `yes`, no numbers to the base of sixty. Longer digits are no
+# numbers here.
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 _REAL = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
+_BEGINS_WITH_ZERO = re.compile(r"[-+]?0[0-9]+")
+# What YAML does not allow in a text; a file of it is refused without a line by the parser itself.
+_NOT_PRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WORDS: Mapping[str, bool | None] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
@@ -50,6 +54,9 @@ def read_document(content: bytes) -> Document:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise DocumentInvalid(line, "This is not UTF-8. Save the file in that encoding.") from error
+    if found := _NOT_PRINTABLE.search(text):
+        detail = f"A character that YAML does not allow (U+{ord(found[0]):04X}) is here. Take it out."
+        raise DocumentInvalid(text.count("\n", 0, found.start()) + 1, detail)
     try:
         return _Builder(_content_of(text)).build()
     except yaml.MarkedYAMLError as error:
@@ -123,6 +130,8 @@ class _Builder:
             if not isinstance(key, yaml.ScalarEvent):
                 raise DocumentInvalid(_line(key), "The name of a property is a text.")
             name = str(key.value)
+            if name == "<<" and not key.style:
+                raise DocumentInvalid(_line(key), "Merges (<<) are not read. Write the properties out.")
             here = child(pointer, name)
             if name in members:
                 first = self._lines[here]
@@ -146,8 +155,14 @@ class _Builder:
 
 
 def _scalar(event: yaml.ScalarEvent) -> object:
+    text = str(event.value)
     # In quotation marks, or as a block, everything is text.
-    return str(event.value) if event.style else plain_value(str(event.value))
+    if event.style:
+        return text
+    if _BEGINS_WITH_ZERO.fullmatch(text):
+        detail = f"{text} begins with a zero. Put it in quotation marks if it is a text; else leave the zero out."
+        raise DocumentInvalid(_line(event), detail)
+    return plain_value(text)
 
 
 def _line(event: yaml.Event) -> int:

@@ -19,7 +19,7 @@ _ExtensionPrefix = Annotated[
 _IssuerAddress = Annotated[
     str,
     shaped(
-        r"(?:https://|http://(?:127\.0\.0\.1|localhost)[:/])[^\s?#]+",
+        r"(?:https://|http://(?:127\.0\.0\.1|localhost)[:/])[^\s?#@]+",
         "must be an https address, or http on this machine",
         512,
     ),
