@@ -15,7 +15,7 @@ from chamberlain.rules.requests import (
     begin_steps,
     may_move,
 )
-from chamberlain.rules.steps import abandon, after_faults, after_outcome, reasons, shown_steps
+from chamberlain.rules.steps import abandon, after_faults, after_outcome, reasons, shown_steps, warn
 from tests.api.house import record
 
 BEGUN = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -100,6 +100,15 @@ def test_it_keeps_warnings() -> None:
     progress = after_outcome((CREATED, warned), done=(), fault=None, started_at=NOW, now=NOW)
 
     assert progress == Progress(RequestState.SUCCEEDED, (CREATED, warned))
+
+
+def test_it_warns_of_what_a_finished_step_has_left() -> None:
+    before = Progress(RequestState.SUCCEEDED, (CREATED, PENDING))
+
+    warned = warn(before, CREATED.step, "One is left.")
+
+    assert warned.steps == (replace(CREATED, state=StepState.WARNING, reason="One is left."), PENDING)
+    assert warn(before, PENDING.step, "Nothing was done yet.") == before
 
 
 @pytest.mark.parametrize("fault", [None, NOT_YET, Rejected("no", "No.")])

@@ -87,6 +87,17 @@ def stop(steps: list[StepRecord], index: int, fault: OutsideFault, *, started_at
             return Progress(RequestState.FAILED, tuple(steps), error=RequestError(step, code, detail))
 
 
+def warn(progress: Progress, step: Step, reason: str) -> Progress:
+    """The progress when a step that is done has left something undone; the reason says what, and what to do."""
+    steps = [
+        replace(record, state=StepState.WARNING, reason=reason)
+        if record.step is step and record.state in FINISHED
+        else record
+        for record in progress.steps
+    ]
+    return replace(progress, steps=tuple(steps))
+
+
 def abandon(records: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
     """The records of a request that is cancelled: what waits, or has not begun, will not be tried again."""
     return tuple(
