@@ -316,21 +316,21 @@ BODIES = st.fixed_dictionaries(
 )
 
 
-def said(value: object) -> object:
+OF_IDS = ("templateId", "primaryOwner", "secondaryOwner")
+
+
+def said(value: object, name: str = "") -> object:
     """What a value says: null is not sent, ids are the same in either letter case, and 2.0 is 2."""
     match value:
         case dict():
-            return {lowered(key): said(each) for key, each in value.items() if each is not None}
+            kept = {key: said(each, key) for key, each in value.items() if each is not None}
+            return {key.lower(): each for key, each in kept.items()} if name == "permissions" else kept
         case list():
             return [said(each) for each in value]
         case str():
-            return lowered(value)
+            return value.lower() if name in OF_IDS else value
         case _:
             return value
-
-
-def lowered(text: str) -> str:
-    return text.lower() if text.lower() == ADA else text
 
 
 @settings(deadline=None)
