@@ -6,10 +6,8 @@ from datetime import datetime
 from chamberlain.rules.assignments import (
     Assignment,
     AssignmentOrder,
-    Keep,
     assignment_after,
     assignment_faults,
-    wish_of,
 )
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.differences import differences
@@ -23,7 +21,7 @@ from chamberlain.rules.plans import Step
 from chamberlain.rules.policies import PolicyHead
 from chamberlain.rules.requests import StepRecord, begin_steps
 from chamberlain.rules.steps import FINISHED
-from chamberlain.rules.subject_records import SubjectEntry, SubjectRecord
+from chamberlain.rules.subject_records import SubjectRecord
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.rules.templates import TemplateHead
 
@@ -37,20 +35,6 @@ class WantedAssignment:
     order: AssignmentOrder
     body: bytes
     edit: Edit
-
-
-@dataclass(frozen=True, slots=True)
-class NewGroup:
-    """A group that was just made, what its template assigns to it, and who made it."""
-
-    entry: SubjectEntry
-    assignment: Assignment
-    editor: Editor
-
-    @property
-    def order(self) -> AssignmentOrder:
-        """The same as somebody would ask for it."""
-        return AssignmentOrder(wish_of(self.assignment.template_id), wish_of(self.assignment.policy_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +94,27 @@ def draft_of(
     before, after = record.assignment, assignment_after(record.assignment, order)
     if after == before:
         return None
-    template = situation.template if after.template_id == before.template_id else situation.wanted_template
-    policy = situation.policy if after.policy_id == before.policy_id else situation.wanted_policy
-    faults = tuple(assignment_faults(before, after, template=template, policy=policy))
+    faults = tuple(assignment_faults(before, after, template=situation.wanted_template, policy=situation.wanted_policy))
     if faults:
         raise NotPossible(faults)
+    return draft_to(situation, after, editor, request_id=request_id, body=body, moment=moment)
+
+
+def draft_to(
+    situation: Situation,
+    after: Assignment,
+    editor: Editor,
+    *,
+    request_id: RequestId,
+    body: bytes,
+    moment: Moment,
+) -> AssignmentDraft:
+    """The change that leads to `after`, which was found possible. Where that is assigned already, it brings about what
+    is left to do, and nobody is told of a change."""
+    record = situation.record
+    before = record.assignment
+    template = situation.template if after.template_id == before.template_id else situation.wanted_template
+    policy = situation.policy if after.policy_id == before.policy_id else situation.wanted_policy
     return AssignmentDraft(
         before=record,
         after=after,
@@ -125,20 +125,6 @@ def draft_of(
         body=body,
         change=change_of(record, after, editor, request_id, moment),
         at=moment.now,
-    )
-
-
-def order_for_new(new: NewGroup, situation: Situation) -> AssignmentOrder:
-    """What a new group asks for, as far as it can be assigned. What somebody has assigned by hand before the group was
-    ready stays."""
-    if situation.record.generation > 0:
-        return AssignmentOrder(Keep(), Keep())
-    template, policy = situation.wanted_template, situation.wanted_policy
-    faults = assignment_faults(Assignment(), new.assignment, template=template, policy=policy)
-    refused = {fault.pointer for fault in faults}
-    return AssignmentOrder(
-        Keep() if "/templateId" in refused else new.order.template,
-        Keep() if "/policyId" in refused else new.order.policy,
     )
 
 
@@ -155,7 +141,7 @@ def steps_of(before: SubjectRecord, after: Assignment) -> tuple[Step, ...]:
 def change_of(
     before: SubjectRecord, after: Assignment, editor: Editor, request_id: RequestId, moment: Moment
 ) -> Change:
-    """The record of the change, and the event that tells of it."""
+    """The record of the change, and the event that tells of it, if there is something to tell."""
     entry = before.entry
     changed_from, changed_to = differences(assignment_document(before.assignment), assignment_document(after))
     event = assignment_changed(
@@ -177,7 +163,7 @@ def change_of(
         after=changed_to,
         request_id=request_id,
         trace_id=editor.trace_id,
-        event=event,
+        event=None if after == before.assignment else event,
     )
 
 

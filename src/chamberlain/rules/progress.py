@@ -38,7 +38,8 @@ class Task:
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """How a request is put down: how far it came, and what exists of it by now: `result` when it has succeeded, else
-    `made`, as far as this run has learned of it. `caller_name` is there when this run has learned that, too."""
+    `made`, as far as this run has learned of it. `caller_name` is there when this run has learned that, too, and
+    `warnings` are those that it adds."""
 
     request_id: RequestId
     progress: Progress
@@ -48,6 +49,7 @@ class Settlement:
     timeline: tuple[Entry, ...]
     made: RequestResult | None = None
     caller_name: str | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def finished_at(self) -> datetime | None:

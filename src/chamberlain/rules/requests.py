@@ -70,7 +70,8 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One step as the caller sees it. `reason` and `next_attempt_at` belong to a wait, `error` to a failure."""
+    """One step as the caller sees it. `reason` belongs to a wait or a warning, `next_attempt_at` to a wait, and `error`
+    to a failure."""
 
     step: Step
     state: StepState

@@ -17,12 +17,13 @@ import asyncpg
 import msgspec
 
 from chamberlain.batching import Batcher
-from chamberlain.rules.assignment_drafts import AssignmentDraft, NewGroup, Situation, draft_of, order_for_new
+from chamberlain.rules.assignment_drafts import AssignmentDraft, Situation
 from chamberlain.rules.assignments import Assign, AssignmentOrder, Wish
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.events import assignment_document
 from chamberlain.rules.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TenantId
+from chamberlain.rules.new_groups import NewGroup, NewGroupDraft, draft_for_new
 from chamberlain.rules.policies import PolicyHead
 from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.store import subjects
@@ -46,6 +47,18 @@ SELECT ordinal FROM chamberlain.change_assignments(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
     $26
 ) AS ordinal
+"""
+
+# Whoever changes or removes them waits, so that what is found to be possible is so still when it is written.
+HOLD_TEMPLATES: Final = """
+SELECT FROM chamberlain.template t JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, template_id)
+    ON t.tenant_id = i.tenant_id AND t.template_id = i.template_id
+ORDER BY t.tenant_id, t.template_id FOR SHARE OF t
+"""
+HOLD_POLICIES: Final = """
+SELECT FROM chamberlain.policy p JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, policy_id)
+    ON p.tenant_id = i.tenant_id AND p.policy_id = i.policy_id
+ORDER BY p.tenant_id, p.policy_id FOR SHARE OF p
 """
 
 # As many as a worker's batch: a transaction that holds more rows makes others wait for longer.
@@ -116,30 +129,38 @@ class Assigner:
         return [ordinal in written for ordinal in range(1, len(drafts) + 1)]
 
 
-async def assign_to_new(
+async def draft_new(
     tx: Transaction, groups: Sequence[NewGroup], *, new_id: Callable[[], UUID], now: datetime
-) -> None:
-    """Assign to groups what their templates say, in the transaction that says that they are ready: the same rows as
-    when somebody does it."""
+) -> Sequence[NewGroupDraft]:
+    """What groups that were just made get of what their templates say, for each one. What was decided upon stays true
+    until the transaction ends, in which the drafts are to be written."""
     if not groups:
-        return
+        return ()
+    tenants = [new.entry.tenant_id for new in groups]
+    await tx.execute(HOLD_TEMPLATES, tenants, [new.assignment.template_id for new in groups])
+    await tx.execute(HOLD_POLICIES, tenants, [new.assignment.policy_id for new in groups])
     await subjects.observe(tx, [new.entry for new in groups])
     questions = [Question(new.entry.tenant_id, new.entry.id, new.order) for new in groups]
     situations = _situations(await tx.fetch(FIND, *_asked(questions)), questions)
-    drafts = [
-        draft_of(
+    return [
+        NewGroupDraft(None, ())
+        if situation is None
+        else draft_for_new(
+            new,
             situation,
-            order_for_new(new, situation),
-            new.editor,
             request_id=RequestId(new_id()),
             body=_encode(assignment_document(new.assignment)),
             moment=Moment(EventId(new_id()), now),
         )
         for new, situation in zip(groups, situations, strict=True)
-        if situation is not None
     ]
-    if wanted := [draft for draft in drafts if draft is not None]:
-        await tx.fetch(CHANGE, *_columns(wanted))
+
+
+async def write(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> None:
+    """Write drafts of new groups, in the transaction that says that they are ready: the same rows as when somebody
+    assigns it."""
+    if drafts:
+        await tx.fetch(CHANGE, *_columns(drafts))
 
 
 async def _fetch(connection: Connection, statement: str, columns: Sequence[Sequence[object]]) -> Sequence[Record]:

@@ -94,10 +94,12 @@ PUT_DOWN = """
 UPDATE chamberlain.request r SET
     state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
     people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at,
-    timeline = r.timeline || p.timeline::jsonb, made = coalesce(p.made::json, r.made)
+    timeline = r.timeline || p.timeline::jsonb, made = coalesce(p.made::json, r.made),
+    warnings = CASE WHEN p.warnings IS NULL THEN r.warnings
+        ELSE (coalesce(r.warnings::jsonb, '[]') || p.warnings::jsonb)::json END
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::timestamptz[],
-    $9::timestamptz[], $10::text[], $11::text[])
-    AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline, made)
+    $9::timestamptz[], $10::text[], $11::text[], $12::text[])
+    AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline, made, warnings)
 WHERE r.request_id = p.request_id AND r.state = 'running'
 """
 
@@ -198,6 +200,7 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
         [each.finished_at for each in settlements],
         [_encode(each.timeline).decode() for each in settlements],
         [_json(each.made) for each in settlements],
+        [_json(each.warnings or None) for each in settlements],
     )
     if named := {each.request_id: each.caller_name for each in settlements if each.caller_name}:
         await tx.execute(NAME_CALLERS, list(named), list(named.values()))

@@ -5,13 +5,13 @@ its request.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from chamberlain.directory.port import Directory, Outcome, People, Work
-from chamberlain.rules.assignment_drafts import NewGroup
+from chamberlain.rules.assignment_drafts import AssignmentDraft
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
@@ -23,17 +23,17 @@ from chamberlain.rules.groups import GroupOrder, GroupReference, ObservedGroup, 
 from chamberlain.rules.ids import EventId
 from chamberlain.rules.jobs import Claim
 from chamberlain.rules.mail_addresses import MailAddress
+from chamberlain.rules.new_groups import NewGroup, NewGroupDraft
 from chamberlain.rules.plans import Step, remaining
 from chamberlain.rules.progress import Settlement, Task, learned_name, summary_of_task, with_caller
 from chamberlain.rules.requests import Progress, RequestResult, RequestState
-from chamberlain.rules.steps import after_faults, after_outcome
+from chamberlain.rules.steps import after_faults, after_outcome, warn
 from chamberlain.rules.subject_records import new_entry
 from chamberlain.rules.templates import GroupTemplate, template_not_allowed
 from chamberlain.rules.timeline import entries_of
 from chamberlain.shapes.groups import read_group_order
-from chamberlain.store import requests
-from chamberlain.store.assignments import assign_to_new
-from chamberlain.store.database import Database
+from chamberlain.store import assignments, requests
+from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.settle import Settled, settle_within
@@ -63,6 +63,8 @@ class Run:
     group: ObservedGroup | None
     people_checked: bool
     made: UUID | None = None
+    assignment: AssignmentDraft | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +159,23 @@ class ProvisionGroups:
 
     async def _record(self, claim: Claim, runs: Sequence[Run]) -> None:
         now = self.now()
-        settled = [Settled(_settlement(run, now), self._event(run, now)) for run in runs]
         async with self.database.across_tenants() as tx:
-            changed = await settle_within(tx, claim, settled, now=now)
-            mine = [run for run in runs if run.plan.task.request_id in set(changed)]
-            await assign_to_new(tx, list(_new_groups(mine, now)), new_id=self.new_id, now=now)
+            runs = await self._with_guest_rules(tx, runs, now)
+            settled = [Settled(_settlement(run, now), self._event(run, now)) for run in runs]
+            changed = set(await settle_within(tx, claim, settled, now=now))
+            mine = [run.assignment for run in runs if run.plan.task.request_id in changed]
+            await assignments.write(tx, [draft for draft in mine if draft is not None])
         self.notifier.tell(changed)
+
+    async def _with_guest_rules(self, tx: Transaction, runs: Sequence[Run], now: datetime) -> Sequence[Run]:
+        """The runs, with what the groups that are ready now are to be assigned. The step that does that is written with
+        the end of the request."""
+        new = {run.plan.task.request_id: group for run in runs if (group := _new_group(run, now)) is not None}
+        drafts = await assignments.draft_new(tx, list(new.values()), new_id=self.new_id, now=now)
+        drafted = dict(zip(new, drafts, strict=True))
+        return [
+            run if (found := drafted.get(run.plan.task.request_id)) is None else _assigned(run, found) for run in runs
+        ]
 
     def _event(self, run: Run, now: datetime) -> Event | None:
         task, progress = run.plan.task, run.progress
@@ -194,15 +207,22 @@ def _reference(plan: Plan) -> GroupReference:
     return GroupReference(plan.task.tenant_id, plan.wanted.extension, plan.task.request_id)
 
 
-def _new_groups(runs: Sequence[Run], now: datetime) -> Iterator[NewGroup]:
-    """The groups that are ready now and whose template assigns something: the step that does that is written with the
-    end of the request."""
-    for run in runs:
-        task, template, group = run.plan.task, run.plan.template, run.group
-        assignment = Assignment(template.guest_template_id, template.guest_policy_id)
-        if group is not None and run.progress.state is RequestState.SUCCEEDED and assignment != Assignment():
-            editor = Editor(task.created_by, task.client_id, task.trace_id)
-            yield NewGroup(new_entry(run.plan.wanted, group, at=now), assignment, editor)
+def _new_group(run: Run, now: datetime) -> NewGroup | None:
+    """The group, if it is ready now and its template assigns something."""
+    task, template, group = run.plan.task, run.plan.template, run.group
+    assignment = Assignment(template.guest_template_id, template.guest_policy_id)
+    if group is None or run.progress.state is not RequestState.SUCCEEDED or assignment == Assignment():
+        return None
+    editor = Editor(task.created_by, task.client_id, task.trace_id)
+    return NewGroup(new_entry(run.plan.wanted, group, at=now), assignment, editor)
+
+
+def _assigned(run: Run, found: NewGroupDraft) -> Run:
+    """The run with what is assigned, which says so where that is less than the template names."""
+    progress = run.progress
+    if found.warnings:
+        progress = warn(progress, Step.ASSIGN_GUEST_RULES, " ".join(found.warnings))
+    return replace(run, progress=progress, assignment=found.draft, warnings=found.warnings)
 
 
 def _settlement(run: Run, now: datetime) -> Settlement:
@@ -214,5 +234,13 @@ def _settlement(run: Run, now: datetime) -> Settlement:
         made = RequestResult(task.kind, made_id, task.display_name, task.mail)
     timeline = entries_of(task.steps, run.progress, result=result, at=now)
     return Settlement(
-        task.request_id, run.progress, result, run.people_checked, now, timeline, made, learned_name(task)
+        task.request_id,
+        run.progress,
+        result,
+        run.people_checked,
+        now,
+        timeline,
+        made,
+        learned_name(task),
+        run.warnings,
     )

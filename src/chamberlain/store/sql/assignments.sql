@@ -71,10 +71,10 @@ LANGUAGE sql STABLE AS $$
     WHERE p.tenant_id = tenant AND p.policy_id = wanted OFFSET 0
 $$;
 
--- Write changes of assignments, each with its request, job, audit row and event. A change is written where the group or site is at
--- the generation that it was decided upon, and what is newly assigned is there and active; those that were written are returned. No
--- group or site may stand in a batch twice. Rows that others may wait for are locked in order, so that two batches never wait for each
--- other crosswise; templates and policies only against their removal.
+-- Write changes of assignments, each with its request, job and audit row, and with the event that tells of it if there is one. A change
+-- is written where the group or site is at the generation that it was decided upon, and what is newly assigned is there and active; those
+-- that were written are returned. No group or site may stand in a batch twice. Rows that others may wait for are locked in order, so that
+-- two batches never wait for each other crosswise; templates and policies only against their removal.
 CREATE OR REPLACE FUNCTION chamberlain.change_assignments(
     tenant_ids uuid[], subject_ids uuid[], generations integer[], next_templates uuid[], next_policies uuid[],
     new_templates uuid[], new_policies uuid[], moments timestamptz[], assigned_bys text[],
@@ -133,7 +133,8 @@ BEGIN
         INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
         SELECT tenant, audit_actions[w], request_ids[w], trace_ids[w], audit_payloads[w]::json FROM unnest(written) w;
         INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)
-        SELECT event_ids[w], tenant, event_types[w], request_ids[w], moments[w], event_data[w]::json FROM unnest(written) w;
+        SELECT event_ids[w], tenant, event_types[w], request_ids[w], moments[w], event_data[w]::json FROM unnest(written) w
+        WHERE event_ids[w] IS NOT NULL;
         RETURN QUERY SELECT w FROM unnest(written) w;
     END LOOP;
 END
