@@ -47,13 +47,20 @@ WITH emptied AS (
 SELECT sequence FROM emptied
 """  # noqa: S608 - text of ours alone.
 
-FORGET_REQUESTERS = """
-WITH forgotten AS (
-    UPDATE chamberlain.request SET actor_name = '' WHERE tenant_id = $1 AND actor_id = $2::uuid AND actor_name <> ''
-    RETURNING request_id
-)
-SELECT count(*) AS number FROM forgotten
-"""
+
+def _forget_requesters(table: str) -> str:
+    return f"""
+    WITH forgotten AS (
+        UPDATE chamberlain.{table} SET actor_name = ''
+        WHERE tenant_id = $1 AND actor_id = $2::uuid AND actor_name <> ''
+        RETURNING request_id
+    )
+    SELECT count(*) AS number FROM forgotten
+    """  # noqa: S608 - text of ours alone.
+
+
+FORGET_REQUESTERS: Final = _forget_requesters("request")
+FORGET_MAILBOX_REQUESTERS: Final = _forget_requesters("mailbox")
 
 _OF_USER: Final = f"(actor_id = $2::uuid OR {_names_user('body')})"
 _HAS_ENDED: Final = "state IN ('succeeded', 'rejected', 'cancelled', 'expired')"
@@ -70,14 +77,6 @@ SELECT count(*) AS number FROM emptied
 COUNT_BODIES_LEFT = f"""
 SELECT count(*) AS number FROM chamberlain.request WHERE tenant_id = $1 AND NOT {_HAS_ENDED} AND {_OF_USER}
 """  # noqa: S608 - text of ours alone.
-
-FORGET_MAILBOX_REQUESTERS = """
-WITH forgotten AS (
-    UPDATE chamberlain.mailbox SET actor_name = '' WHERE tenant_id = $1 AND actor_id = $2::uuid AND actor_name <> ''
-    RETURNING request_id
-)
-SELECT count(*) AS number FROM forgotten
-"""
 
 FORGET_FINDINGS = """
 WITH forgotten AS (
