@@ -16,12 +16,13 @@ from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY
 from chamberlain.embedded.directory.load import load
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.guest_plans import remaining_of_subject
+from chamberlain.rules.plans import Step
 from chamberlain.settings import Settings
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
 from tests.directory.conftest import faulty_guests
 from tests.directory.patience import Clock
-from tests.directory.population import HANDBOOK, PARTNERS, SECTION, TENANT, VISITORS
+from tests.directory.population import ADA, GIL, HANA, HANDBOOK, PARTNERS, SECTION, TENANT, VISITORS
 from tests.directory.wanted_guests import (
     ASSIGNMENTS,
     EXTENSION,
@@ -87,14 +88,36 @@ async def test_it_never_mixes_two_that_are_whole(filled: Databases) -> None:
 
 async def test_it_leaves_no_trace_of_what_is_refused(filled: Databases) -> None:
     whole = guests_on(filled.worker)
-    [before] = await whole.observe([reference(VISITORS)])
+    [before] = await whole.observe([reference(PARTNERS)])
     assert before is not None
+    strange = replace(FORBID, rules=replace(NO_GUESTS, blocked_domains=("nul\x00",)))
 
-    [outcome] = await whole.ensure([assign(VISITORS, FORBID, remove=(before.guests[0].id,))])
+    [outcome] = await whole.ensure([assign(PARTNERS, strange, remove=(before.guests[0].id,))])
 
     assert isinstance(outcome.fault, Rejected)
-    assert (outcome.subject, outcome.done) == (before, ())
-    assert await whole.observe([reference(VISITORS)]) == [before]
+    assert outcome.done == ()
+    assert await whole.observe([reference(PARTNERS)]) == [before]
+
+
+async def test_it_keeps_one_owner_of_several_who_shall_go(filled: Databases) -> None:
+    async with filled.worker.across_tenants() as tx:
+        await tx.execute("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", PARTNERS, ADA)
+        await tx.execute("UPDATE directory.memberships SET is_owner = true WHERE group_id = $1", PARTNERS)
+
+    for adapter in (guests_on(filled.worker), guests_with(Faults(), filled, Clock())):
+        [outcome] = await adapter.ensure([assign(PARTNERS, FORBID, remove=(HANA, GIL))])
+
+        assert [(each.id, each.code) for each in outcome.stayed] == [(GIL, "lastOwner")]
+        assert [guest.id for guest in subject_of(outcome).guests] == [GIL]
+
+
+async def test_it_tells_who_stayed_when_a_later_step_has_to_wait(filled: Databases) -> None:
+    stepwise = guests_with(Faults(throttle=3), filled, Clock())
+
+    [outcome] = await stepwise.ensure([assign(VISITORS, FORBID, remove=(GIL,))])
+
+    assert (outcome.done, wait_of(outcome).reason) == ((Step.MARK_ASSIGNMENT, Step.SET_GUEST_ACCESS), TOO_MANY)
+    assert [each.id for each in outcome.stayed] == [GIL]
 
 
 async def test_it_goes_as_far_as_the_group_is_known(filled: Databases) -> None:

@@ -181,15 +181,34 @@ async def test_it_rejects_an_unknown_group_and_does_the_others(stage: Stage) -> 
     assert (other.template_id, other.rules) == (None, None)
 
 
-async def test_it_rejects_removing_guests_who_follow_a_rule(stage: Stage) -> None:
+async def test_it_leaves_guests_who_follow_a_rule_and_does_all_else(stage: Stage) -> None:
     [outcome] = await stage.guests.ensure([assign(VISITORS, FORBID, remove=(GIL,))])
-    [kept] = await stage.guests.ensure([assign(VISITORS, FORBID, remove=(ADA, NOBODY))])
+    [again] = await stage.second_guests.ensure([assign(VISITORS, FORBID, remove=(GIL,))])
+    [other] = await stage.guests.ensure([assign(VISITORS, FORBID, remove=(ADA, NOBODY))])
 
-    assert isinstance(outcome.fault, Rejected)
-    assert outcome.fault.code == "membersFollowRule"
-    assert outcome.subject is not None
-    assert outcome.subject.guests == (GUEST_GIL, GUEST_HANA)
-    assert subject_of(kept).guests == (GUEST_GIL, GUEST_HANA)
+    assert [(each.id, each.code) for each in outcome.stayed] == [(GIL, "membersFollowRule")]
+    assert outcome.stayed[0].detail.startswith("Gil Hartmann is in this group by its membership rule")
+    shown = subject_of(outcome)
+    assert shown.guests == (GUEST_GIL, GUEST_HANA)
+    assert (shown.template_id, shown.rules) == (NO_GUESTS_TEMPLATE, replace(NO_GUESTS, sharing=None))
+    assert outcome.done == STEPS[:3]
+    assert again == outcome
+    assert other.stayed == ()
+
+
+async def test_it_leaves_the_last_owner_and_does_all_else(stage: Stage) -> None:
+    last = assign(OTHER_SITE, FORBID, remove=(OTHER_GUEST,), tenant_id=OTHER_TENANT)
+
+    outcome, one_of_two = await stage.guests.ensure([last, assign(HANDBOOK, FORBID, remove=(GIL,))])
+    [again] = await stage.second_guests.ensure([last])
+
+    assert [(each.id, each.code) for each in outcome.stayed] == [(OTHER_GUEST, "lastOwner")]
+    assert outcome.stayed[0].detail.startswith("Ines Castro is the last owner of this group")
+    shown = subject_of(outcome)
+    assert [guest.id for guest in shown.guests] == [OTHER_GUEST]
+    assert (shown.template_id, shown.rules and shown.rules.allowed) == (NO_GUESTS_TEMPLATE, False)
+    assert again == outcome
+    assert (subject_of(one_of_two).guests, one_of_two.stayed) == ((), ())
 
 
 async def test_it_rejects_texts_that_no_directory_can_hold(stage: Stage) -> None:

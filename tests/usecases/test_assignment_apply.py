@@ -401,6 +401,44 @@ async def test_guests_who_are_against_the_rule_are_removed_where_the_template_sa
     assert (await steward.record()).open_findings == 0
 
 
+LEAVE_THE_ONLY_OWNER = (
+    "DELETE FROM directory.memberships WHERE group_id = $1 AND is_owner",
+    # Who is left is Gil, beside groups.
+    "UPDATE directory.memberships SET is_owner = true WHERE group_id = $1 AND member_id::text LIKE '9e57%'",
+)
+FOLLOW_A_RULE = ("UPDATE directory.groups SET membership_rule = 'user.userType -eq \"Guest\"' WHERE id = $1",)
+
+
+@pytest.mark.parametrize(
+    ("statements", "why"),
+    [(LEAVE_THE_ONLY_OWNER, "is the last owner of this group"), (FOLLOW_A_RULE, "by its membership rule")],
+    ids=["last owner", "dynamic"],
+)
+async def test_a_guest_who_cannot_be_removed_stays_with_a_warning_and_all_else_is_done(
+    steward: Steward, statements: Sequence[str], why: str
+) -> None:
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        for statement in statements:
+            await tx.execute(statement, ALL_STAFF)
+    await let_it_remove(steward)
+    await steward.assign(templateId=str(NO_GUESTS))
+
+    await steward.work()
+
+    shown, record = await steward.shown(), await steward.record()
+    assert shown.rules is not None
+    assert (shown.template_id, shown.rules.allowed, len(shown.guests)) == (NO_GUESTS, False, 1)
+    assert [each.state for each in record.effects] == ["succeeded", "warning", "succeeded"]
+    assert why in (record.effects[1].reason or "")
+    assert [(each.state, each.action) for each in await steward.found()] == [("open", None)]
+    assert record.open_findings == 1
+    assert await steward.estate.rows("SELECT state FROM chamberlain.request") == [("succeeded",)]
+    # What stayed is looked at again with the next change, and is no trouble when it is cleared.
+    await steward.assign(templateId=ZERO)
+    await steward.work()
+    assert [(each.state, each.action) for each in await steward.found()] == [("gone", None)]
+
+
 async def test_a_guest_whom_the_rule_allows_is_no_finding(steward: Steward) -> None:
     await steward.assign(templateId=str(NO_GUESTS))
     await steward.work()

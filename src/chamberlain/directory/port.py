@@ -12,7 +12,7 @@ from uuid import UUID
 
 from chamberlain.rules.errors import OutsideFault
 from chamberlain.rules.groups import GroupReference, ObservedGroup, WantedGroup
-from chamberlain.rules.ids import GroupId, TenantId
+from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.plans import Step
@@ -76,13 +76,24 @@ class GuestWork:
 
 
 @dataclass(frozen=True, slots=True)
+class Stayed:
+    """A guest who should have been removed and could not be: by its rule a group has its members
+    (`membersFollowRule`), or nobody would own it any more (`lastOwner`). `detail` is a sentence with what to do."""
+
+    id: UserId
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class GuestOutcome:
     """What came of one piece of work on guest rules, told as for a group. There is never anything but None to show of a
-    group that the directory does not have."""
+    group that the directory does not have. The step that removes guests is done although some have `stayed`."""
 
     subject: ObservedSubject | None
     done: tuple[Step, ...]
     fault: OutsideFault | None
+    stayed: tuple[Stayed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +156,9 @@ class Guests(Protocol):
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
         """Bring each about by its steps; doing it twice ends in the same state as once. Guests who shall go are removed
-        by the step that sets the access. Rejected are a group that does not exist (`groupUnknown`) and the removal of
-        guests who are in a group by its membership rule (`membersFollowRule`). Raises TryAgain when nothing answers at
-        all."""
+        by the step that sets the access, but for those who are in a group by its membership rule, and for its last
+        owner: they are told of in the outcome, and all else is done. Rejected is a group that does not exist
+        (`groupUnknown`). Raises TryAgain when nothing answers at all."""
         ...
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from chamberlain.directory.port import GuestOutcome, Guests, GuestWork
+from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed
 from chamberlain.rules.assignment_tasks import Assigned, AssignmentTask, Place
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.rules.events import Event, RequestSummary, request_failed
@@ -20,7 +20,7 @@ from chamberlain.rules.jobs import Claim, Postponed
 from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement
 from chamberlain.rules.requests import Progress, RequestKind, RequestResult, RequestState
-from chamberlain.rules.steps import after_outcome
+from chamberlain.rules.steps import MOST_TOLD, after_outcome, warn
 from chamberlain.rules.subject_records import entry_of
 from chamberlain.rules.subjects import ObservedSubject, WantedGuestRules
 from chamberlain.rules.timeline import entries_of
@@ -69,6 +69,7 @@ class Run:
     done: frozenset[Step]
     fault: OutsideFault | None
     is_removing: bool = False
+    stayed: tuple[Stayed, ...] = ()
 
     @property
     def found(self) -> tuple[Found, ...]:
@@ -175,6 +176,9 @@ class ApplyAssignments:
             fault = None
         now = self.now()
         progress = after_outcome(task.steps, done=done, fault=fault, started_at=started_at, now=now)
+        if run is not None and run.stayed:
+            reasons = [each.detail for each in run.stayed[:MOST_TOLD]]
+            progress = warn(progress, Step.SET_GUEST_ACCESS, " ".join(reasons))
         result = None if run is None or progress.state is not RequestState.SUCCEEDED else _result(run.subject)
         timeline = entries_of(task.steps, progress, result=result, at=now)
         settlement = Settlement(task.request_id, progress, result, people_checked=True, at=now, timeline=timeline)
@@ -221,9 +225,10 @@ def _run(plan: Plan, work: GuestWork, outcome: GuestOutcome) -> Run:
     shown = frozenset(plan.steps).difference(work.steps) if plan.observed is not None else frozenset()
     is_taken = Step.SET_GUEST_ACCESS in outcome.done
     # What is shown may be older than the step that removed them.
-    subject = without(outcome.subject, work.wanted.remove_guests) if is_taken else outcome.subject
+    gone = set(work.wanted.remove_guests).difference([each.id for each in outcome.stayed]) if is_taken else ()
+    subject = without(outcome.subject, gone)
     is_removing = bool(work.wanted.remove_guests) and not is_taken and isinstance(outcome.fault, TryAgain)
-    return Run(plan.assigned, subject, shown | set(outcome.done), outcome.fault, is_removing)
+    return Run(plan.assigned, subject, shown | set(outcome.done), outcome.fault, is_removing, outcome.stayed)
 
 
 def _result(subject: ObservedSubject | None) -> RequestResult | None:

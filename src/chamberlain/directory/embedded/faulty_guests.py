@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 
-from chamberlain.directory.embedded.guest_entries import entry_of_steps, name_of, observed_of
+from chamberlain.directory.embedded.guest_entries import entry_of_steps, name_of, observed_of, stayed_of
 from chamberlain.directory.embedded.guests import read_changes
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.embedded.walking import walk
-from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, SubjectChanges
+from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed, SubjectChanges
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.faulty_guests import SuiteGuests
 from chamberlain.rules.errors import TryAgain
 from chamberlain.rules.guest_plans import remaining_of_subject
 from chamberlain.rules.ids import TenantId
+from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 
 
@@ -55,10 +56,14 @@ class FaultyGuests(Guests):
         with passing():
             [shown] = await self._kept.observe([name])
         subject = None if shown is None else observed_of(shown)
-        walked = await walk(
-            work.steps,
-            remaining_of_subject(work.wanted, subject, work.steps),
-            lambda step: self._kept.change(entry_of_steps(work.wanted, (step,))),
-            lambda: self._kept.find(name),
-        )
-        return GuestOutcome(subject if walked.shown is None else observed_of(walked.shown), walked.done, walked.fault)
+        stayed: list[Stayed] = []
+
+        async def take(step: Step) -> None:
+            shown = await self._kept.change(entry_of_steps(work.wanted, (step,)))
+            if step is Step.SET_GUEST_ACCESS:
+                stayed.extend(stayed_of(work, shown))
+
+        left = remaining_of_subject(work.wanted, subject, work.steps)
+        walked = await walk(work.steps, left, take, lambda: self._kept.find(name))
+        seen = subject if walked.shown is None else observed_of(walked.shown)
+        return GuestOutcome(seen, walked.done, walked.fault, tuple(stayed))

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from uuid import UUID
 
 from chamberlain.directory.embedded.entries import KEY_MEMBER
-from chamberlain.directory.port import GuestWork, SubjectChanges
+from chamberlain.directory.port import GuestWork, Stayed, SubjectChanges
 from chamberlain.embedded.directory.changes import ChangesShown
 from chamberlain.embedded.directory.guests import (
     GuestEntry,
@@ -32,6 +32,15 @@ _CAPABILITIES: Mapping[Sharing, str] = MappingProxyType(
     }
 )
 _SHARINGS: Mapping[str, Sharing] = MappingProxyType({written: one for one, written in _CAPABILITIES.items()})
+
+_WHY: Mapping[str, str] = MappingProxyType(
+    {
+        "membersFollowRule": "{} is in this group by its membership rule and cannot be removed by hand. Change the "
+        "rule in the directory.",
+        "lastOwner": "{} is the last owner of this group and was not removed. Name another owner in the directory, and "
+        "remove this guest there.",
+    }
+)
 
 
 def name_of(reference: SubjectReference | WantedGuestRules) -> SubjectName:
@@ -79,6 +88,17 @@ def observed_of(shown: SubjectShown) -> ObservedSubject:
         site=site,
         guests=tuple(map(_guest, shown.guests)),
     )
+
+
+def stayed_of(work: GuestWork, shown: SubjectShown | None) -> tuple[Stayed, ...]:
+    """Who is in the group after the step that should have removed them, and why."""
+    if shown is None or Step.SET_GUEST_ACCESS not in work.steps:
+        return ()
+    there = [guest for guest in shown.guests if guest.id in work.wanted.remove_guests]
+    if shown.is_dynamic:
+        return tuple([_stayed(guest, "membersFollowRule") for guest in there])
+    # Whoever is in it and owns nothing was brought back by somebody.
+    return tuple([_stayed(guest, "lastOwner") for guest in there if guest.is_owner])
 
 
 def changes_of(shown: ChangesShown) -> SubjectChanges:
@@ -131,6 +151,10 @@ def _member_ship_type(shown: SubjectShown) -> MemberShipType:
     if shown.is_dynamic:
         return MemberShipType.DYNAMIC
     return MemberShipType.PUBLIC if shown.visibility == "Public" else MemberShipType.PRIVATE
+
+
+def _stayed(guest: GuestShown, code: str) -> Stayed:
+    return Stayed(UserId(guest.id), code, _WHY[code].format(guest.display_name))
 
 
 def _guest(shown: GuestShown) -> Guest:

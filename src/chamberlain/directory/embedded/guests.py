@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from chamberlain.directory.embedded.guest_entries import changes_of, entry_of, name_of, observed_of
+from chamberlain.directory.embedded.guest_entries import changes_of, entry_of, name_of, observed_of, stayed_of
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.port import MOST_CHANGES, GuestOutcome, Guests, GuestWork, SubjectChanges
 from chamberlain.embedded.directory import guests
@@ -65,5 +65,5 @@ def _rounds(works: Sequence[GuestWork]) -> Iterator[Sequence[int]]:
 def _outcome(work: GuestWork, ensured: Ensured[SubjectShown]) -> GuestOutcome:
     subject = None if ensured.shown is None else observed_of(ensured.shown)
     if ensured.fault is None:
-        return GuestOutcome(subject, work.steps, None)
+        return GuestOutcome(subject, work.steps, None, stayed_of(work, ensured.shown))
     return GuestOutcome(subject, (), Rejected(ensured.fault.code, ensured.fault.detail))

@@ -38,8 +38,8 @@ class SuiteGuests:
             raise NotYet(NOT_SHOWN, _LOOK_AGAIN)
         return shown
 
-    async def change(self, part: GuestEntry) -> None:
-        """Bring this part of it about. Raises Refused and NotNow."""
+    async def change(self, part: GuestEntry) -> SubjectShown | None:
+        """Bring this part of it about; gives what there is then. Raises Refused and NotNow."""
         self._injection.take_call()
         [made_at] = await self._kept.made_at([part.name])
         # What was never made is refused below; what was made a moment ago is only not there yet.
@@ -50,3 +50,4 @@ class SuiteGuests:
         [ensured] = await self._kept.ensure([part])
         if ensured.fault is not None:
             raise ensured.fault
+        return ensured.shown

@@ -46,6 +46,7 @@ class GuestShown(msgspec.Struct, frozen=True, rename="camel"):
     id: UUID
     mail: str | None
     display_name: str
+    is_owner: bool
 
 
 class SubjectShown(msgspec.Struct, frozen=True, rename="camel"):
@@ -71,7 +72,8 @@ class GuestEntry:
 
     `values` are set in its extension attribute, those that are None cleared. Without `settings` the tenant's default is
     restored, without a `sharing_capability` the site's own; a group without a site has nothing to share. `removed` are
-    taken out of the group, as far as they are guests.
+    taken out of the group, as far as they are guests; those whom its membership rule would bring back stay, and so does
+    the last owner.
     """
 
     name: SubjectName
@@ -96,8 +98,6 @@ JOIN directory.groups g ON g.tenant_id = i.tenant_id AND g.id = i.id
 """
 _SENTENCES = {
     "groupUnknown": "The directory has no group {}. It may have been removed meanwhile.",
-    "membersFollowRule": "The members of the group {} follow its membership rule, so that no guest can be removed by "
-    "hand. Change the rule in the directory.",
 }
 
 

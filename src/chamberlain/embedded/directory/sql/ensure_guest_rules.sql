@@ -1,6 +1,6 @@
 -- Sets what groups of a batch shall let guests do, each one whole or not at all, and nothing but what is asked for. An
 -- item that cannot be has its fault in the answer and leaves no trace; it never harms the others. What is as wanted
--- already is not written again.
+-- already is not written again. Who stays although he shall go is no fault: whoever asks sees him afterwards.
 --
 -- The first arrays have one entry for each item; `value_items` and `removal_items` say to which item (counted from 1)
 -- the entries beside them belong. A value that is null is cleared. `accesses`, `domains` and `sharings` say what of the
@@ -49,16 +49,6 @@ BEGIN
         WHERE NOT EXISTS (SELECT FROM directory.groups g WHERE g.tenant_id = i.tenant_id AND g.id = i.id)
     LOOP
         faults[bad.item] := 'groupUnknown';
-    END LOOP;
-
-    FOR bad IN
-        SELECT DISTINCT r.item FROM unnest(removal_items, removal_users) AS r (item, user_id)
-        JOIN directory.groups g ON g.tenant_id = tenants[r.item] AND g.id = ids[r.item]
-        JOIN directory.memberships m ON m.tenant_id = g.tenant_id AND m.group_id = g.id AND m.member_id = r.user_id
-        JOIN directory.users u ON u.tenant_id = g.tenant_id AND u.id = r.user_id AND u.user_type = 'Guest'
-        WHERE g.membership_rule IS NOT NULL AND m.is_member
-    LOOP
-        faults[bad.item] := 'membersFollowRule';
     END LOOP;
 
     -- Values as they are looked for, then as they are shown; the former are found by what the latter say.
@@ -139,11 +129,30 @@ BEGIN
     WHERE i.fault IS NULL AND i.sharing AND s.tenant_id = i.tenant_id AND s.security_group_id = i.id
         AND s.sharing_capability <> coalesce(i.capability, s.default_sharing_capability);
 
-    -- Whoever has become a user of the house meanwhile is not thrown out.
+    -- Whoever has become a user of the house meanwhile is not thrown out, and nobody is whom the rule of the group would
+    -- bring back. Of owners the first one stays where no other would be left: somebody has to look after the group.
+    WITH going AS (
+        SELECT DISTINCT m.tenant_id, m.group_id, m.member_id, m.is_owner
+        FROM unnest(removal_items, removal_users) AS r (item, user_id)
+        JOIN directory.groups g ON g.tenant_id = tenants[r.item] AND g.id = ids[r.item]
+        JOIN directory.users u ON u.tenant_id = g.tenant_id AND u.id = r.user_id AND u.user_type = 'Guest'
+        JOIN directory.memberships m ON m.tenant_id = g.tenant_id AND m.group_id = g.id AND m.member_id = r.user_id
+        WHERE faults[r.item] IS NULL AND NOT m.is_group AND NOT (g.membership_rule IS NOT NULL AND m.is_member)
+    ), staying AS (
+        SELECT DISTINCT ON (o.tenant_id, o.group_id) o.tenant_id, o.group_id, o.member_id
+        FROM going o
+        WHERE o.is_owner AND NOT EXISTS (
+            SELECT FROM directory.memberships m
+            WHERE m.tenant_id = o.tenant_id AND m.group_id = o.group_id AND m.is_owner AND NOT EXISTS (
+                SELECT FROM going x
+                WHERE x.tenant_id = m.tenant_id AND x.group_id = m.group_id AND x.member_id = m.member_id))
+        ORDER BY o.tenant_id, o.group_id, o.member_id
+    )
     DELETE FROM directory.memberships m
-    USING unnest(removal_items, removal_users) AS r (item, user_id)
-    JOIN directory.users u ON u.tenant_id = tenants[r.item] AND u.id = r.user_id AND u.user_type = 'Guest'
-    WHERE faults[r.item] IS NULL AND m.tenant_id = tenants[r.item] AND m.group_id = ids[r.item]
-        AND m.member_id = r.user_id AND NOT m.is_group;
+    USING going x
+    WHERE m.tenant_id = x.tenant_id AND m.group_id = x.group_id AND m.member_id = x.member_id
+        AND NOT EXISTS (
+            SELECT FROM staying s
+            WHERE s.tenant_id = x.tenant_id AND s.group_id = x.group_id AND s.member_id = x.member_id);
 END
 $$;

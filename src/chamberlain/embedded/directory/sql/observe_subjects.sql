@@ -27,7 +27,8 @@ AS $$
             FROM directory.sites s WHERE s.tenant_id = g.tenant_id AND s.security_group_id = g.id),
         'guests', (
             SELECT coalesce(
-                json_agg(json_build_object('id', u.id, 'mail', u.mail, 'displayName', u.display_name) ORDER BY u.id),
+                json_agg(json_build_object(
+                    'id', u.id, 'mail', u.mail, 'displayName', u.display_name, 'isOwner', m.is_owner) ORDER BY u.id),
                 '[]')
             FROM directory.memberships m
             JOIN directory.users u ON u.tenant_id = m.tenant_id AND u.id = m.member_id AND u.user_type = 'Guest'
