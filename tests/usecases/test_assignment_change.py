@@ -9,12 +9,13 @@ import msgspec
 import pytest
 
 from chamberlain.rules.assignments import Assignment
-from chamberlain.rules.errors import NotFound, NotPossible, Stale, TryAgain, Unavailable
+from chamberlain.rules.effects import CANCELLED
+from chamberlain.rules.errors import NotFound, NotPossible, Rejected, Stale, TryAgain, Unavailable
 from chamberlain.rules.ids import GroupId, PolicyId, TemplateId
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.store import subjects
 from tests.estates import ADA, ESTATE, NOBODY, OTHER_HOUSE, TRACE, Estate, until
-from tests.usecases.acts import application
+from tests.usecases.acts import administrator, application, cancel
 from tests.usecases.stewards import (
     ALL_STAFF,
     HANDBOOK,
@@ -122,6 +123,57 @@ async def test_what_is_so_already_leaves_no_trace(steward: Steward, sent: dict[s
     assert after == before
     assert await steward.traces() == traces
     assert await steward.estate.rows("SELECT * FROM chamberlain.subject") == rows
+
+
+@pytest.mark.parametrize("template", [str(NO_GUESTS), ZERO])
+async def test_the_same_again_brings_about_what_was_cancelled(steward: Steward, template: str) -> None:
+    await steward.assign(templateId=str(PARTNERS))
+    await steward.work()
+    record = await steward.assign(templateId=template)
+    assert record.assignment_request_id is not None
+    await cancel(steward.estate, record.assignment_request_id, administrator(ADA))
+    cancelled = await steward.record()
+    nothing = await steward.ask({})
+
+    again = await steward.assign(templateId=template, if_match=cancelled.etag)
+    await steward.work()
+
+    assert nothing == cancelled
+    assert {(each.state, each.reason) for each in cancelled.effects} == {("pending", CANCELLED)}
+    assert again.assignment == record.assignment
+    assert again.assignment_request_id != record.assignment_request_id
+    assert [each.reason for each in again.effects] == [None, None, None]
+    shown = await steward.shown()
+    assert shown.template_id == (None if template == ZERO else NO_GUESTS)
+    assert (shown.rules is None) is (template == ZERO)
+    # It is on record that somebody asked, and nobody is told of a change.
+    assert [(each["before"], each["after"]) for each in await trail(steward)][2:] == [({}, {})]
+    assert len(await steward.estate.rows("SELECT 1 FROM chamberlain.event WHERE type = 'group.assignmentChanged'")) == 2
+    # Now it is so, and the same leaves no trace.
+    assert await steward.assign(templateId=template) == await steward.record()
+    assert len(await trail(steward)) == 3
+
+
+async def test_the_same_again_brings_about_what_has_failed(steward: Steward) -> None:
+    await steward.assign(templateId=str(NO_GUESTS))
+    steward.guests.faults = {ALL_STAFF: Rejected("notAccepted", "Not today.")}
+    await steward.work()
+    steward.guests.faults = {}
+
+    await steward.assign(templateId=str(NO_GUESTS))
+    await steward.work()
+
+    assert [each.state for each in (await steward.record()).effects] == ["succeeded"] * 3
+
+
+async def test_the_same_again_is_nothing_new_while_its_effects_are_under_way(steward: Steward) -> None:
+    await steward.assign(templateId=str(NO_GUESTS))
+    steward.guests.trouble = TryAgain(timedelta(seconds=10), "The directory does not answer.")
+    await steward.work()
+    waiting = await steward.record()
+
+    assert await steward.assign(templateId=str(NO_GUESTS)) == waiting
+    assert len(await trail(steward)) == 1
 
 
 async def test_one_good_and_one_bad_field_change_nothing(steward: Steward) -> None:

@@ -88,11 +88,11 @@ def draft_of(
     body: bytes,
     moment: Moment,
 ) -> AssignmentDraft | None:
-    """The change as it is to be written; None when what is asked for is so already. Raises NotPossible with all
-    faults."""
+    """The change as it is to be written; None when what is asked for is so already, or comes about. Raises NotPossible
+    with all faults."""
     record = situation.record
     before, after = record.assignment, assignment_after(record.assignment, order)
-    if after == before:
+    if after == before and not (record.is_left_undone and order.names_something):
         return None
     faults = tuple(assignment_faults(before, after, template=situation.wanted_template, policy=situation.wanted_policy))
     if faults:
@@ -176,6 +176,7 @@ def written(draft: AssignmentDraft) -> SubjectRecord:
         policy_name=draft.policy_name,
         generation=draft.before.generation + 1,
         effects=draft.steps,
+        is_left_undone=False,
         assignment_request_id=draft.request_id,
         assigned_at=draft.at,
         assigned_by=draft.change.actor,

@@ -42,6 +42,11 @@ class AssignmentOrder:
     template: Wish
     policy: Wish
 
+    @property
+    def names_something(self) -> bool:
+        """Whether any field was sent."""
+        return (self.template, self.policy) != (Keep(), Keep())
+
 
 @dataclass(frozen=True, slots=True)
 class Assignment:

@@ -34,7 +34,8 @@ class SubjectEntry:
 @dataclass(frozen=True, slots=True)
 class SubjectRecord:
     """A group or site whole. `generation` counts the changes of its assignment. `effects` are the steps of the request
-    that brings the last one about, as long as that is kept; the names are those that template and policy have now."""
+    that brings the last one about, as long as that is kept; `is_left_undone` says that it was cancelled or has failed
+    before all of them were done. The names are those that template and policy have now."""
 
     entry: SubjectEntry
     assignment: Assignment
@@ -46,6 +47,7 @@ class SubjectRecord:
     assignment_request_id: RequestId | None
     assigned_at: datetime | None
     assigned_by: Actor | None
+    is_left_undone: bool = False
 
     @property
     def etag(self) -> str:

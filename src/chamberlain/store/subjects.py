@@ -4,7 +4,6 @@ What is assigned is changed in assignments.py; lists are in subject_lists.py.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -13,12 +12,11 @@ import msgspec
 
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor
+from chamberlain.rules.effects import Effects
 from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.guests import Sharing
 from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.rules.mailbox_names import comparison_form
-from chamberlain.rules.requests import RequestState, StepRecord, Waiting
-from chamberlain.rules.steps import shown_in
 from chamberlain.rules.subject_records import SubjectEntry, SubjectRecord
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.store.database import Record, Transaction
@@ -90,16 +88,6 @@ SELECT subject_id FROM chamberlain.subject WHERE tenant_id = $1 AND observed_at 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """What is read of the request that brings an assignment about."""
-
-    steps: tuple[StepRecord, ...]
-    state: RequestState
-    waiting: Waiting | None
-    updated_at: datetime
-
-
 _decode_effects = msgspec.json.Decoder(Effects).decode
 _decode_actor = msgspec.json.Decoder(Actor).decode
 
@@ -166,6 +154,7 @@ def _row(entry: SubjectEntry) -> tuple[object, ...]:
 def record_of(row: Record) -> SubjectRecord:
     """The group or site that a row holds."""
     template_id, policy_id = row["template_id"], row["policy_id"]
+    effects = None if row["effects"] is None else _decode_effects(row["effects"])
     return SubjectRecord(
         entry=_entry(row),
         assignment=Assignment(
@@ -174,11 +163,12 @@ def record_of(row: Record) -> SubjectRecord:
         template_name=row["template_name"],
         policy_name=row["policy_name"],
         generation=row["generation"],
-        effects=() if row["effects"] is None else _effects(row["effects"]),
+        effects=() if effects is None else effects.shown,
         open_findings=row["open_findings"],
         assignment_request_id=_request(row["assignment_request_id"]),
         assigned_at=row["assigned_at"],
         assigned_by=None if row["assigned_by"] is None else _decode_actor(row["assigned_by"]),
+        is_left_undone=effects is not None and effects.is_left_undone,
     )
 
 
@@ -196,11 +186,6 @@ def _entry(row: Record) -> SubjectEntry:
         sharing=None if row["sharing"] is None else Sharing(row["sharing"]),
         observed_at=row["observed_at"],
     )
-
-
-def _effects(text: str) -> tuple[StepRecord, ...]:
-    effects = _decode_effects(text)
-    return shown_in(effects.steps, effects.state, effects.waiting, updated_at=effects.updated_at)
 
 
 def _request(value: UUID | None) -> RequestId | None:

@@ -41,7 +41,8 @@ class ChangeAssignment:
 
     async def __call__(self, caller: Caller, wanted: WantedAssignment) -> SubjectRecord:
         """The group or site as it is then; the change is durable. What is so already is neither written nor put on
-        record. Raises Forbidden, NotFound, Stale, and NotPossible with all faults."""
+        record; where its effects were cancelled or have failed, it is asked for anew. Raises Forbidden, NotFound,
+        Stale, and NotPossible with all faults."""
         await self.callers.extent(caller, require(caller, Operation.ASSIGN, self.prefixes))
         editor = Editor(await self.callers.actor(caller), caller.client_id, wanted.edit.trace_id)
         async with self.assigner.turn(caller.tenant_id, wanted.id):
