@@ -14,7 +14,17 @@ from chamberlain.rules.jobs import NOBODY, JobKind
 from chamberlain.rules.subject_records import SubjectFilter
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from tests.estates import ESTATE, OTHER_HOUSE, TRACE, Estate
-from tests.usecases.stewards import ALL_STAFF, NO_GUESTS, Steward, later, make_due, steward_of
+from tests.usecases.stewards import (
+    ALL_STAFF,
+    HANDBOOK,
+    NINETY_DAYS,
+    NO_GUESTS,
+    SUPPLIERS,
+    Steward,
+    later,
+    make_due,
+    steward_of,
+)
 
 GROUPS, SITES = SubjectFilter(SubjectType.GROUP), SubjectFilter(SubjectType.SITE)
 NEW_GROUP = """
@@ -80,6 +90,44 @@ async def test_a_group_that_is_gone_is_forgotten_with_all_that_was_found(steward
 
     assert await steward.names(GROUPS) == []
     assert [each.state for each in await steward.found()] == ["gone"]
+
+
+SYSTEM_ROWS = """
+SELECT action, payload::json #>> '{subject,id}', payload::json ->> 'before', payload::json ->> 'after'
+FROM chamberlain.audit WHERE payload::json #>> '{actor,type}' = 'system' AND action LIKE '%.assign' ORDER BY sequence
+"""
+
+
+async def test_what_was_assigned_to_a_group_that_is_gone_is_on_record_once(steward: Steward) -> None:
+    await steward.look_around()
+    await steward.assign(templateId=str(NO_GUESTS))
+    await steward.assign(HANDBOOK, kind=SubjectType.SITE, policyId=str(NINETY_DAYS))
+    await steward.work()
+    for group_id in (ALL_STAFF, HANDBOOK, SUPPLIERS):
+        await change(steward, "DELETE FROM directory.groups WHERE id = $1", group_id)
+
+    await steward.look_around()
+    await steward.look_around()
+
+    # Of what had nothing assigned there is nothing to tell.
+    assert sorted(await steward.estate.rows(SYSTEM_ROWS), key=str) == [
+        ("group.assign", str(ALL_STAFF), f'{{"templateId":"{NO_GUESTS}"}}', None),
+        ("site.assign", str(HANDBOOK), f'{{"policyId":"{NINETY_DAYS}"}}', None),
+    ]
+
+
+async def test_what_was_assigned_is_on_record_when_a_new_scan_does_not_meet_the_group(steward: Steward) -> None:
+    await steward.look_around()
+    await steward.assign(templateId=str(NO_GUESTS))
+    await steward.work()
+    await change(steward, "DELETE FROM directory.groups WHERE id = $1", ALL_STAFF)
+    later(steward.estate, minutes=1)
+    steward.discover = replace(steward.discover, guests=ForgetfulGuests(steward.guests, forgets=True))
+
+    await steward.look_around()
+
+    rows = await steward.estate.rows(SYSTEM_ROWS)
+    assert [row[:2] for row in rows] == [("group.assign", str(ALL_STAFF))]
 
 
 async def test_many_pages_are_taken_in_turns(steward: Steward) -> None:

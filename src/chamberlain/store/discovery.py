@@ -1,12 +1,16 @@
 """How far each tenant's directory has been looked through, and the jobs that go on with it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from chamberlain.rules.ids import TenantId, TraceId
+from chamberlain.rules.assignments import Assignment
+from chamberlain.rules.departures import Departure
+from chamberlain.rules.ids import GroupId, PolicyId, TemplateId, TenantId, TraceId
 from chamberlain.rules.jobs import JobKind
-from chamberlain.store.database import Transaction
+from chamberlain.rules.subjects import SubjectType
+from chamberlain.store.database import Record, Transaction
 
 # A tenant has a row here from the moment on when it has its job.
 SPREAD: Final = """
@@ -20,6 +24,11 @@ INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) SELECT tenant_i
 """
 FIND: Final = "SELECT position, scan_began_at FROM chamberlain.discovery WHERE tenant_id = $1"
 PUT: Final = "UPDATE chamberlain.discovery SET position = $2, scan_began_at = $3 WHERE tenant_id = $1"
+# Held until they are removed, so that nothing is assigned to them in between. Everybody locks them in this order.
+DEPARTING: Final = """
+SELECT tenant_id, subject_id, type, display_name, template_id, policy_id FROM chamberlain.subject
+WHERE tenant_id = $1 AND subject_id = ANY ($2) ORDER BY tenant_id, subject_id FOR UPDATE
+"""
 FORGET: Final = "DELETE FROM chamberlain.discovery WHERE tenant_id = $1"
 
 
@@ -48,6 +57,25 @@ async def put(tx: Transaction, tenant_id: TenantId, discovery: Discovery) -> Non
     await tx.execute(PUT, tenant_id, discovery.position, discovery.scan_began_at)
 
 
+async def departing(tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId]) -> Sequence[Departure]:
+    """Those of the groups that are gone to which something is assigned."""
+    rows = await tx.fetch(DEPARTING, tenant_id, gone)
+    return [_departure(row) for row in rows if (row["template_id"], row["policy_id"]) != (None, None)]
+
+
 async def forget(tx: Transaction, tenant_id: TenantId) -> None:
     """The tenant is gone, and so is its job."""
     await tx.execute(FORGET, tenant_id)
+
+
+def _departure(row: Record) -> Departure:
+    template_id, policy_id = row["template_id"], row["policy_id"]
+    return Departure(
+        tenant_id=TenantId(row["tenant_id"]),
+        id=GroupId(row["subject_id"]),
+        type=SubjectType(row["type"]),
+        display_name=row["display_name"],
+        assignment=Assignment(
+            None if template_id is None else TemplateId(template_id), None if policy_id is None else PolicyId(policy_id)
+        ),
+    )

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from chamberlain.directory.port import MOST_CHANGES, Guests, SubjectChanges
+from chamberlain.rules.departures import change_of
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.ids import GroupId, TenantId, TraceId
 from chamberlain.rules.jobs import NOBODY, Claim, Job, JobKind, Postponed
 from chamberlain.rules.subject_records import entry_of
 from chamberlain.rules.subjects import SubjectReference
 from chamberlain.rules.tenants import Tenant
-from chamberlain.store import discovery, findings, jobs, subjects, tenants
+from chamberlain.store import changes, discovery, findings, jobs, subjects, tenants
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.discovery import Discovery
 
@@ -44,7 +45,9 @@ class DiscoverSubjects:
     async def __call__(self, claim: Claim) -> None:
         """Raises Unavailable."""
         for job in claim.jobs:
-            after = await (self._spread(job) if job.tenant_id == NOBODY else self._discover(job.tenant_id))
+            after = await (
+                self._spread(job) if job.tenant_id == NOBODY else self._discover(job.tenant_id, job.trace_id)
+            )
             async with self.database.across_tenants() as tx:
                 if after is None:
                     await discovery.forget(tx, job.tenant_id)
@@ -57,7 +60,7 @@ class DiscoverSubjects:
             await discovery.spread(tx, job.trace_id)
         return SPREAD_EVERY
 
-    async def _discover(self, tenant_id: TenantId) -> timedelta | None:
+    async def _discover(self, tenant_id: TenantId, trace_id: TraceId) -> timedelta | None:
         """When to look again; None for a tenant that is not there any more."""
         async with self.database.across_tenants() as tx:
             tenant = await tenants.find(tx, tenant_id)
@@ -66,14 +69,14 @@ class DiscoverSubjects:
             return None
         try:
             for _ in range(PAGES):
-                known, is_complete = await self._take_page(tenant, known)
+                known, is_complete = await self._take_page(tenant, known, trace_id)
                 if is_complete:
                     return EVERY
         except TryAgain as fault:
             return max(fault.after, EVERY)
         return AT_ONCE
 
-    async def _take_page(self, tenant: Tenant, known: Discovery) -> tuple[Discovery, bool]:
+    async def _take_page(self, tenant: Tenant, known: Discovery, trace_id: TraceId) -> tuple[Discovery, bool]:
         """Keep what the next page shows; gives where the one behind it begins, and whether there is nothing yet."""
         at = self.now()
         page = await self._page(tenant, known)
@@ -82,10 +85,10 @@ class DiscoverSubjects:
         going_on = Discovery(page.cursor, at if known.position is None else known.scan_began_at)
         async with self.database.across_tenants() as tx:
             await subjects.observe(tx, [entry_of(each, at=at) for each in page.subjects])
-            await _leave(tx, tenant.id, page.removed, at)
+            await _leave(tx, tenant.id, page.removed, trace_id, at=at)
             await discovery.put(tx, tenant.id, going_on)
         if page.is_complete and going_on.scan_began_at is not None:
-            await self._forget_unseen(tenant, going_on.scan_began_at)
+            await self._forget_unseen(tenant, going_on.scan_began_at, trace_id)
             going_on = Discovery(page.cursor, None)
             async with self.database.across_tenants() as tx:
                 await discovery.put(tx, tenant.id, going_on)
@@ -100,7 +103,7 @@ class DiscoverSubjects:
                 raise
             return None
 
-    async def _forget_unseen(self, tenant: Tenant, since: datetime) -> None:
+    async def _forget_unseen(self, tenant: Tenant, since: datetime, trace_id: TraceId) -> None:
         """What a whole scan has not met is not there any more; but clocks differ, so that each is asked for by name."""
         while True:
             async with self.database.across_tenants() as tx:
@@ -115,12 +118,16 @@ class DiscoverSubjects:
             gone = [each for each, observed in zip(unseen, shown, strict=True) if observed is None]
             async with self.database.across_tenants() as tx:
                 await subjects.observe(tx, [entry_of(each, at=at) for each in shown if each is not None])
-                await _leave(tx, tenant.id, gone, at)
+                await _leave(tx, tenant.id, gone, trace_id, at=at)
 
 
-async def _leave(tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId], at: datetime) -> None:
-    """What was assigned to a group goes with it, and nothing is true about it any more."""
+async def _leave(
+    tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId], trace_id: TraceId, *, at: datetime
+) -> None:
+    """What was assigned to a group goes with it, which is on record, and nothing is true about it any more."""
     if gone:
+        for departure in await discovery.departing(tx, tenant_id, gone):
+            await changes.record(tx, change_of(departure, trace_id))
         await findings.leave(tx, tenant_id, gone, at=at)
         await subjects.remove(tx, tenant_id, gone)
 

@@ -1,0 +1,39 @@
+"""Departures: what was assigned to a group or site that the directory does not have any more."""
+
+from dataclasses import dataclass
+
+from chamberlain.rules.assignments import Assignment
+from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.events import assignment_document
+from chamberlain.rules.ids import GroupId, TenantId, TraceId
+from chamberlain.rules.subjects import SubjectType
+
+SERVICE = Actor(ActorType.SYSTEM, None, "Chamberlain")
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A group or site that is gone, with what was assigned to it."""
+
+    tenant_id: TenantId
+    id: GroupId
+    type: SubjectType
+    display_name: str
+    assignment: Assignment
+
+
+def change_of(departure: Departure, trace_id: TraceId) -> Change:
+    """The record that the assignment went with the group; the service found that out itself."""
+    assigned = assignment_document(departure.assignment)
+    return Change(
+        tenant_id=departure.tenant_id,
+        action=f"{departure.type}.assign",
+        actor=SERVICE,
+        client_id=None,
+        subject=Subject(departure.type, departure.id, departure.display_name),
+        before={name: value for name, value in assigned.items() if value is not None},
+        after=None,
+        request_id=None,
+        trace_id=trace_id,
+    )
