@@ -11,6 +11,7 @@ import pytest
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.effects import CANCELLED
 from chamberlain.rules.errors import NotFound, NotPossible, Rejected, Stale, TryAgain, Unavailable
+from chamberlain.rules.guests import Sharing
 from chamberlain.rules.ids import GroupId, PolicyId, TemplateId
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.store import subjects
@@ -299,6 +300,31 @@ async def test_a_group_that_has_got_a_site_is_found_as_one(steward: Steward) -> 
     record = await steward.assign(ALL_STAFF, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
 
     assert (record.entry.type, record.entry.display_name) == (SubjectType.SITE, "Handbook")
+
+
+@pytest.mark.parametrize("sent", [{"templateId": str(NO_GUESTS)}, {"policyId": str(NINETY_DAYS)}])
+async def test_a_group_that_gets_a_site_after_the_assignment_shares_as_the_template_says(
+    steward: Steward, sent: dict[str, object]
+) -> None:
+    await steward.assign(templateId=str(NO_GUESTS))
+    await steward.work()
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await tx.execute(
+            "UPDATE directory.sites SET security_group_id = $1 WHERE security_group_id = $2", ALL_STAFF, HANDBOOK
+        )
+
+    await steward.ask(sent, kind=SubjectType.SITE)
+    await steward.work()
+
+    site = (await steward.shown()).site
+    assert site is not None
+    assert site.sharing == Sharing.DISABLED
+    record = await steward.record(ALL_STAFF, SubjectType.SITE)
+    assert [(each.step, each.state) for each in record.effects][-1] == ("setSharingCapability", "succeeded")
+    # Once is enough: the same again leaves no trace, and a policy alone has its mark as the only step.
+    assert await steward.ask(sent, kind=SubjectType.SITE) == record
+    marked = await steward.assign(kind=SubjectType.SITE, policyId=str(YEARLY_REVIEW))
+    assert [each.step for each in marked.effects] == ["markAssignment"]
 
 
 async def test_it_rejects_what_is_not_there(steward: Steward) -> None:

@@ -92,7 +92,8 @@ def draft_of(
     with all faults."""
     record = situation.record
     before, after = record.assignment, assignment_after(record.assignment, order)
-    if after == before and not (record.is_left_undone and order.names_something):
+    is_so = not record.is_left_undone and not record.has_turned
+    if after == before and (is_so or not order.names_something):
         return None
     faults = tuple(assignment_faults(before, after, template=situation.wanted_template, policy=situation.wanted_policy))
     if faults:
@@ -130,8 +131,9 @@ def draft_to(
 
 def steps_of(before: SubjectRecord, after: Assignment) -> tuple[Step, ...]:
     """What is to be done in the directory: what follows from the change, and what the change before it has not brought
-    to its end. So the effects of the newest request are those of all that is assigned."""
-    template_changes = after.template_id != before.assignment.template_id
+    to its end. What has got a site since then gets all that its template says once more. So the effects of the newest
+    request are those of all that is assigned."""
+    template_changes = after.template_id != before.assignment.template_id or before.has_turned
     planned = plan_guest_rules(before.entry.type, template_changes=template_changes)
     left = {record.step for record in before.effects if record.state not in FINISHED}
     whole = plan_guest_rules(before.entry.type, template_changes=True)
@@ -177,6 +179,7 @@ def written(draft: AssignmentDraft) -> SubjectRecord:
         generation=draft.before.generation + 1,
         effects=draft.steps,
         is_left_undone=False,
+        assigned_type=draft.before.entry.type,
         assignment_request_id=draft.request_id,
         assigned_at=draft.at,
         assigned_by=draft.change.actor,

@@ -35,7 +35,8 @@ class SubjectEntry:
 class SubjectRecord:
     """A group or site whole. `generation` counts the changes of its assignment. `effects` are the steps of the request
     that brings the last one about, as long as that is kept; `is_left_undone` says that it was cancelled or has failed
-    before all of them were done. The names are those that template and policy have now."""
+    before all of them were done, and `assigned_type` what it was at the last change, None where that is not known. The
+    names are those that template and policy have now."""
 
     entry: SubjectEntry
     assignment: Assignment
@@ -48,11 +49,19 @@ class SubjectRecord:
     assigned_at: datetime | None
     assigned_by: Actor | None
     is_left_undone: bool = False
+    assigned_type: SubjectType | None = None
 
     @property
     def etag(self) -> str:
         """Names this version of the assignment."""
         return self.assignment.etag
+
+    @property
+    def has_turned(self) -> bool:
+        """Whether it has a template that was assigned to it while it was a group, and is a site now, or the other way
+        round."""
+        was = self.assigned_type
+        return self.assignment.template_id is not None and was is not None and was is not self.entry.type
 
 
 @dataclass(frozen=True, slots=True)

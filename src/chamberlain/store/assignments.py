@@ -35,10 +35,10 @@ from chamberlain.store.subjects import record_of
 
 FIND: Final = """
 SELECT ordinal, tenant_id, subject_id, type, display_name, mail, is_team, member_ship_type, request_id, site_url,
-    sharing, observed_at, template_id, policy_id, generation, assignment_request_id, assigned_at, assigned_by, effects,
-    open_findings, template_name, template_kind, template_active, template_revision, policy_name, policy_active,
-    policy_revision, wanted_template_name, wanted_template_kind, wanted_template_active, wanted_template_revision,
-    wanted_policy_name, wanted_policy_active, wanted_policy_revision
+    sharing, observed_at, template_id, policy_id, generation, assignment_request_id, assigned_at, assigned_by,
+    assigned_type, effects, open_findings, template_name, template_kind, template_active, template_revision,
+    policy_name, policy_active, policy_revision, wanted_template_name, wanted_template_kind, wanted_template_active,
+    wanted_template_revision, wanted_policy_name, wanted_policy_active, wanted_policy_revision
 FROM chamberlain.find_assignments($1, $2, $3, $4)
 """
 

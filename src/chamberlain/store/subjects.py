@@ -34,7 +34,7 @@ SELECT EXISTS (SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND template
 COLUMNS: Final = """
 s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team, s.member_ship_type, s.request_id, s.site_url,
 s.sharing, s.observed_at, s.template_id, s.policy_id, s.generation, s.assignment_request_id, s.assigned_at,
-s.assigned_by,
+s.assigned_by, s.assigned_type,
 (
     SELECT json_build_object('steps', r.steps, 'state', r.state, 'waiting', r.waiting, 'updated_at', r.updated_at)
     FROM chamberlain.request r
@@ -169,6 +169,7 @@ def record_of(row: Record) -> SubjectRecord:
         assigned_at=row["assigned_at"],
         assigned_by=None if row["assigned_by"] is None else _decode_actor(row["assigned_by"]),
         is_left_undone=effects is not None and effects.is_left_undone,
+        assigned_type=None if row["assigned_type"] is None else SubjectType(row["assigned_type"]),
     )
 
 

@@ -8,7 +8,8 @@ CREATE OR REPLACE FUNCTION chamberlain.find_assignments(
 ) RETURNS TABLE (
     ordinal bigint, tenant_id uuid, subject_id uuid, type text, display_name text, mail text, is_team boolean,
     member_ship_type smallint, request_id uuid, site_url text, sharing text, observed_at timestamptz, template_id uuid, policy_id uuid,
-    generation integer, assignment_request_id uuid, assigned_at timestamptz, assigned_by json, effects json, open_findings bigint,
+    generation integer, assignment_request_id uuid, assigned_at timestamptz, assigned_by json, assigned_type text, effects json,
+    open_findings bigint,
     template_name text, template_kind text, template_active boolean, template_revision integer,
     policy_name text, policy_active boolean, policy_revision integer,
     wanted_template_name text, wanted_template_kind text, wanted_template_active boolean, wanted_template_revision integer,
@@ -24,7 +25,7 @@ BEGIN
         RETURN QUERY
         SELECT i.ordinal, s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team,
             s.member_ship_type, s.request_id, s.site_url, s.sharing, s.observed_at, s.template_id, s.policy_id,
-            s.generation, s.assignment_request_id, s.assigned_at, s.assigned_by,
+            s.generation, s.assignment_request_id, s.assigned_at, s.assigned_by, s.assigned_type,
             (
                 SELECT json_build_object('steps', r.steps, 'state', r.state, 'waiting', r.waiting, 'updated_at', r.updated_at)
                 FROM chamberlain.request r WHERE r.request_id = s.assignment_request_id AND r.tenant_id = tenant
@@ -42,7 +43,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team, s.member_ship_type, s.request_id, s.site_url,
                 s.sharing, s.observed_at, s.template_id, s.policy_id, s.generation, s.assignment_request_id, s.assigned_at,
-                s.assigned_by
+                s.assigned_by, s.assigned_type
             FROM chamberlain.subject s WHERE s.tenant_id = tenant AND s.subject_id = i.subject_id OFFSET 0
         ) s
         LEFT JOIN LATERAL chamberlain.template_head(tenant, s.template_id) has_template ON true
@@ -104,7 +105,8 @@ BEGIN
         LOOP
             UPDATE chamberlain.subject s SET
                 template_id = next_templates[place], policy_id = next_policies[place], generation = s.generation + 1,
-                assignment_request_id = request_ids[place], assigned_at = moments[place], assigned_by = assigned_bys[place]::json
+                assignment_request_id = request_ids[place], assigned_at = moments[place], assigned_by = assigned_bys[place]::json,
+                assigned_type = s.type
             WHERE s.tenant_id = tenant AND s.subject_id = subject_ids[place] AND s.generation = generations[place]
             AND (new_templates[place] IS NULL OR EXISTS (
                 SELECT FROM chamberlain.template t
