@@ -64,7 +64,7 @@ def test_it_works(service: Service) -> None:
     cleared = settled(service, ALL_STAFF)
 
     assert done["openFindings"] == 1
-    assert done["assignedBy"]["type"] == "application"
+    assert (done["assignedBy"]["type"], done["assignedBy"]["displayName"]) == ("application", "automation")
     assert {each["name"]: each["value"] for each in settings["value"][0]["values"]}["AllowToAddGuests"] == "false"
     assert group["chamberlain_group"]["templateId"] == NO_GUESTS
     assert (cleared["openFindings"], cleared["templateId"]) == (0, None)

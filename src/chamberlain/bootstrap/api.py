@@ -156,11 +156,12 @@ def _services(
 ) -> Services:
     cursors = Cursors(keyring)
     people = make_people(settings, databases.application.pool)
-    callers = Callers(databases.application, people, now)
+    names = client_names(databases)
+    callers = Callers(databases.application, people, now, names)
     database, prefixes = databases.application, trust.prefixes
     deeds = Deeds(database, callers, prefixes, watching.notifier)
     addresses = Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url)
-    catalog, names = Catalog(databases.application), client_names(databases)
+    catalog = Catalog(databases.application)
     request_group = RequestGroup(
         database=databases.application,
         people=people,

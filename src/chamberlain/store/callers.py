@@ -1,19 +1,20 @@
 """What must be known of callers beyond their tokens: whether they administer the tenant, and what they are called.
 
 Administrators are users that the tenant's settings name, and members of groups that they name, asked of the
-directory. What was found is remembered for a minute at most.
+directory; programs have the names that the audit trail shows. What was found is remembered for a minute at most.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeAlias, TypeVar
 from uuid import UUID
 
 from chamberlain.directory.port import People
+from chamberlain.rules.audit import ClientNames
 from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.errors import NotFound, TryAgain, Unavailable
-from chamberlain.rules.ids import TenantId, UserId
+from chamberlain.rules.ids import ClientId, TenantId, UserId
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.permissions import Allowance, Extent, Operation, ScopePrefixes, require
 from chamberlain.rules.requests import RequestRecord
@@ -24,16 +25,24 @@ REMEMBERED_FOR = timedelta(seconds=60)
 MOST_REMEMBERED = 10_000
 
 Answer = TypeVar("Answer")
-_Place: TypeAlias = tuple[TenantId, UserId]
+_Place: TypeAlias = tuple[TenantId, UUID]
+
+
+async def nameless(_tenant_id: TenantId) -> Mapping[ClientId, str]:
+    """What programs are called where nobody knows their names."""
+    return {}
 
 
 class Callers:
     """Answers about callers of all tenants."""
 
-    def __init__(self, database: Database, people: People, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, database: Database, people: People, now: Callable[[], datetime], client_names: ClientNames = nameless
+    ) -> None:
         self._database = database
         self._people = people
         self._now = now
+        self._client_names = client_names
         self._found: OrderedDict[_Place, tuple[datetime, bool]] = OrderedDict()
         self._names: OrderedDict[_Place, tuple[datetime, str]] = OrderedDict()
 
@@ -62,14 +71,12 @@ class Callers:
         return record
 
     async def actor(self, caller: Caller) -> Actor:
-        """The caller as records name them; without a name where the directory knows or tells none."""
-        user = caller.user_id
-        if user is None:
-            return Actor(caller.type, caller.id, "")
-        now, place = self._now(), (caller.tenant_id, user)
+        """The caller as records name them; without a name where the directory, or the identity platform of a program,
+        knows or tells none. Raises Unavailable."""
+        now, place = self._now(), (caller.tenant_id, caller.id)
         until, name = self._names.get(place, (now, ""))
         if until <= now:
-            name = await self._name(caller.tenant_id, user)
+            name = await self._name(caller)
             _remember(self._names, place, (now + REMEMBERED_FOR if name else now, name))
         return Actor(caller.type, caller.id, name)
 
@@ -86,9 +93,13 @@ class Callers:
         _remember(self._found, place, (now + REMEMBERED_FOR, is_one))
         return is_one
 
-    async def _name(self, tenant_id: TenantId, user: UserId) -> str:
+    async def _name(self, caller: Caller) -> str:
+        user = caller.user_id
+        if user is None:
+            names = await self._client_names(caller.tenant_id)
+            return names.get(ClientId(str(caller.id)), "")
         try:
-            answer = await self._people.look_up(PeopleQuestion(tenant_id, users=frozenset((user,))))
+            answer = await self._people.look_up(PeopleQuestion(caller.tenant_id, users=frozenset((user,))))
         except TryAgain:
             return ""
         person = answer.people.get(user)

@@ -1,0 +1,41 @@
+"""What callers are called in records: people by the directory, programs by their identity platform."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.ids import ClientId, TenantId
+from chamberlain.store.callers import Callers
+from tests.databases import Databases
+from tests.estates import ADA, OTHER_HOUSE, Estate, caller_of, open_estate
+from tests.usecases.acts import application
+
+PROGRAM = application("Collab.Manage.ReadWrite.All")
+
+
+@pytest.fixture
+async def estate(databases: Databases) -> Estate:
+    return await open_estate(databases)
+
+
+async def names(tenant_id: TenantId) -> Mapping[ClientId, str]:
+    """The program has a name in its own tenant alone."""
+    return {ClientId(str(PROGRAM.id)): "automation"} if tenant_id == PROGRAM.tenant_id else {}
+
+
+async def test_it_works_for_people_and_programs(estate: Estate) -> None:
+    callers = Callers(estate.databases.application, estate.people, estate.now, names)
+
+    assert await callers.actor(caller_of(ADA)) == Actor(ActorType.USER, ADA, "Ada Achterberg")
+    assert await callers.actor(PROGRAM) == Actor(ActorType.APPLICATION, PROGRAM.id, "automation")
+    # And once more, as it is remembered.
+    assert await callers.actor(PROGRAM) == Actor(ActorType.APPLICATION, PROGRAM.id, "automation")
+
+
+async def test_it_handles_programs_of_which_nobody_knows_the_name(estate: Estate) -> None:
+    database = estate.databases.application
+    stranger = application("Collab.Manage.ReadWrite.All", OTHER_HOUSE)
+
+    assert (await Callers(database, estate.people, estate.now, names).actor(stranger)).display_name == ""
+    assert (await Callers(database, estate.people, estate.now).actor(PROGRAM)).display_name == ""
