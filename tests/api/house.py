@@ -8,7 +8,7 @@ from itertools import count
 from uuid import UUID
 
 from chamberlain.api.hosts import hosts_of
-from chamberlain.api.services import Addresses, Check, Services
+from chamberlain.api.services import Addresses, Check, Groups, Jobs, Mailboxes, OwnTenant, Requests, Services
 from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView, viewed
 from chamberlain.rules.approvals import ApprovalMode
@@ -279,36 +279,35 @@ class House:
         self.observed.append((path, method, status))
         self.answered.set()
 
+    def requests(self) -> Requests:
+        return Requests(
+            list=self.list_requests,
+            read=self.read_request,
+            watch=self.watch_request,
+            await_result=self.await_result,
+            cancel=self.act,
+            retry=self.act,
+        )
+
     def services(self) -> Services:
         numbers = count(1)
         return Services(
             verify=self.verify,
             require_allowed=self.require_allowed,
-            request_group=self.request_group,
-            rehearse_group=self.rehearse_group,
-            request_mailbox=self.request_mailbox,
-            rehearse_mailbox=self.rehearse_mailbox,
-            read_mailbox=self.read_mailbox,
-            list_mailboxes=self.list_mailboxes,
-            await_result=self.await_result,
-            read_request=self.read_request,
-            list_requests=self.list_requests,
-            cancel_request=self.act,
-            retry_request=self.act,
-            list_jobs=self.list_jobs,
-            release_job=self.release_job,
+            groups=Groups(self.request_group, self.rehearse_group),
+            mailboxes=Mailboxes(self.request_mailbox, self.rehearse_mailbox, self.read_mailbox, self.list_mailboxes),
+            requests=self.requests(),
+            jobs=Jobs(self.list_jobs, self.release_job),
             audit=self.trail.services(),
             mailbox_templates=self.shelf.services(),
             collab_templates=self.collab_shelf.services(),
             policies=self.binder.services(),
-            read_tenant=self.steward.read,
-            replace_tenant=self.steward.replace,
+            tenant=OwnTenant(self.steward.read, self.steward.replace),
             managed=self.grounds.services(),
             list_findings=self.grounds.list_findings,
             seal_cursor=self.cursors.seal,
             open_cursor=self.cursors.open,
             open_named_cursor=self.cursors.open_named,
-            watch_request=self.watch_request,
             streams=Streams(lambda: self.moment, self.stopping),
             check_readiness=self.check_readiness,
             observe=self.observe,

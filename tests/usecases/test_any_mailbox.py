@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chamberlain.api.app import create_app
+from chamberlain.api.services import Mailboxes
 from chamberlain.embedded.example import example_estate
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId
@@ -70,14 +71,13 @@ async def api(estate: Estate) -> AsyncIterator[httpx2.AsyncClient]:
     async def verify(_authorization: str | None) -> Caller:
         return mail_caller_of(ADA)
 
-    services = replace(
-        House().services(),
-        verify=verify,
-        request_mailbox=estate.request_mailbox,
-        rehearse_mailbox=estate.request_mailbox.rehearse,
-        read_mailbox=ReadMailbox(database, callers, PREFIXES),
-        list_mailboxes=ListMailboxes(database, callers, PREFIXES),
+    mailboxes = Mailboxes(
+        request=estate.request_mailbox,
+        rehearse=estate.request_mailbox.rehearse,
+        read=ReadMailbox(database, callers, PREFIXES),
+        list=ListMailboxes(database, callers, PREFIXES),
     )
+    services = replace(House().services(), verify=verify, mailboxes=mailboxes)
     transport = httpx2.ASGITransport(app=create_app(services), raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield client

@@ -97,6 +97,44 @@ class Addresses:
 
 
 @dataclass(frozen=True, slots=True)
+class Groups:
+    """What may be asked about groups and teams."""
+
+    request: RequestGroup
+    rehearse: RehearseGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Mailboxes:
+    """What may be asked about mailboxes."""
+
+    request: RequestMailbox
+    rehearse: RehearseMailbox
+    read: ReadMailbox
+    list: ListMailboxes
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What may be asked about requests, whatever they ask for."""
+
+    list: ListRequests
+    read: ReadRequest
+    watch: WatchRequest
+    await_result: AwaitResult
+    cancel: ActUponRequest
+    retry: ActUponRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """What may be asked about jobs that wait for a person."""
+
+    list: ListJobs
+    release: ReleaseJob
+
+
+@dataclass(frozen=True, slots=True)
 class Templates:
     """What may be asked about the templates of one area; `offer` is for those who ask for something."""
 
@@ -117,6 +155,14 @@ class Policies:
     read: ReadPolicy
     replace: ReplacePolicy
     delete: DeletePolicy
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTenant:
+    """What may be asked about the tenant of a caller."""
+
+    read: ReadTenant
+    replace: ReplaceTenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,31 +193,20 @@ class Services:
 
     verify: Verify
     require_allowed: RequireAllowed
-    request_group: RequestGroup
-    rehearse_group: RehearseGroup
-    request_mailbox: RequestMailbox
-    rehearse_mailbox: RehearseMailbox
-    read_mailbox: ReadMailbox
-    list_mailboxes: ListMailboxes
-    await_result: AwaitResult
-    read_request: ReadRequest
-    list_requests: ListRequests
-    cancel_request: ActUponRequest
-    retry_request: ActUponRequest
-    list_jobs: ListJobs
-    release_job: ReleaseJob
+    groups: Groups
+    mailboxes: Mailboxes
+    requests: Requests
+    jobs: Jobs
     audit: Audit
     mailbox_templates: Templates
     collab_templates: Templates
     policies: Policies
-    read_tenant: ReadTenant
-    replace_tenant: ReplaceTenant
+    tenant: OwnTenant
     managed: Managed
     list_findings: ListFindings
     seal_cursor: SealCursor
     open_cursor: OpenCursor
     open_named_cursor: OpenNamedCursor
-    watch_request: WatchRequest
     streams: Streams
     check_readiness: CheckReadiness
     observe: Observe

@@ -1,17 +1,30 @@
-"""The audit trail, for whoever has the database: verified, and emptied of somebody who is to be forgotten."""
+"""The audit trail, for callers; and for whoever has the database: verified, and emptied of somebody who is to be
+forgotten."""
 
 from collections.abc import Sequence
 
+from chamberlain.api.services import Audit
 from chamberlain.bootstrap.databases import opened_at_hand
 from chamberlain.bootstrap.errands import COMMAND_LINE
 from chamberlain.bootstrap.faults import expected_faults
+from chamberlain.bootstrap.means import Means
 from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.rules.erasures import Erasure
 from chamberlain.rules.ids import TenantId, UserId
 from chamberlain.rules.seals import AuditVerdict, Head
 from chamberlain.settings import Settings
+from chamberlain.usecases.audit_export import ExportAudit
+from chamberlain.usecases.audit_list import ListAudit
 from chamberlain.usecases.audit_verify import Tell, VerifyAudit
 from chamberlain.usecases.user_erase import EraseUser
+
+
+def audit_services(means: Means) -> Audit:
+    """What the API may ask about the audit trail."""
+    return Audit(
+        list=ListAudit(means.database, means.callers, means.prefixes, means.names),
+        export=ExportAudit(means.database, means.callers, means.prefixes, means.names),
+    )
 
 
 async def verify_audit(

@@ -1,10 +1,14 @@
-"""Tenants, for whoever has the database: listed, suspended, resumed, exported and deleted."""
+"""A caller's own tenant; and all of them, for whoever has the database: listed, suspended, resumed, exported and
+deleted."""
 
 from collections.abc import Callable, Sequence
 
+from chamberlain.api.services import OwnTenant
 from chamberlain.bootstrap.databases import opened_at_hand
 from chamberlain.bootstrap.errands import COMMAND_LINE
 from chamberlain.bootstrap.faults import expected_faults
+from chamberlain.bootstrap.identity import embedded_issuers, identity_base_url
+from chamberlain.bootstrap.means import Means
 from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.tenant_rows import RemovedRows, TenantRow
@@ -13,8 +17,20 @@ from chamberlain.settings import Settings
 from chamberlain.usecases.tenant_delete import DeleteTenant
 from chamberlain.usecases.tenant_export import ExportTenant
 from chamberlain.usecases.tenant_list import ListTenants
+from chamberlain.usecases.tenant_read import ReadTenant
+from chamberlain.usecases.tenant_replace import ReplaceTenant
 from chamberlain.usecases.tenant_resume import ResumeTenant
 from chamberlain.usecases.tenant_suspend import SuspendTenant
+
+
+def tenant_services(means: Means) -> OwnTenant:
+    """What the API may ask about the tenant of a caller."""
+    database, callers, prefixes = means.database, means.callers, means.prefixes
+    own_issuers = embedded_issuers(identity_base_url(means.settings))
+    return OwnTenant(
+        read=ReadTenant(database, callers, prefixes, own_issuers),
+        replace=ReplaceTenant(database, means.people, callers, prefixes, own_issuers),
+    )
 
 
 async def list_tenants(settings: Settings) -> Sequence[Tenant]:

@@ -42,13 +42,13 @@ class CreatedGroup(Struct, rename="camel", frozen=True):
 async def create(services: Services, call: Call[GroupBody]) -> Answer:
     """Queue a group or team, or say what would come of that."""
     if call.query.get(DRY_RUN.name) == "true":
-        rehearsal = await services.rehearse_group(call.caller, to_group_order(call.body))
+        rehearsal = await services.groups.rehearse(call.caller, to_group_order(call.body))
         return Answer(200, _encode(rehearsed_group(rehearsal)))
-    accepted = await services.request_group(call.caller, to_group_order(call.body), submission_of(call))
+    accepted = await services.groups.request(call.caller, to_group_order(call.body), submission_of(call))
     patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
     # A replay is answered as it was at first, and nobody waits here for an approval.
     if patience is not None and not accepted.replayed and not accepted.approval_required:
-        result = await services.streams.attend(services.await_result(accepted), call.receive, patience)
+        result = await services.streams.attend(services.requests.await_result(accepted), call.receive, patience)
         if result is not None:
             return _created(accepted, result, services)
     return _accepted(accepted, services)

@@ -37,7 +37,7 @@ class JobPage(Struct, rename="camel", frozen=True):
 
 async def list_(services: Services, call: Call[None]) -> Answer:
     """The held jobs of the tenant."""
-    page = await services.list_jobs(call.caller, page_wanted(services, call))
+    page = await services.jobs.list(call.caller, page_wanted(services, call))
     body = JobPage(tuple(map(_job, page.items)), next_cursor(services, call, page.next))
     return Answer(200, json.encode(body), ((b"cache-control", b"no-store"),))
 
@@ -47,7 +47,7 @@ async def release(services: Services, call: Call[ActionBody]) -> Answer:
     job_id = job_id_of(call.ids["jobId"])
     if job_id is None:
         raise NotFound("There is no such job that is held.")
-    return acted(await services.release_job(call.caller, job_id, act_of(call), _render))
+    return acted(await services.jobs.release(call.caller, job_id, act_of(call), _render))
 
 
 def _render(job: HeldJob) -> bytes:

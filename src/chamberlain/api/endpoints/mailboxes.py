@@ -32,13 +32,13 @@ async def create(services: Services, call: Call[MailboxBody]) -> Answer:
     """Queue a mailbox, or say what would come of that."""
     order = to_mailbox_order(call.body)
     if call.query.get(DRY_RUN.name) == "true":
-        return Answer(200, json.encode(rehearsed_mailbox(await services.rehearse_mailbox(call.caller, order))))
-    found = await services.request_mailbox(call.caller, order, submission_of(call))
+        return Answer(200, json.encode(rehearsed_mailbox(await services.mailboxes.rehearse(call.caller, order))))
+    found = await services.mailboxes.request(call.caller, order, submission_of(call))
     accepted = found.accepted
     patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
     # A replay is answered as it was at first, and nobody waits here for an approval.
     if patience is not None and not accepted.replayed and not accepted.approval_required:
-        result = await services.streams.attend(services.await_result(accepted), call.receive, patience)
+        result = await services.streams.attend(services.requests.await_result(accepted), call.receive, patience)
         if result is not None and (record := await _finished(found.record, services, call)) is not None:
             return _created(record, services)
     return _accepted(found.record, accepted, services)
@@ -47,14 +47,14 @@ async def create(services: Services, call: Call[MailboxBody]) -> Answer:
 async def _finished(queued: MailboxRecord, services: Services, call: Call[MailboxBody]) -> MailboxRecord | None:
     """The mailbox as it is now; None where that cannot be told at present, since it was accepted all the same."""
     try:
-        return await services.read_mailbox(call.caller, queued.id)
+        return await services.mailboxes.read(call.caller, queued.id)
     except Unavailable:
         return None
 
 
 async def read(services: Services, call: Call[None]) -> Answer:
     """One mailbox, whole."""
-    record = await services.read_mailbox(call.caller, MailboxId(call.ids["mailboxId"]))
+    record = await services.mailboxes.read(call.caller, MailboxId(call.ids["mailboxId"]))
     return Answer(200, json.encode(mailbox_of(record)), (_NO_STORE,))
 
 
@@ -66,7 +66,7 @@ async def list_(services: Services, call: Call[None]) -> Answer:
         provisioning_state=ProvisioningState(query["provisioningState"]) if "provisioningState" in query else None,
         prefix=query.get("q"),
     )
-    page = await services.list_mailboxes(call.caller, wanted, page_wanted(services, call))
+    page = await services.mailboxes.list(call.caller, wanted, page_wanted(services, call))
     body = MailboxPage(tuple(map(mailbox_of, page.items)), next_cursor(services, call, page.next))
     return Answer(200, json.encode(body), (_NO_STORE,))
 

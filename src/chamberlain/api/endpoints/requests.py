@@ -31,27 +31,27 @@ async def list_(services: Services, call: Call[None]) -> Answer:
         kind=RequestKind(query["kind"]) if "kind" in query else None,
         mine=query.get("mine") == "true",
     )
-    page = await services.list_requests(call.caller, wanted, page_wanted(services, call))
+    page = await services.requests.list(call.caller, wanted, page_wanted(services, call))
     body = RequestPage(tuple(map(summary_of, page.items)), next_cursor(services, call, page.next))
     return Answer(200, json.encode(body), ((b"cache-control", b"no-store"),))
 
 
 async def read(services: Services, call: Call[None]) -> Answer:
     """One request with its steps."""
-    view = await services.read_request(call.caller, RequestId(call.ids["requestId"]))
+    view = await services.requests.read(call.caller, RequestId(call.ids["requestId"]))
     return Answer(200, json.encode(request_of(view)), ((b"cache-control", b"no-store"),))
 
 
 async def cancel(services: Services, call: Call[ActionBody]) -> Answer:
     """End a request that is not through."""
     request_id = RequestId(call.ids["requestId"])
-    return acted(await services.cancel_request(call.caller, request_id, act_of(call), _render))
+    return acted(await services.requests.cancel(call.caller, request_id, act_of(call), _render))
 
 
 async def retry(services: Services, call: Call[ActionBody]) -> Answer:
     """Queue a failed request once more."""
     request_id = RequestId(call.ids["requestId"])
-    return acted(await services.retry_request(call.caller, request_id, act_of(call), _render))
+    return acted(await services.requests.retry(call.caller, request_id, act_of(call), _render))
 
 
 def _render(view: RequestView) -> bytes:

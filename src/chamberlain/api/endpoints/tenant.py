@@ -35,12 +35,12 @@ class Tenant(Struct, rename="camel", frozen=True):
 
 async def read(services: Services, call: Call[None]) -> Answer:
     """The caller's tenant."""
-    return _shown(await services.read_tenant(call.caller))
+    return _shown(await services.tenant.read(call.caller))
 
 
 async def replace(services: Services, call: Call[TenantBody]) -> Answer:
     """Let it be as its administrators say."""
-    return _shown(await services.replace_tenant(call.caller, to_tenant_settings(call.body), edit_of(call)))
+    return _shown(await services.tenant.replace(call.caller, to_tenant_settings(call.body), edit_of(call)))
 
 
 def _shown(record: TenantRecord) -> Answer:

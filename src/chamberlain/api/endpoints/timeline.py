@@ -25,7 +25,7 @@ _MOST_DIGITS = 9
 async def watch(services: Services, call: Call[None]) -> Answer | Stream:
     """What happens to one request, as it happens."""
     after = 0 if b"last-event-id" not in call.headers else _last_event(call.listed_headers)
-    happenings = await services.watch_request(call.caller, RequestId(call.ids["requestId"]), after)
+    happenings = await services.requests.watch(call.caller, RequestId(call.ids["requestId"]), after)
     if happenings is None:
         # By the standard of such streams, whoever is told so does not come again.
         return Answer(204, b"", ((b"cache-control", b"no-store"),))

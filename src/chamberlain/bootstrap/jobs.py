@@ -1,0 +1,59 @@
+"""What a worker does, by the kind of job; and the use cases of jobs that wait for a person."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from chamberlain.api.services import Jobs
+from chamberlain.bootstrap.groups import group_work
+from chamberlain.bootstrap.mailboxes import mailbox_work
+from chamberlain.bootstrap.means import Means, WorkMeans
+from chamberlain.bootstrap.origins import new_id, new_trace_id, now
+from chamberlain.bootstrap.subjects import assignment_work, discovery
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.retention import Retention
+from chamberlain.usecases.audit_seal import SealAudit
+from chamberlain.usecases.job_list import ListJobs
+from chamberlain.usecases.job_release import ReleaseJob
+from chamberlain.usecases.retention_sweep import SweepRetention
+from chamberlain.worker.loop import Handler
+
+
+def job_services(means: Means) -> Jobs:
+    """What the API may ask about held jobs."""
+    return Jobs(
+        list=ListJobs(means.database, means.callers, means.prefixes),
+        release=ReleaseJob(means.database, means.callers, means.prefixes, means.notifier),
+    )
+
+
+def request_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
+    """What somebody waits for."""
+    return {
+        JobKind.GROUP_PROVISION: group_work(means),
+        JobKind.MAILBOX_PROVISION: mailbox_work(means),
+        JobKind.ASSIGNMENT_APPLY: assignment_work(means),
+    }
+
+
+async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
+    """What takes seconds and hurries nobody; what is done again and again is begun where it was not yet."""
+    sweep = SweepRetention(
+        database=means.database, watchers=means.notifier, keep=_retention(means), new_id=new_id, now=now
+    )
+    audit, discover = SealAudit(means.database, now), discovery(means)
+    await sweep.begin(new_trace_id())
+    await audit.begin(new_trace_id())
+    await discover.begin(new_trace_id())
+    return {
+        JobKind.RETENTION_SWEEP: sweep,
+        JobKind.SUBJECT_DISCOVER: discover,
+        JobKind.AUDIT_SEAL: audit,
+        JobKind.AUDIT_SEAL_BEGIN: audit.find_tenants,
+    }
+
+
+def _retention(means: WorkMeans) -> Retention:
+    return Retention(
+        failed_requests=timedelta(days=means.settings.failed_request_days),
+        finished_requests=timedelta(days=means.settings.retention_requests),
+    )

@@ -1,0 +1,103 @@
+"""What use cases share, as the file of each noun takes it when it wires them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from chamberlain.bootstrap.databases import Databases
+from chamberlain.bootstrap.directory import make_directory, make_guests, make_people
+from chamberlain.bootstrap.identity import client_names
+from chamberlain.bootstrap.origins import now
+from chamberlain.bootstrap.watching import Watching
+from chamberlain.directory.port import Directory, Guests, People
+from chamberlain.metrics import submissions_written
+from chamberlain.rules.audit import ClientNames
+from chamberlain.rules.permissions import ScopePrefixes
+from chamberlain.settings import Settings
+from chamberlain.store.assignments import Assigner
+from chamberlain.store.batcher import Acceptor
+from chamberlain.store.callers import Callers
+from chamberlain.store.catalog import Catalog
+from chamberlain.store.database import Database
+from chamberlain.store.keyring import Keyring
+from chamberlain.store.notifier import Notifier
+from chamberlain.store.revisions import Revisions
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What those use cases share that answer calls. `notifier` wakes workers, `watching` whoever watches a request."""
+
+    settings: Settings
+    database: Database
+    people: People
+    callers: Callers
+    names: ClientNames
+    prefixes: ScopePrefixes
+    catalog: Catalog
+    acceptor: Acceptor
+    assigner: Assigner
+    notifier: Notifier
+    watching: Watching
+    keyring: Keyring
+
+
+@dataclass(frozen=True, slots=True)
+class WorkMeans:
+    """What those use cases share that do jobs. `notifier` wakes whoever watches a request."""
+
+    settings: Settings
+    database: Database
+    people: People
+    directory: Directory
+    guests: Guests
+    revisions: Revisions
+    notifier: Notifier
+
+
+@asynccontextmanager
+async def made_means(
+    settings: Settings,
+    databases: Databases,
+    *,
+    prefixes: ScopePrefixes,
+    notifier: Notifier,
+    watching: Watching,
+    keyring: Keyring,
+) -> AsyncIterator[Means]:
+    """The means for as long as the block runs; what is being written at its end is written."""
+    database, names = databases.application, client_names(databases)
+    people = make_people(settings, database.pool)
+    acceptor, assigner = Acceptor(database, observe=submissions_written), Assigner(database)
+    try:
+        yield Means(
+            settings=settings,
+            database=database,
+            people=people,
+            callers=Callers(database, people, now, names),
+            names=names,
+            prefixes=prefixes,
+            catalog=Catalog(database),
+            acceptor=acceptor,
+            assigner=assigner,
+            notifier=notifier,
+            watching=watching,
+            keyring=keyring,
+        )
+    finally:
+        await acceptor.close()
+        await assigner.close()
+
+
+def make_work_means(settings: Settings, databases: Databases, notifier: Notifier) -> WorkMeans:
+    """The means of a worker, which has a role of its own in the database."""
+    pool = databases.worker.pool
+    return WorkMeans(
+        settings=settings,
+        database=databases.worker,
+        people=make_people(settings, pool),
+        directory=make_directory(settings, pool),
+        guests=make_guests(settings, pool),
+        revisions=Revisions(),
+        notifier=notifier,
+    )

@@ -1,0 +1,26 @@
+"""The use cases of requests, whatever they ask for."""
+
+from chamberlain.api.services import Requests
+from chamberlain.bootstrap.means import Means
+from chamberlain.bootstrap.origins import new_id, now
+from chamberlain.store.deeds import Deeds
+from chamberlain.usecases.request_await import AwaitResult
+from chamberlain.usecases.request_cancel import CancelRequest
+from chamberlain.usecases.request_list import ListRequests
+from chamberlain.usecases.request_read import ReadRequest
+from chamberlain.usecases.request_retry import RetryRequest
+from chamberlain.usecases.request_watch import WatchRequest
+
+
+def request_services(means: Means) -> Requests:
+    """What the API may ask about requests."""
+    database, callers, prefixes, watching = means.database, means.callers, means.prefixes, means.watching
+    deeds = Deeds(database, callers, prefixes, watching.notifier)
+    return Requests(
+        list=ListRequests(database, callers, prefixes),
+        read=ReadRequest(database, callers, prefixes),
+        watch=WatchRequest(database, callers, prefixes, watching.timelines),
+        await_result=AwaitResult(watching.timelines),
+        cancel=CancelRequest(deeds, new_id, now),
+        retry=RetryRequest(deeds, means.notifier, now),
+    )

@@ -1,0 +1,71 @@
+"""All that the API may ask for, put together from the files of its nouns."""
+
+from functools import partial
+
+from chamberlain.api.hosts import hosts_of
+from chamberlain.api.services import Addresses, Services, Templates, Verify
+from chamberlain.api.streams import Streams
+from chamberlain.bootstrap.audit import audit_services
+from chamberlain.bootstrap.directory import first_look
+from chamberlain.bootstrap.groups import group_services
+from chamberlain.bootstrap.identity import identity_base_url
+from chamberlain.bootstrap.jobs import job_services
+from chamberlain.bootstrap.mailboxes import mailbox_services
+from chamberlain.bootstrap.means import Means
+from chamberlain.bootstrap.origins import new_trace_id
+from chamberlain.bootstrap.policies import policy_services
+from chamberlain.bootstrap.readiness import Readiness
+from chamberlain.bootstrap.requests import request_services
+from chamberlain.bootstrap.subjects import managed_services
+from chamberlain.bootstrap.templates import template_services
+from chamberlain.bootstrap.tenants import tenant_services
+from chamberlain.metrics import call_answered
+from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
+from chamberlain.settings import Settings
+from chamberlain.store.cursors import Cursors
+from chamberlain.usecases.finding_list import ListFindings
+
+
+def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
+    """The use cases, the ways out and the settings that the API needs."""
+    settings, cursors = means.settings, Cursors(means.keyring)
+    return Services(
+        verify=verify,
+        require_allowed=partial(means.callers.require_allowed, means.prefixes),
+        groups=group_services(means),
+        mailboxes=mailbox_services(means),
+        requests=request_services(means),
+        jobs=job_services(means),
+        audit=audit_services(means),
+        mailbox_templates=_templates(means, MAIL),
+        collab_templates=_templates(means, COLLAB),
+        policies=policy_services(means.database, means.callers, means.prefixes),
+        tenant=tenant_services(means),
+        managed=managed_services(means),
+        list_findings=ListFindings(means.database, means.callers, means.prefixes),
+        seal_cursor=cursors.seal,
+        open_cursor=cursors.open,
+        open_named_cursor=cursors.open_named,
+        streams=streams,
+        check_readiness=Readiness(means.database),
+        observe=lambda path, method, status, seconds: call_answered(path, method, status, seconds=seconds),
+        new_trace_id=new_trace_id,
+        prefixes=means.prefixes,
+        addresses=Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url),
+        hosts=_hosts(settings),
+        retry_after_seconds=first_look(settings),
+        token_url=f"{identity_base_url(settings)}/{{tenantId}}/oauth2/v2.0/token",
+    )
+
+
+def _templates(means: Means, area: TemplateArea) -> Templates:
+    return template_services(
+        area, means.database, means.callers, means.people, prefixes=means.prefixes, keyring=means.keyring
+    )
+
+
+def _hosts(settings: Settings) -> frozenset[str]:
+    return hosts_of(
+        (settings.base_url, settings.insiders_base_url, settings.graph_url, settings.tls_url),
+        (settings.port, settings.tls_port),
+    )
