@@ -1,8 +1,17 @@
 """What becomes of the secret of a webhook."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from chamberlain.rules.webhooks import SecretFate, SettledSecret, fate_of
+from chamberlain.rules.webhooks import (
+    RotatedSecret,
+    SecretFate,
+    SettledSecret,
+    SigningSecrets,
+    fate_of,
+    overlap_end,
+)
 
 
 @pytest.mark.parametrize(
@@ -37,5 +46,11 @@ def test_it_says_what_has_changed(fate: SecretFate, *, is_new: bool, has_changed
     assert (settled.is_new, settled.has_changed) == (is_new, has_changed)
 
 
+def test_the_one_before_counts_for_a_day_of_24_hours() -> None:
+    assert overlap_end(datetime(2026, 10, 24, 12, tzinfo=UTC)) == datetime(2026, 10, 25, 12, tzinfo=UTC)
+
+
 def test_a_secret_is_not_shown_by_accident() -> None:
     assert "whsec" not in repr(SettledSecret(SecretFate.MADE, was_there=False, made="whsec_x"))
+    assert "whsec" not in repr(RotatedSecret("whsec_x", None))
+    assert "whsec" not in repr(SigningSecrets(("whsec_x", "whsec_y")))

@@ -41,7 +41,10 @@ MORE = (
     "INSERT INTO identity.clients VALUES ($1, $1, 'program', 'confidential', 'hash-of-a-secret')",
     "INSERT INTO identity.permissions VALUES ($1, $1, 'application', 'https://api', 'All')",
 )
-SECRET = "INSERT INTO chamberlain.webhook_secret (tenant_id, template_id, sealed) VALUES ($1, $2, 'sealed-secret')"
+SECRET = """
+INSERT INTO chamberlain.webhook_secret (tenant_id, template_id, sealed, previous_secret, previous_until)
+VALUES ($1, $2, 'sealed-secret', 'sealed-secret of before', now() + interval '1 day')
+"""
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The use cases of templates, for one area."""
 
 from chamberlain.api.services import Templates
-from chamberlain.bootstrap.origins import new_id, new_webhook_secret
+from chamberlain.bootstrap.origins import new_id, new_webhook_secret, now
 from chamberlain.directory.port import People
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.template_areas import TemplateArea
@@ -27,7 +27,7 @@ def template_services(
     keyring: Keyring,
 ) -> Templates:
     """What the API may ask about the templates of an area. The key ring seals the secrets of their webhooks."""
-    secrets = WebhookSecrets(keyring, new_webhook_secret)
+    secrets = WebhookSecrets(keyring, new_webhook_secret, now)
     return Templates(
         list=ListTemplates(database, callers, prefixes, area),
         create=CreateTemplate(

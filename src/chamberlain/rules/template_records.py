@@ -1,7 +1,7 @@
 """Records of templates: what administrators read and change, and how a change is kept on record."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from chamberlain.rules.callers import Actor
@@ -78,6 +78,14 @@ def removed(record: TemplateRecord, content: Content, editor: Editor) -> Change:
     """The record of a template that is gone."""
     shown = content if record.secret_number is None else _with_secret(content)
     return _change("delete", record.stored.head, editor, before=_without_id(shown), after=None)
+
+
+def secret_rotated(head: TemplateHead, editor: Editor, said: Mapping[str, str], *, was_there: bool) -> Change:
+    """The record of a secret that was made in place of the one that `was_there`, if there was one; `said` is what the
+    caller said to it."""
+    before = {"secret": "***" if was_there else None}
+    change = _change("rotate", head, editor, before=before, after={"secret": "***", **said})
+    return replace(change, action="webhook.rotate")
 
 
 def _with_secret(content: Content) -> Content:

@@ -1,20 +1,48 @@
 """Secrets of webhooks: sealed by the key ring for the template that they belong to, and never shown again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 from chamberlain.rules.ids import TemplateId, TenantId
-from chamberlain.rules.webhooks import SecretFate, SettledSecret, fate_of
+from chamberlain.rules.webhooks import (
+    RotatedSecret,
+    SecretFate,
+    SettledSecret,
+    SigningSecrets,
+    WebhookKey,
+    fate_of,
+    overlap_end,
+)
 from chamberlain.shapes.webhooks import WebhookBody
 from chamberlain.store.database import Transaction
 from chamberlain.store.keyring import Keyring, KeysUnusable
 
 FIND = "SELECT sealed FROM chamberlain.webhook_secret WHERE tenant_id = $1 AND template_id = $2"
 
-# `number` grows with every new secret, so that the template's version is another one.
+# `number` grows with every new secret, so that the template's version is another one. The one that was the newest signs
+# as well until $4; what there was before that is gone.
 PUT = """
 INSERT INTO chamberlain.webhook_secret AS s (tenant_id, template_id, sealed) VALUES ($1, $2, $3)
-ON CONFLICT (tenant_id, template_id) DO UPDATE SET sealed = excluded.sealed, number = s.number + 1, updated_at = now()
+ON CONFLICT (tenant_id, template_id) DO UPDATE SET
+    sealed = excluded.sealed, previous_secret = s.sealed, previous_until = $4, number = s.number + 1, updated_at = now()
+RETURNING previous_until
+"""
+
+SIGNING = """
+SELECT s.tenant_id, s.template_id, s.sealed,
+    CASE WHEN s.previous_until > $3 THEN s.previous_secret END AS previous_secret
+FROM unnest($1::uuid[], $2::uuid[]) AS w (tenant_id, template_id)
+JOIN chamberlain.webhook_secret s USING (tenant_id, template_id)
+"""
+
+# Of all tenants: what does not sign any more is not kept.
+SWEEP = """
+UPDATE chamberlain.webhook_secret SET previous_secret = NULL, previous_until = NULL
+WHERE (tenant_id, template_id) = ANY (ARRAY(
+    SELECT (tenant_id, template_id) FROM chamberlain.webhook_secret WHERE previous_until <= $1 LIMIT $2
+)) RETURNING template_id
 """
 
 DELETE = "DELETE FROM chamberlain.webhook_secret WHERE tenant_id = $1 AND template_id = $2"
@@ -25,17 +53,44 @@ async def forget(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) 
     await tx.execute(DELETE, tenant_id, template_id)
 
 
+async def sweep(tx: Transaction, *, before: datetime, most: int) -> int:
+    """Remove what does not sign any more, of all tenants, as the worker's role; gives the number of secrets."""
+    return len(await tx.fetch(SWEEP, before, most))
+
+
+async def signing(
+    tx: Transaction, keyring: Keyring, webhooks: Collection[WebhookKey], *, now: datetime
+) -> Mapping[WebhookKey, SigningSecrets]:
+    """What the calls of each of these are signed with now, as the role of the transaction sees them."""
+    found = dict.fromkeys(webhooks, SigningSecrets())
+    tenants, templates = [tenant for tenant, _ in found], [template for _, template in found]
+    for row in await tx.fetch(SIGNING, tenants, templates, now):
+        key = TenantId(row["tenant_id"]), TemplateId(row["template_id"])
+        found[key] = SigningSecrets(tuple(_openable(keyring, (row["sealed"], row["previous_secret"]), key)))
+    return found
+
+
+def _openable(keyring: Keyring, sealed: Iterable[bytes | None], key: WebhookKey) -> Iterator[str]:
+    for each in sealed:
+        # One whose key is gone signs nothing, and spoils nothing for the other.
+        with suppress(KeysUnusable):
+            if each is not None:
+                yield keyring.open(bytes(each), _context(*key)).decode("ascii")
+
+
 @dataclass(frozen=True, slots=True)
 class WebhookSecrets:
-    """Keeps the secrets of all tenants; `new_secret` makes one."""
+    """Keeps the secrets of all tenants; `new_secret` makes one, and `now` says since when there is another one."""
 
     keyring: Keyring
     new_secret: Callable[[], str]
+    now: Callable[[], datetime]
 
     async def settle(
         self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId, webhook: WebhookBody | None
     ) -> SettledSecret:
-        """Keep, put, make or remove the secret of a template that is there, and whose webhook is this one now."""
+        """Keep, put, make or remove the secret of a template that is there, and whose webhook is this one now. One that
+        another takes the place of signs as well for a day."""
         sent = None if webhook is None else webhook.secret
         row = await tx.fetch_row(FIND, tenant_id, template_id)
         sealed = None if row is None else bytes(row["sealed"])
@@ -45,11 +100,21 @@ class WebhookSecrets:
         settled = SettledSecret(fate, was_there=sealed is not None, made=made)
         secret = made or sent
         if settled.is_new and secret is not None:
-            sealed = self.keyring.seal(secret.encode("ascii"), _context(tenant_id, template_id))
-            await tx.execute(PUT, tenant_id, template_id, sealed)
+            await self._put(tx, tenant_id, template_id, secret)
         if fate is SecretFate.REMOVED:
             await forget(tx, tenant_id, template_id)
         return settled
+
+    async def rotate(self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> RotatedSecret:
+        """Make a new one for a template that is there. The newest so far signs as well for a day, and one that did so
+        because of it does no more."""
+        made = self.new_secret()
+        return RotatedSecret(made, await self._put(tx, tenant_id, template_id, made))
+
+    async def _put(self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId, secret: str) -> datetime | None:
+        sealed = self.keyring.seal(secret.encode("ascii"), _context(tenant_id, template_id))
+        row = await tx.fetch_row(PUT, tenant_id, template_id, sealed, overlap_end(self.now()))
+        return None if row is None else row["previous_until"]
 
     def _opened(self, sealed: bytes, tenant_id: TenantId, template_id: TemplateId) -> str:
         """The secret; one whose key is gone counts as there, and is none that anybody can send."""
