@@ -6,6 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from chamberlain.rules.ids import ClientId, TenantId, UserId
+from chamberlain.rules.values import value
 
 
 class ActorType(StrEnum):
@@ -36,7 +37,7 @@ class Caller:
         return UserId(self.id) if self.type is ActorType.USER else None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Actor:
     """Somebody as records name them; `id` is None for the service itself."""
 

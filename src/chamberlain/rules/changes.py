@@ -1,18 +1,18 @@
 """Changes: what the audit trail keeps of everything that somebody did."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from uuid import UUID
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.events import Event
 from chamberlain.rules.ids import ClientId, RequestId, TenantId, TraceId
+from chamberlain.rules.values import value
 
 # What JSON can hold, as far as records need it.
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Subject:
     """What was changed: `type` is a noun of the API."""
 
@@ -21,7 +21,7 @@ class Subject:
     display_name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Change:
     """One change: who did what to which thing. `before` and `after` hold what changed and nothing else.
 

@@ -1,7 +1,5 @@
 """Drafts of group requests: all that is written, or that a dry run shows, of an order that was found right."""
 
-from dataclasses import dataclass
-
 from chamberlain.rules.approvals import ApprovalRule
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drafts import Moment, draft_from
@@ -14,9 +12,10 @@ from chamberlain.rules.requests import Submission
 from chamberlain.rules.submissions import Draft
 from chamberlain.rules.templates import CompiledGroupTemplate, GroupTemplate, TemplateHead
 from chamberlain.rules.tenants import Tenant
+from chamberlain.rules.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Situation:
     """What one order is checked against: who asks for what, and the template and tenant as they are known."""
 

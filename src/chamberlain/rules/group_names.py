@@ -11,6 +11,7 @@ from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.naming import expand, nickname_candidates
 from chamberlain.rules.people import PeopleAnswer
 from chamberlain.rules.templates import CompiledGroupTemplate
+from chamberlain.rules.values import value
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Numbers:
     mail_nickname: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class GroupNames:
     """The display name that a group gets, and the addresses that it may get, best first."""
 

@@ -7,6 +7,7 @@ from enum import IntEnum
 from chamberlain.rules.ids import GroupId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.templates import GroupTemplate, TemplateKind
+from chamberlain.rules.values import value
 
 
 class MemberShipType(IntEnum):
@@ -17,7 +18,7 @@ class MemberShipType(IntEnum):
     DYNAMIC = 2
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class GroupOrder:
     """The body of a group creation; None where nothing was sent."""
 

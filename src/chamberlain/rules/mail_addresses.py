@@ -1,9 +1,9 @@
 """Mail addresses, as requests reserve them for what they make."""
 
-from dataclasses import dataclass
+from chamberlain.rules.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class MailAddress:
     """A mail nickname and the address that it makes at a domain."""
 

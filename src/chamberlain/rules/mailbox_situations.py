@@ -1,7 +1,5 @@
 """The situation of an order for a mailbox: everything that it is checked against and made from."""
 
-from dataclasses import dataclass
-
 from chamberlain.rules.approvals import ApprovalRule
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId, UserId
@@ -10,9 +8,10 @@ from chamberlain.rules.mailbox_templates import CompiledMailboxTemplate, Mailbox
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxType, TemplateSource
 from chamberlain.rules.templates import TemplateHead
 from chamberlain.rules.tenants import Tenant
+from chamberlain.rules.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class MailboxSituation:
     """Who asks for what, and the template and tenant as they are known.
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from chamberlain.rules.ids import RequestId, TemplateId, TenantId, UserId
+from chamberlain.rules.values import value
 
 
 class MailboxType(StrEnum):
@@ -40,7 +41,7 @@ class RoomEquipment:
     has_video_conferencing: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class MailboxProperties:
     """What a mailbox may be given, by its order or by the defaults of its template; None where nothing was said."""
 
@@ -74,7 +75,7 @@ class MailboxProperties:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class MailboxOrder(MailboxProperties):
     """The body of a mailbox creation; None where nothing was sent."""
 
@@ -113,7 +114,7 @@ class Place:
     equipment: RoomEquipment = RoomEquipment()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class WantedMailbox:
     """A mailbox as it shall be in the directory.
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chamberlain.rules.ids import GroupId, TenantId, UserId
+from chamberlain.rules.values import value
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class NamedPerson:
     display_name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PeopleQuestion:
     """What somebody wants to know of one tenant's directory, all in one question.
 
@@ -58,7 +59,7 @@ class Relations:
 NO_RELATIONS = Relations(None, {})
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PeopleAnswer:
     """What of the question is there. What is not in the answer does not exist in the tenant (for addresses: is
     free; for membership rules: can be followed, the others with the sentence that says what is wrong)."""

@@ -30,6 +30,7 @@ from chamberlain.rules.callers import Actor
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId
 from chamberlain.rules.plans import Step
+from chamberlain.rules.values import value
 
 
 class RequestKind(StrEnum):
@@ -68,7 +69,7 @@ class StepState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StepRecord:
     """One step as the caller sees it. `reason` belongs to a wait or a warning, `next_attempt_at` to a wait, and `error`
     to a failure."""
@@ -133,7 +134,7 @@ class TemplateReference:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class IdempotencyKey:
     """A caller's key, and the digest of what was asked under it: method, path, query and the body as a JSON value."""
 
@@ -141,7 +142,7 @@ class IdempotencyKey:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Submission:
     """How a request came in: its body as it was sent (JSON), the key if one was sent, and the trace it belongs to."""
 
@@ -150,7 +151,7 @@ class Submission:
     trace_id: TraceId
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Accepted:
     """A request that is queued durably. `replayed` says that an earlier call with the same key had been accepted."""
 

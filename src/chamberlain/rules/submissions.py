@@ -10,9 +10,10 @@ from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.mailboxes import MailboxOrder, TemplateSource
 from chamberlain.rules.requests import IdempotencyKey, RequestKind, RequestState, StepRecord
+from chamberlain.rules.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class MailboxDraft:
     """What is written of a mailbox beside its request. `name_key` and `alias` are reserved as its address is.
 
@@ -27,7 +28,7 @@ class MailboxDraft:
     readers: frozenset[UserId]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Draft:
     """A request that was found right and is to be written with all that belongs to it.
 
