@@ -5,12 +5,12 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules.ids import GroupId, TenantId, UserId
-from chamberlain.rules.people import NamedPerson, PeopleAnswer, Person, Relations
-from chamberlain.rules.tenant_records import TenantSettings, changed, question_of, settings_faults
+from chamberlain.rules.people import NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
+from chamberlain.rules.tenant_records import TenantSettings, changed, members_question, question_of, settings_faults
 from chamberlain.rules.tenants import Applicability, Tenant
 
-ADA, GONE = UserId(UUID(int=1)), UserId(UUID(int=2))
-STAFF, EMPTY, DISSOLVED = GroupId(UUID(int=3)), GroupId(UUID(int=4)), GroupId(UUID(int=5))
+ADA, GONE, GIL = UserId(UUID(int=1)), UserId(UUID(int=2)), UserId(UUID(int=6))
+STAFF, EMPTY, DISSOLVED, GUESTS = (GroupId(UUID(int=number)) for number in (3, 4, 5, 7))
 TENANT = Tenant(
     id=TenantId(UUID(int=9)),
     revision=3,
@@ -21,11 +21,16 @@ TENANT = Tenant(
     extension_prefix="chamberlain",
     suspended=False,
 )
-# Ada is there, and so are two groups, one of which has her for a member.
+# Ada is there, and Gil, who is a guest, and so are three groups: hers with both of them, one of guests, one of nobody.
 ANSWER = PeopleAnswer(
-    people={ADA: Person(ADA, "Ada", None, has_team_license=True, properties={})},
-    known_groups=frozenset({STAFF, EMPTY}),
-    relations=Relations(None, {STAFF: (NamedPerson(ADA, "Ada"),), EMPTY: ()}),
+    people={
+        ADA: Person(ADA, "Ada", None, has_team_license=True, properties={"userType": "Member"}),
+        GIL: Person(GIL, "Gil", None, has_team_license=False, properties={"userType": "Guest"}),
+    },
+    known_groups=frozenset({STAFF, EMPTY, GUESTS}),
+    relations=Relations(
+        None, {STAFF: (NamedPerson(ADA, "Ada"), NamedPerson(GIL, "Gil")), EMPTY: (), GUESTS: (NamedPerson(GIL, "Gil"),)}
+    ),
 )
 NOBODY = ("/administrators", "noAdministrator")
 
@@ -34,6 +39,14 @@ def settings(
     users: tuple[UserId, ...] = (ADA,), groups: tuple[GroupId, ...] = (), default_domain: str | None = None
 ) -> TenantSettings:
     return TenantSettings("Estate", default_domain, users, groups, repairs_drift=True, applicability=Applicability.WARN)
+
+
+def faults_of(wanted: TenantSettings) -> list[tuple[str, str]]:
+    """What stands against these settings, with all questions asked."""
+    answer = answer_to(wanted)
+    further = members_question(answer, TENANT.id)
+    members = {} if further is None else {user: ANSWER.people[user] for user in further.users}
+    return [(fault.pointer, fault.code) for fault in settings_faults(wanted, TENANT, answer, members)]
 
 
 def answer_to(wanted: TenantSettings) -> PeopleAnswer:
@@ -58,16 +71,17 @@ def answer_to(wanted: TenantSettings) -> PeopleAnswer:
         ((GONE,), (), [("/administrators/users/0", "userUnknown"), NOBODY]),
         ((), (EMPTY, DISSOLVED), [("/administrators/groups/1", "groupUnknown"), NOBODY]),
         ((GONE,), (STAFF,), [("/administrators/users/0", "userUnknown")]),
+        ((GIL,), (), [NOBODY]),
+        ((), (GUESTS,), [NOBODY]),
+        ((GIL,), (GUESTS, EMPTY), [NOBODY]),
+        ((GIL, ADA), (GUESTS,), []),
+        ((GIL,), (STAFF,), []),
     ],
 )
 def test_it_works_for_those_who_are_there(
     users: tuple[UserId, ...], groups: tuple[GroupId, ...], faults: list[tuple[str, str]]
 ) -> None:
-    wanted = settings(users, groups)
-
-    found = settings_faults(wanted, TENANT, answer_to(wanted))
-
-    assert [(fault.pointer, fault.code) for fault in found] == faults
+    assert faults_of(settings(users, groups)) == faults
 
 
 def test_it_asks_for_users_groups_and_their_members() -> None:
@@ -77,10 +91,20 @@ def test_it_asks_for_users_groups_and_their_members() -> None:
     assert question.named_groups == question.members_of == {STAFF}
 
 
+def test_it_asks_who_the_members_are_when_the_users_will_not_do() -> None:
+    with_ada, with_guests = answer_to(settings((ADA,), (STAFF,))), answer_to(settings((GIL,), (STAFF,)))
+
+    further = members_question(with_guests, TENANT.id)
+
+    assert members_question(with_ada, TENANT.id) is None
+    assert members_question(answer_to(settings((), (EMPTY,))), TENANT.id) is None
+    assert further == PeopleQuestion(TENANT.id, users=frozenset({ADA, GIL}))
+
+
 def test_it_rejects_a_domain_of_others() -> None:
     wanted = settings(default_domain="other.example")
 
-    assert [fault.pointer for fault in settings_faults(wanted, TENANT, answer_to(wanted))] == ["/defaultDomain"]
+    assert faults_of(wanted) == [("/defaultDomain", "domainNotVerified")]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ from tests.estates import ADA, BEN, ESTATE, NOBODY, OTHER_HOUSE, TRACE, ZOE, Est
 from tests.usecases.acts import PREFIXES, administrator, application
 
 STAFF = GroupId(UUID("94000000-0000-4000-8000-000000000001"))
+GIL = UserId(UUID("9e570000-0000-4000-8000-000000000001"))
+GUESTS = GroupId(UUID("94000000-0000-4000-8000-000000000009"))
 ANY = Edit(None, TRACE)
 SETTINGS = TenantSettings(
     name="Example Estate",
@@ -33,6 +35,15 @@ SETTINGS = TenantSettings(
 )
 OWN = Issuer(tenant_id=ESTATE, issuer="https://own.example", tid=None, audiences={})
 AUDIT = "SELECT action, payload FROM chamberlain.audit WHERE trace_id = $1 ORDER BY sequence"
+ADD_GROUP_OF_GUESTS = """
+WITH added AS (
+    INSERT INTO directory.groups (
+        tenant_id, id, display_name, mail_nickname, visibility, group_types, mail_enabled, security_enabled, extensions,
+        created_at)
+    VALUES ($1, $2, 'Guests', 'guests', 'Private', '{}', false, true, '{}', now()))
+INSERT INTO directory.memberships (tenant_id, group_id, member_id, is_owner, is_member, is_group)
+VALUES ($1, $2, $3, false, true, false) RETURNING 1
+"""
 
 
 def own_issuers(tenant_id: TenantId) -> tuple[Issuer, ...]:
@@ -112,6 +123,9 @@ async def test_administrators_are_those_who_are_named(estate: Estate) -> None:
     [
         ((), (), [("/administrators", "noAdministrator")]),
         ((NOBODY,), (), [("/administrators/users/0", "userUnknown"), ("/administrators", "noAdministrator")]),
+        ((GIL,), (), [("/administrators", "noAdministrator")]),
+        ((GIL,), (GUESTS,), [("/administrators", "noAdministrator")]),
+        ((), (GUESTS,), [("/administrators", "noAdministrator")]),
         ((ADA, ZOE), (), [("/administrators/users/1", "userUnknown")]),
         (
             (),
@@ -123,6 +137,7 @@ async def test_administrators_are_those_who_are_named(estate: Estate) -> None:
 async def test_it_rejects_to_take_the_last_administrator_away(
     estate: Estate, users: tuple[UserId, ...], groups: tuple[GroupId, ...], faults: list[tuple[str, str]]
 ) -> None:
+    await estate.rows(ADD_GROUP_OF_GUESTS, ESTATE, GUESTS, GIL)
     for caller in (administrator(ADA), application("Collab.Config.ReadWrite.All")):
         with pytest.raises(NotPossible) as refused:
             await put(estate, replace(SETTINGS, users=users, groups=groups), caller)
@@ -130,6 +145,12 @@ async def test_it_rejects_to_take_the_last_administrator_away(
 
     assert (await reader(estate)(administrator(ADA))).tenant.administrator_users == {ADA}
     assert await audited(estate) == []
+
+
+async def test_it_handles_guests_beside_others(estate: Estate) -> None:
+    await put(estate, replace(SETTINGS, users=(GIL,), groups=(STAFF,)))
+
+    assert (await reader(estate)(administrator(GIL))).tenant.administrator_users == {GIL}
 
 
 async def test_it_rejects_a_version_that_is_not_the_one(estate: Estate) -> None:

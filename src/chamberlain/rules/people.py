@@ -17,6 +17,11 @@ class Person:
     has_team_license: bool
     properties: Mapping[str, str]
 
+    @property
+    def is_guest(self) -> bool:
+        """Whether somebody of another organisation is let in here."""
+        return self.properties.get("userType") == "Guest"
+
 
 @dataclass(frozen=True, slots=True)
 class NamedPerson:

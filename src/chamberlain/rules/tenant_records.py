@@ -3,7 +3,7 @@
 Domains, issuers, limits and the prefix of extension attributes are the operator's, and only shown.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from chamberlain.rules.errors import Fault, NotFound
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.named_people import unknown_people
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion, Person
 from chamberlain.rules.tenants import Applicability, Tenant
 
 
@@ -58,8 +58,17 @@ def question_of(settings: TenantSettings, tenant_id: TenantId) -> PeopleQuestion
     return PeopleQuestion(tenant_id, users=frozenset(settings.users), named_groups=groups, members_of=groups)
 
 
-def settings_faults(settings: TenantSettings, tenant: Tenant, answer: PeopleAnswer) -> Iterator[Fault]:
-    """Why a tenant cannot be as its administrators want it."""
+def members_question(answer: PeopleAnswer, tenant_id: TenantId) -> PeopleQuestion | None:
+    """What more has to be asked: who the members of the groups are, when no user who is named will do."""
+    members = frozenset(member.id for several in answer.relations.members.values() for member in several)
+    return PeopleQuestion(tenant_id, users=members) if members and not _lasting(answer.people) else None
+
+
+def settings_faults(
+    settings: TenantSettings, tenant: Tenant, answer: PeopleAnswer, members: Mapping[UserId, Person]
+) -> Iterator[Fault]:
+    """Why a tenant cannot be as its administrators want it. `members` are those of the groups, as far as they had to be
+    asked for. A guest may administer, and does not count: others decide when guests go."""
     domain = settings.default_domain
     if domain is not None and domain not in tenant.domains:
         detail = f"{domain} is no verified domain of this tenant. Choose one of its domains, or leave it out."
@@ -67,9 +76,13 @@ def settings_faults(settings: TenantSettings, tenant: Tenant, answer: PeopleAnsw
     users = [(f"/administrators/users/{place}", each) for place, each in enumerate(settings.users)]
     groups = [(f"/administrators/groups/{place}", each) for place, each in enumerate(settings.groups)]
     yield from unknown_people(users, groups, answer)
-    if not answer.people and not any(answer.relations.members.get(group) for group in settings.groups):
-        detail = "Nobody would administer this tenant any more. Name a user, or a group that has members."
+    if not _lasting(answer.people) and not _lasting(members):
+        detail = "Nobody but guests would administer this tenant. Name a user who is no guest, or a group that has one."
         yield Fault("/administrators", "noAdministrator", detail)
+
+
+def _lasting(people: Mapping[UserId, Person]) -> bool:
+    return any(not person.is_guest for person in people.values())
 
 
 def changed(tenant: Tenant, settings: TenantSettings) -> Tenant:

@@ -10,12 +10,13 @@ from chamberlain.rules.edits import Edit, Editor, require_match
 from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.issuers import Issuer
-from chamberlain.rules.people import PeopleAnswer
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.rules.tenant_records import (
     TenantRecord,
     TenantSettings,
     changed,
+    members_question,
     present,
     question_of,
     replaced,
@@ -38,15 +39,18 @@ class ReplaceTenant:
 
     async def __call__(self, caller: Caller, settings: TenantSettings, edit: Edit) -> TenantRecord:
         """The tenant as it is then. What it is already is neither written nor put on record. Nobody takes away the
-        last administrator. Raises Forbidden, Stale, NotPossible with all faults, and Unavailable."""
+        last administrator who is no guest. Raises Forbidden, Stale, NotPossible with all faults, and Unavailable."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
         editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id)
-        tenant_id, answer = caller.tenant_id, await self._look_up(settings, caller.tenant_id)
+        tenant_id = caller.tenant_id
+        answer = await self._look_up(question_of(settings, tenant_id))
+        further = members_question(answer, tenant_id)
+        members = {} if further is None else (await self._look_up(further)).people
         async with self.database.transaction(tenant_id) as tx:
             await tenant_records.lock(tx, tenant_id)
             before = present(await tenant_records.find(tx, tenant_id))
             require_match(before.etag, edit, "tenant")
-            if faults := tuple(settings_faults(settings, before.tenant, answer)):
+            if faults := tuple(settings_faults(settings, before.tenant, answer, members)):
                 raise NotPossible(faults)
             after = changed(before.tenant, settings)
             if await tenants.put(tx, after):
@@ -54,9 +58,9 @@ class ReplaceTenant:
             record = present(await tenant_records.find(tx, tenant_id))
         return replace(record, issuers=(*self.own_issuers(tenant_id), *record.issuers))
 
-    async def _look_up(self, settings: TenantSettings, tenant_id: TenantId) -> PeopleAnswer:
+    async def _look_up(self, question: PeopleQuestion) -> PeopleAnswer:
         try:
-            return await self.people.look_up(question_of(settings, tenant_id))
+            return await self.people.look_up(question)
         except TryAgain as error:
             detail = "The directory cannot be asked who would administer the tenant. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
