@@ -55,3 +55,26 @@ class NamedPage(Generic[Item]):
 
     items: Sequence[Item]
     next: NamePosition | None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPosition:
+    """A place in a feed that is oldest first and goes on: everything up to this number was read. 0 is nothing yet."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeedWanted:
+    """At most `limit` items (1 to 200) of a feed, behind this position."""
+
+    limit: int
+    after: FeedPosition
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPage(Generic[Item]):
+    """Some items of a feed, and where to go on, now or later. When there are fewer than wanted, there were no more."""
+
+    items: Sequence[Item]
+    next: FeedPosition
