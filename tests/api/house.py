@@ -41,6 +41,7 @@ from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.timeline import Happening, Happenings
 from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring
+from tests.api.belfry import Belfry
 from tests.api.binder import Binder
 from tests.api.grounds import Grounds
 from tests.api.shelf import TEAM, Shelf
@@ -114,6 +115,8 @@ class House:
     trail: Trail = field(default_factory=Trail)
     shelf: Shelf = field(default_factory=Shelf)
     collab_shelf: Shelf = field(default_factory=lambda: Shelf(COLLAB, TEAM))
+    belfry: Belfry = field(init=False)
+    collab_belfry: Belfry = field(init=False)
     binder: Binder = field(default_factory=Binder)
     steward: Steward = field(default_factory=Steward)
     grounds: Grounds = field(default_factory=Grounds)
@@ -142,6 +145,9 @@ class House:
     watching: int = 0
     moment: datetime = MOMENT
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.belfry, self.collab_belfry = Belfry(self.shelf), Belfry(self.collab_shelf)
 
     async def verify(self, authorization: str | None) -> Caller:
         if authorization is None:
@@ -301,6 +307,8 @@ class House:
             audit=self.trail.services(),
             mailbox_templates=self.shelf.services(),
             collab_templates=self.collab_shelf.services(),
+            mailbox_webhooks=self.belfry.services(),
+            collab_webhooks=self.collab_belfry.services(),
             policies=self.binder.services(),
             tenant=OwnTenant(self.steward.read, self.steward.replace),
             managed=self.grounds.services(),

@@ -24,6 +24,7 @@ from chamberlain.api.endpoints import (
     requests,
     tenant,
     timeline,
+    webhooks,
 )
 from chamberlain.api.etags import IF_MATCH
 from chamberlain.api.front import TRACE_ID, Front
@@ -89,6 +90,9 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
     Endpoint("DELETE", "/admin/mail/v1/templates/{templateId}/", mailbox_templates.delete, Operation.ADMINISTER_MAIL,
              mailbox_templates.ABOUT_DELETE, mailbox_templates.DELETED, headers=(IF_MATCH,),
              codes=mailbox_templates.DELETE_CODES),
+    Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/rotate/", webhooks.rotate_of_mailbox_template,
+             Operation.ADMINISTER_MAIL, webhooks.ABOUT_ROTATE_OF_MAILBOX_TEMPLATE, webhooks.ROTATED, shape=ACTION,
+             codes=webhooks.ROTATE_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/collab/v1/manage/groups/", managed_groups.list_, Operation.READ_MANAGED,
              managed_groups.ABOUT_LIST, managed_groups.LISTED, parameters=MANAGED, codes=managed_groups.LIST_CODES),
     Endpoint("GET", "/admin/collab/v1/manage/groups/{groupId}/", managed_groups.read, Operation.READ_MANAGED,
@@ -122,6 +126,9 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
     Endpoint("DELETE", "/admin/collab/v1/templates/{templateId}/", collab_templates.delete,
              Operation.ADMINISTER_COLLAB, collab_templates.ABOUT_DELETE, collab_templates.DELETED,
              headers=(IF_MATCH,), codes=collab_templates.DELETE_CODES),
+    Endpoint("POST", "/admin/collab/v1/templates/{templateId}/webhook/rotate/", webhooks.rotate_of_collab_template,
+             Operation.ADMINISTER_COLLAB, webhooks.ABOUT_ROTATE_OF_COLLAB_TEMPLATE, webhooks.ROTATED, shape=ACTION,
+             codes=webhooks.ROTATE_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/collab/v1/policies/", policies.list_, Operation.ADMINISTER_COLLAB, policies.ABOUT_LIST,
              policies.LISTED, parameters=PARAMETERS, codes=policies.LIST_CODES),
     Endpoint("POST", "/admin/collab/v1/policies/", policies.create, Operation.ADMINISTER_COLLAB,

@@ -23,7 +23,7 @@ from chamberlain.rules.rehearsals import GroupRehearsal
 from chamberlain.rules.requests import Accepted, RequestFilter, RequestResult, Submission
 from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
 from chamberlain.rules.subjects import SubjectType
-from chamberlain.rules.template_records import TemplateRecord
+from chamberlain.rules.template_records import RotatedWebhook, TemplateRecord
 from chamberlain.rules.tenant_records import TenantRecord, TenantSettings
 from chamberlain.rules.timeline import Happenings
 from chamberlain.shapes.policies import PolicyBody
@@ -75,6 +75,7 @@ CreateTemplate = Callable[[Caller, TemplateBody, Act, Callable[[TemplateRecord],
 ReadTemplate = Callable[[Caller, TemplateId], Awaitable[TemplateRecord]]
 ReplaceTemplate = Callable[[Caller, TemplateId, TemplateBody, Edit], Awaitable[TemplateRecord]]
 DeleteTemplate = Callable[[Caller, TemplateId, Edit], Awaitable[None]]
+RotateWebhook = Callable[[Caller, TemplateId, Act, Callable[[RotatedWebhook], bytes]], Awaitable[KeptAnswer]]
 ListPolicies = Callable[[Caller, PageWanted], Awaitable[Page[PolicyRecord]]]
 CreatePolicy = Callable[[Caller, PolicyBody, Act, Callable[[PolicyRecord], bytes]], Awaitable[KeptAnswer]]
 ReadPolicy = Callable[[Caller, PolicyId], Awaitable[PolicyRecord]]
@@ -147,6 +148,13 @@ class Templates:
 
 
 @dataclass(frozen=True, slots=True)
+class Webhooks:
+    """What may be done with the webhooks of the templates of one area."""
+
+    rotate: RotateWebhook
+
+
+@dataclass(frozen=True, slots=True)
 class Policies:
     """What may be asked about guest policies."""
 
@@ -200,6 +208,8 @@ class Services:
     audit: Audit
     mailbox_templates: Templates
     collab_templates: Templates
+    mailbox_webhooks: Webhooks
+    collab_webhooks: Webhooks
     policies: Policies
     tenant: OwnTenant
     managed: Managed

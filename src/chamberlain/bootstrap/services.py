@@ -19,6 +19,7 @@ from chamberlain.bootstrap.requests import request_services
 from chamberlain.bootstrap.subjects import managed_services
 from chamberlain.bootstrap.templates import template_services
 from chamberlain.bootstrap.tenants import tenant_services
+from chamberlain.bootstrap.webhooks import webhook_services
 from chamberlain.metrics import call_answered
 from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
 from chamberlain.settings import Settings
@@ -39,6 +40,8 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
         audit=audit_services(means),
         mailbox_templates=_templates(means, MAIL),
         collab_templates=_templates(means, COLLAB),
+        mailbox_webhooks=webhook_services(means, MAIL),
+        collab_webhooks=webhook_services(means, COLLAB),
         policies=policy_services(means.database, means.callers, means.prefixes),
         tenant=tenant_services(means),
         managed=managed_services(means),

@@ -36,6 +36,15 @@ class TemplateRecord:
         return f'"{revision}"' if self.secret_number is None else f'"{revision}-{self.secret_number}"'
 
 
+@dataclass(frozen=True, slots=True)
+class RotatedWebhook:
+    """A template whose webhook has got a new secret, in `made_secret`; the one before signs as well until
+    `previous_until`, None where there was none."""
+
+    record: TemplateRecord
+    previous_until: datetime | None
+
+
 def in_area(record: TemplateRecord | None, area: TemplateArea) -> TemplateRecord:
     """The template, or NotFound when there is none here: each area knows its own kinds only."""
     if record is None or record.stored.head.kind not in area.kinds:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
+from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import TemplateId, TenantId
 
 # How long the secret before the newest one signs as well (docs/reference/webhooks.md).
@@ -76,3 +77,8 @@ class RotatedSecret:
 def overlap_end(now: datetime) -> datetime:
     """Until when a secret signs as well that another one has replaced now."""
     return now + OVERLAP
+
+
+def no_webhook() -> NotFound:
+    """What to say of a template that has none."""
+    return NotFound("This template has no webhook. Give it one first, by a PUT of the template.")

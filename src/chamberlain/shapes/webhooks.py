@@ -2,6 +2,8 @@
 
 from typing import Annotated
 
+from msgspec import Struct, json
+
 from chamberlain.shapes.fields import shaped
 from chamberlain.shapes.shape import Shape
 
@@ -38,3 +40,17 @@ class WebhookBody(WebhookShape, frozen=True, kw_only=True):
 def stored_webhook(body: WebhookBody | None) -> WebhookShape | None:
     """What is stored of a webhook that was sent: all but its secret, which has a place of its own."""
     return None if body is None else WebhookShape(url=body.url, active=body.active)
+
+
+def kept_webhook(content: bytes) -> WebhookShape | None:
+    """The webhook of a template of whatever kind that is kept, if it has one."""
+    return _decode(content).webhook
+
+
+class _Hooked(Struct):
+    """What templates of all kinds have in common here; all else is passed over."""
+
+    webhook: WebhookShape | None = None
+
+
+_decode = json.Decoder(_Hooked).decode

@@ -1,0 +1,89 @@
+"""What is done with the webhook of a template: it gets a new secret."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from msgspec import UNSET, Struct, UnsetType, json
+
+from chamberlain.api.calls import Answer, Call
+from chamberlain.api.endpoint import About, Success
+from chamberlain.api.request_shapes import Time, time_of
+from chamberlain.api.services import Services, Webhooks
+from chamberlain.api.submission import act_of, acted
+from chamberlain.rules.ids import TemplateId
+from chamberlain.rules.template_records import RotatedWebhook
+from chamberlain.shapes.actions import ActionBody
+
+
+class RotatedSecret(Struct, rename="camel", frozen=True):
+    """A new secret, which is shown here and never again. The one before it signs as well until
+    `previousSecretUntil`, which is null where there was none."""
+
+    template_id: UUID
+    has_secret: bool
+    previous_secret_until: Time | None
+    secret: str | UnsetType = UNSET
+
+
+async def rotate_of_mailbox_template(services: Services, call: Call[ActionBody]) -> Answer:
+    """Give the webhook of a mailbox template a new secret."""
+    return await _rotate(services.mailbox_webhooks, call)
+
+
+async def rotate_of_collab_template(services: Services, call: Call[ActionBody]) -> Answer:
+    """Give the webhook of a template of groups or teams a new secret."""
+    return await _rotate(services.collab_webhooks, call)
+
+
+async def _rotate(webhooks: Webhooks, call: Call[ActionBody]) -> Answer:
+    template_id = TemplateId(call.ids["templateId"])
+    return acted(await webhooks.rotate(call.caller, template_id, act_of(call), _render))
+
+
+def _render(rotated: RotatedWebhook) -> bytes:
+    record, until = rotated.record, rotated.previous_until
+    return json.encode(
+        RotatedSecret(
+            template_id=record.stored.head.id,
+            has_secret=record.secret_number is not None,
+            previous_secret_until=None if until is None else time_of(until),
+            secret=UNSET if record.made_secret is None else record.made_secret,
+        )
+    )
+
+
+_ROTATING = (
+    "Calls are signed with the new secret and the one before it for 24 hours, so that whoever receives them can take "
+    "up the new one meanwhile. To rotate again within that time ends the oldest at once: there are never three. The "
+    "secret is in this answer and never shown again, not to a repeated call with the same `Idempotency-Key` either. "
+    "The body may be left out."
+)
+ABOUT_ROTATE_OF_MAILBOX_TEMPLATE = About(
+    id="rotateMailboxTemplateWebhook",
+    tag="Mailbox templates",
+    summary="Make a new secret for the webhook of a mailbox template",
+    description=_ROTATING,
+    example={"comment": "Yearly change."},
+)
+ABOUT_ROTATE_OF_COLLAB_TEMPLATE = About(
+    id="rotateCollabTemplateWebhook",
+    tag="Templates of groups, teams and guests",
+    summary="Make a new secret for the webhook of a template of groups or teams",
+    description=_ROTATING,
+    example={"comment": "Yearly change."},
+)
+_EXAMPLE: Mapping[str, object] = {
+    "templateId": "7e000000-0000-4000-8000-000000000011",
+    "hasSecret": True,
+    "previousSecretUntil": "2026-11-21T09:30:00.000Z",
+    "secret": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+}
+_HEADERS: Mapping[str, str] = {
+    "Cache-Control": "Always `no-store`.",
+    "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer, without the secret.",
+}
+ROTATED = (Success(200, "The new secret.", RotatedSecret, _HEADERS, _EXAMPLE),)
+ROTATE_CODES = (
+    "notAdministrator", "notFound", "idempotencyKeyReused", "idempotencyKeyInProgress", "databaseUnavailable",
+    "overloaded",
+)  # fmt: skip

@@ -1,0 +1,38 @@
+"""A belfry: what is done with the webhooks of a shelf of templates, for a house that keeps everything in memory."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from chamberlain.api.services import Webhooks
+from chamberlain.rules.actions import Act, KeptAnswer
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.ids import TemplateId
+from chamberlain.rules.template_records import RotatedWebhook
+from chamberlain.rules.webhooks import no_webhook
+from chamberlain.shapes.webhooks import kept_webhook
+from tests.api.shelf import SECRET, Shelf
+
+UNTIL = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+
+
+@dataclass
+class Belfry:
+    """The webhooks of the templates of one shelf."""
+
+    shelf: Shelf
+    acts: list[Act] = field(default_factory=list)
+    replayed: bool = False
+
+    def services(self) -> Webhooks:
+        return Webhooks(rotate=self.rotate)
+
+    async def rotate(
+        self, caller: Caller, template_id: TemplateId, act: Act, render: Callable[[RotatedWebhook], bytes]
+    ) -> KeptAnswer:
+        record = await self.shelf.read(caller, template_id)
+        if kept_webhook(record.stored.content) is None:
+            raise no_webhook()
+        self.acts.append(act)
+        made = None if self.replayed else SECRET
+        return KeptAnswer(render(RotatedWebhook(replace(record, made_secret=made), UNTIL)), self.replayed)
