@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from chamberlain.rules.ids import TraceId
+from chamberlain.store.ids import random_ids
 
-# Drawn from the system beforehand, since one call of the kernel costs more than all else about an id. A list, because
-# taking from it is safe from every thread.
-_drawn: list[bytes] = []
+# Drawn from the system beforehand, since one call of the kernel costs more than all else about an id. Lists, because
+# taking from them is safe from every thread.
+_ids: list[UUID] = []
+_trace_ids: list[TraceId] = []
 _DRAWN_AT_ONCE = 256
 
 
@@ -20,24 +22,25 @@ def now() -> datetime:
 
 def new_id() -> UUID:
     """An id that nobody can guess and nobody else has."""
-    return UUID(bytes=_random(), version=4)
-
-
-def new_webhook_secret() -> str:
-    """A secret as Standard Webhooks has it: `whsec_` and the base64 of 32 random bytes."""
-    return f"whsec_{b64encode(_random() + _random()).decode('ascii')}"
+    try:
+        return _ids.pop()
+    except IndexError:
+        one, *others = random_ids(os.urandom(16 * _DRAWN_AT_ONCE))
+        _ids.extend(others)
+        return one
 
 
 def new_trace_id() -> TraceId:
     """A trace id as W3C Trace Context has it: 16 random bytes in hexadecimal digits."""
-    return TraceId(_random().hex())
-
-
-def _random() -> bytes:
-    """Sixteen bytes."""
     try:
-        return _drawn.pop()
+        return _trace_ids.pop()
     except IndexError:
-        drawn = os.urandom(16 * _DRAWN_AT_ONCE)
-        _drawn.extend(drawn[start : start + 16] for start in range(16, len(drawn), 16))
-        return drawn[:16]
+        digits = os.urandom(16 * _DRAWN_AT_ONCE).hex()
+        one, *others = [TraceId(digits[start : start + 32]) for start in range(0, len(digits), 32)]
+        _trace_ids.extend(others)
+        return one
+
+
+def new_webhook_secret() -> str:
+    """A secret as Standard Webhooks has it: `whsec_` and the base64 of 32 random bytes."""
+    return f"whsec_{b64encode(os.urandom(32)).decode('ascii')}"
