@@ -19,6 +19,7 @@ class JobKind(StrEnum):
     RETENTION_SWEEP = "retentionSweep"
     AUDIT_SEAL = "auditSeal"
     AUDIT_SEAL_BEGIN = "auditSealBegin"
+    NOTICE_SEND = "noticeSend"
 
 
 # The jobs whose subject is a request.
