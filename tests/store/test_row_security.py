@@ -20,6 +20,12 @@ WHERE c.relkind IN ('r', 'p') AND a.attname = 'tenant_id' AND c.relnamespace = '
 """
 SECRET = "INSERT INTO chamberlain.webhook_secret (tenant_id, template_id, sealed) VALUES ($1, $2, '')"
 
+DELIVERY = """
+INSERT INTO chamberlain.delivery (tenant_id, delivery_id, event_id, type, template_id, url, payload, trace_id)
+VALUES ($1, gen_random_uuid(), gen_random_uuid(), 'group.created', gen_random_uuid(), '', '', '')
+"""
+STATE = "INSERT INTO chamberlain.webhook_state (tenant_id, template_id) VALUES ($1, $2)"
+
 SUBJECT = """
 INSERT INTO chamberlain.subject (
     tenant_id, subject_id, type, display_name, name_key, is_team, member_ship_type, observed_at
@@ -54,6 +60,8 @@ async def filled(databases: Databases) -> Estate:
         await tx.execute("INSERT INTO chamberlain.discovery (tenant_id) VALUES ($1)", ESTATE)
         await tx.execute(FINDING, ESTATE)
         await tx.execute(SECRET, ESTATE, CONFIDENTIAL_TEAM)
+        await tx.execute(STATE, ESTATE, CONFIDENTIAL_TEAM)
+        await tx.execute(DELIVERY, ESTATE)
         await tx.execute("SELECT chamberlain.seal_audit($1, 100)", ESTATE)
     return estate
 

@@ -14,6 +14,7 @@ RequestId = NewType("RequestId", UUID)
 JobId = NewType("JobId", int)
 EventId = NewType("EventId", UUID)
 NoticeId = NewType("NoticeId", UUID)
+DeliveryId = NewType("DeliveryId", UUID)
 
 # The identity platform names its clients; most use UUIDs, the standard asks for a string only (RFC 6749, 2.2).
 ClientId = NewType("ClientId", str)

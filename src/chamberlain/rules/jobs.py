@@ -15,15 +15,20 @@ class JobKind(StrEnum):
     GROUP_PROVISION = "groupProvision"
     MAILBOX_PROVISION = "mailboxProvision"
     ASSIGNMENT_APPLY = "assignmentApply"
+    APPROVAL_ATTEND = "approvalAttend"
     SUBJECT_DISCOVER = "subjectDiscover"
     RETENTION_SWEEP = "retentionSweep"
     AUDIT_SEAL = "auditSeal"
     AUDIT_SEAL_BEGIN = "auditSealBegin"
     NOTICE_SEND = "noticeSend"
+    WEBHOOK_DELIVER = "webhookDeliver"
 
+
+# The jobs that bring a request about.
+PROVISIONING = frozenset({JobKind.GROUP_PROVISION, JobKind.MAILBOX_PROVISION, JobKind.ASSIGNMENT_APPLY})
 
 # The jobs whose subject is a request.
-PROVISIONING = frozenset({JobKind.GROUP_PROVISION, JobKind.MAILBOX_PROVISION, JobKind.ASSIGNMENT_APPLY})
+OF_REQUESTS = PROVISIONING | {JobKind.APPROVAL_ATTEND}
 
 # What a request waits for whose job is held. Whoever asked for it cannot mend the cause, but need not wait either.
 HELD = "An administrator has to look at this and release it; until then it can be cancelled."
@@ -110,8 +115,8 @@ class HeldJob:
 
     @property
     def request_id(self) -> RequestId | None:
-        """The request that it brings about, if it does that."""
-        return RequestId(self.subject) if self.kind in PROVISIONING else None
+        """The request that it is about, if it is about one."""
+        return RequestId(self.subject) if self.kind in OF_REQUESTS else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,24 +14,25 @@ from chamberlain.store.database import Record, Transaction
 
 # Take some of every tenant that has something due, the oldest first. The walk over tenants costs one index probe
 # each, however many jobs one of them has. Shares are even; who has leased its limit already gets nothing, be it the
-# limit of all tenants or one of its own. Where more
-# tenants wait than jobs are taken, chance says whose turn it is, so that none waits for ever. An expired lease means
-# that a run was cut short, and counts as an attempt. Kinds that only newer workers know are left to them. Jobs of a
+# limit of all tenants or one of its own. Where more tenants wait than jobs are taken, chance says whose turn it is, so
+# that none waits for ever. An expired lease means that a run was cut short, and counts as an attempt. Kinds that only
+# newer workers know are left to them, and jobs that have a lane to those who serve lanes (lanes.py). Jobs of a
 # suspended tenant rest, but for the one that seals its audit trail, which has an index of its own.
 CLAIM = """
 WITH RECURSIVE tenant AS (
-    (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL ORDER BY tenant_id LIMIT 1)
+    (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL AND lane IS NULL ORDER BY tenant_id LIMIT 1)
     UNION ALL
     SELECT (
         SELECT j.tenant_id FROM chamberlain.job j
-        WHERE j.held_reason IS NULL AND j.tenant_id > tenant.tenant_id ORDER BY j.tenant_id LIMIT 1
+        WHERE j.held_reason IS NULL AND j.lane IS NULL AND j.tenant_id > tenant.tenant_id
+        ORDER BY j.tenant_id LIMIT 1
     )
     FROM tenant WHERE tenant.tenant_id IS NOT NULL
 ), due AS (
     SELECT tenant.tenant_id, least($4, t.running_jobs) AS most_running
     FROM tenant LEFT JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
         SELECT FROM chamberlain.job j
-        WHERE j.tenant_id = tenant.tenant_id AND j.held_reason IS NULL AND j.run_at <= now()
+        WHERE j.tenant_id = tenant.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
         AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
         ORDER BY j.run_at LIMIT 1
     ) oldest
@@ -43,7 +44,7 @@ WITH RECURSIVE tenant AS (
         due.most_running - (
             SELECT count(*) FROM (
                 SELECT j.lease_until FROM chamberlain.job j
-                WHERE j.tenant_id = due.tenant_id AND j.held_reason IS NULL AND j.run_at <= now()
+                WHERE j.tenant_id = due.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
                 ORDER BY j.run_at LIMIT due.most_running
             ) front WHERE front.lease_until >= now()
         )
@@ -52,7 +53,7 @@ WITH RECURSIVE tenant AS (
 ), picked AS (
     SELECT next.job_id FROM share CROSS JOIN LATERAL (
         SELECT j.job_id FROM chamberlain.job j
-        WHERE j.tenant_id = share.tenant_id AND j.held_reason IS NULL AND j.run_at <= now()
+        WHERE j.tenant_id = share.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
         AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
         ORDER BY j.run_at LIMIT greatest(share.most, 0)
         FOR UPDATE SKIP LOCKED

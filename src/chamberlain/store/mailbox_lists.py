@@ -71,7 +71,7 @@ UNDER_WAY: Final = _page_of(f"""
     WITH under_way AS MATERIALIZED (
         SELECT r.created_at, r.request_id FROM (
             SELECT j.subject FROM chamberlain.job j
-            WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.run_at <= now()
+            WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
             UNION ALL
             SELECT j.subject FROM chamberlain.job j WHERE j.tenant_id = $1 AND j.held_reason IS NOT NULL
         ) job CROSS JOIN LATERAL (

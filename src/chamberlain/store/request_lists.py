@@ -76,7 +76,7 @@ UNDER_WAY: Final = _page_of(f"""
         SELECT r.created_at, r.request_id, r.state, r.kind, r.actor_id FROM chamberlain.request r
         WHERE r.request_id = ANY (ARRAY(
             SELECT j.subject FROM chamberlain.job j
-            WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.run_at <= now()
+            WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
             UNION ALL
             SELECT j.subject FROM chamberlain.job j WHERE j.tenant_id = $1 AND j.held_reason IS NOT NULL
         ))

@@ -1,4 +1,4 @@
-"""Settling: what came of claimed jobs is written with their requests and events, in one transaction."""
+"""Settling: what came of claimed jobs is written with their requests, events and deliveries, in one transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from chamberlain.rules.events import Event
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.jobs import Claim, Job, Postponed
 from chamberlain.rules.progress import Settlement
-from chamberlain.store import events, jobs, requests
+from chamberlain.store import deliveries, events, jobs, requests
 from chamberlain.store.database import Database, Transaction
 
 
@@ -44,7 +44,9 @@ async def settle_within(
     ours = await jobs.complete(tx, claim.lease_id, ended) | await jobs.postpone(tx, claim.lease_id, waits)
     kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
     await requests.put_down(tx, [each.settlement for each in kept])
-    await events.append(tx, [each.event for each in kept if each.event is not None])
+    told = [each.event for each in kept if each.event is not None]
+    await events.append(tx, told)
+    await deliveries.accept(tx, told)
     return [each.settlement.request_id for each in kept]
 
 

@@ -309,7 +309,8 @@ BEGIN
     open_room := most_open - (
         SELECT count(*) FROM (
             (SELECT FROM chamberlain.job j
-            WHERE j.tenant_id = tenant AND j.held_reason IS NULL AND j.kind IN ('groupProvision', 'mailboxProvision') LIMIT most_open)
+            WHERE j.tenant_id = tenant AND j.held_reason IS NULL AND j.lane IS NULL AND j.kind IN ('groupProvision', 'mailboxProvision')
+            LIMIT most_open)
             UNION ALL
             (SELECT FROM chamberlain.job j
             WHERE j.tenant_id = tenant AND j.held_reason IS NOT NULL AND j.kind IN ('groupProvision', 'mailboxProvision') LIMIT most_open)

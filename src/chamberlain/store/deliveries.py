@@ -1,0 +1,324 @@
+"""Deliveries: written with the event that they tell, with a job each, and kept with every attempt.
+
+A delivery that is pending has a job, whose `run_at` is the time of its next attempt and whose lane is the template.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from chamberlain.rules.deliveries import (
+    KEPT_ATTEMPTS,
+    PAYLOAD_LIMIT,
+    TOLD,
+    Attempt,
+    DeliveryFilter,
+    DeliveryRecord,
+    DeliveryResult,
+    DeliveryState,
+    DueDelivery,
+    Reply,
+    payload_document,
+    without_metadata,
+)
+from chamberlain.rules.events import Event
+from chamberlain.rules.ids import DeliveryId, EventId, RequestId, TemplateId, TenantId, TraceId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.store.database import Record, Transaction
+from chamberlain.store.request_lists import PLANNING
+
+# The webhook is that of the request's template as it is now, if it is to be called at all.
+ACCEPT: Final = """
+WITH told AS MATERIALIZED (
+    SELECT gen_random_uuid() AS delivery_id, e.tenant_id, e.event_id, e.type, e.request_id, e.payload, e.place,
+        q.template_id, q.trace_id, r.content #>> '{webhook,url}' AS url
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[]) WITH ORDINALITY
+        AS e (tenant_id, event_id, type, request_id, payload, place)
+    JOIN chamberlain.request q ON q.tenant_id = e.tenant_id AND q.request_id = e.request_id
+    JOIN chamberlain.template t ON t.tenant_id = q.tenant_id AND t.template_id = q.template_id
+    JOIN chamberlain.template_revision r
+        ON r.tenant_id = t.tenant_id AND r.template_id = t.template_id AND r.revision = t.revision
+    WHERE r.content #>> '{webhook,active}' = 'true' AND NOT EXISTS (
+        SELECT FROM chamberlain.webhook_state s
+        WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id AND s.disabled_at IS NOT NULL
+    )
+), queued AS (
+    INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, lane)
+    SELECT tenant_id, $6, delivery_id, trace_id, template_id FROM told ORDER BY place
+    RETURNING job_id, subject
+)
+INSERT INTO chamberlain.delivery (
+    tenant_id, delivery_id, event_id, type, request_id, template_id, url, job_id, payload, trace_id
+)
+SELECT told.tenant_id, told.delivery_id, told.event_id, told.type, told.request_id, told.template_id, told.url,
+    queued.job_id, told.payload, told.trace_id
+FROM told JOIN queued ON queued.subject = told.delivery_id
+"""
+
+_SELECT: Final = """
+SELECT r.delivery_id, r.tenant_id, r.event_id, r.type, r.request_id, r.template_id, r.url, r.state, r.attempts,
+    r.created_at, j.run_at AS next_attempt_at
+FROM chamberlain.delivery r LEFT JOIN chamberlain.job j ON j.tenant_id = r.tenant_id AND j.job_id = r.job_id
+"""
+FIND: Final = f"{_SELECT} WHERE r.tenant_id = $1 AND r.delivery_id = $2"
+
+# $1 tenant, $2 and $3 the position (null at the beginning), $4 state, $5 template, $6 request, $7 number of rows.
+_BEHIND: Final = "($2::timestamptz IS NULL OR (r.created_at, r.delivery_id) < ($2, $3::uuid))"
+_NEWEST: Final = "ORDER BY r.created_at DESC, r.delivery_id DESC LIMIT $7"
+_ANY: Final = "($4::text IS NULL OR r.state = $4)"
+_OF_TEMPLATE: Final = "($5::uuid IS NULL OR r.template_id = $5)"
+_OF_REQUEST: Final = "($6::uuid IS NULL OR r.request_id = $6)"
+
+
+def _page_where(*conditions: str) -> str:
+    where = " AND ".join(("r.tenant_id = $1", _BEHIND, *conditions))
+    return f"{_SELECT} WHERE {where} {_NEWEST}"
+
+
+PAGE: Final = _page_where(_ANY, _OF_TEMPLATE, _OF_REQUEST)
+PAGE_OPEN: Final = _page_where("r.state <> 'succeeded'", "r.state = $4", _OF_TEMPLATE, _OF_REQUEST)
+PAGE_OF_TEMPLATE: Final = _page_where("r.template_id = $5", _ANY, _OF_REQUEST)
+PAGE_OF_REQUEST: Final = _page_where("r.request_id = $6", _ANY, _OF_TEMPLATE)
+
+# As the worker takes them up: with the address that the webhook has now, and none where it is not to be called.
+TAKE_UP: Final = """
+SELECT d.delivery_id, d.tenant_id, d.event_id, d.template_id, d.payload, d.tries, d.trace_id, (
+    SELECT r.content #>> '{webhook,url}'
+    FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+    WHERE t.tenant_id = d.tenant_id AND t.template_id = d.template_id AND r.content #>> '{webhook,active}' = 'true'
+    AND NOT EXISTS (
+        SELECT FROM chamberlain.webhook_state s
+        WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id AND s.disabled_at IS NOT NULL
+    )
+) AS url
+FROM unnest($1::uuid[], $2::uuid[]) AS w (tenant_id, delivery_id)
+JOIN chamberlain.delivery d ON d.tenant_id = w.tenant_id AND d.delivery_id = w.delivery_id
+WHERE d.state = 'pending'
+"""
+
+# Every attempt is on record, also of one that somebody else has taken over; what becomes of the delivery is for whoever
+# holds its job to say.
+RECORD: Final = """
+WITH result AS MATERIALIZED (
+    SELECT tenant_id, delivery_id, lease_id, job_id, state, url, attempt, after
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::interval[])
+        AS r (tenant_id, delivery_id, lease_id, job_id, state, url, attempt, after)
+), ended AS (
+    DELETE FROM chamberlain.job j USING result r
+    WHERE j.job_id = r.job_id AND j.lease_id = r.lease_id AND r.after IS NULL RETURNING j.job_id
+), postponed AS (
+    UPDATE chamberlain.job j SET run_at = now() + r.after, lease_id = NULL, lease_until = NULL, attempts = 0
+    FROM result r WHERE j.job_id = r.job_id AND j.lease_id = r.lease_id AND r.after IS NOT NULL RETURNING j.job_id
+), own AS (
+    SELECT job_id FROM ended UNION ALL SELECT job_id FROM postponed
+)
+UPDATE chamberlain.delivery d SET
+    state = CASE WHEN own.job_id IS NULL THEN d.state ELSE r.state END,
+    job_id = CASE WHEN own.job_id IS NULL OR r.after IS NOT NULL THEN d.job_id END,
+    url = coalesce(r.url, d.url),
+    tries = d.tries + (r.attempt IS NOT NULL AND own.job_id IS NOT NULL)::integer,
+    attempt_count = d.attempt_count + (r.attempt IS NOT NULL)::integer,
+    attempts = CASE WHEN r.attempt IS NULL THEN d.attempts ELSE
+        CASE WHEN d.attempt_count < $9 THEN d.attempts ELSE d.attempts - 0 END
+        || jsonb_build_array(jsonb_build_object('number', d.attempt_count + 1) || r.attempt::jsonb) END
+FROM result r LEFT JOIN own ON own.job_id = r.job_id
+WHERE d.tenant_id = r.tenant_id AND d.delivery_id = r.delivery_id
+RETURNING d.delivery_id
+"""
+
+# What is pending is attempted at once, unless somebody is just at it; all else gets a job again. The schedule begins
+# anew. $1 tenant, $2 kind of the job.
+_AGAIN: Final = """
+hurried AS (
+    UPDATE chamberlain.job j SET run_at = now() FROM again
+    WHERE j.tenant_id = $1 AND j.job_id = again.job_id AND j.held_reason IS NULL
+    AND (j.lease_until IS NULL OR j.lease_until < now())
+), queued AS (
+    INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, lane)
+    SELECT $1, $2, delivery_id, trace_id, template_id FROM again WHERE state <> 'pending' ORDER BY created_at
+    RETURNING job_id, subject
+)
+UPDATE chamberlain.delivery d SET state = 'pending', tries = 0, job_id = coalesce(queued.job_id, d.job_id)
+FROM again LEFT JOIN queued ON queued.subject = again.delivery_id
+WHERE d.tenant_id = $1 AND d.delivery_id = again.delivery_id
+RETURNING d.delivery_id
+"""
+_ROWS: Final = "SELECT delivery_id, template_id, trace_id, state, job_id, created_at FROM chamberlain.delivery"
+REDELIVER: Final = f"""
+WITH again AS MATERIALIZED ({_ROWS} WHERE tenant_id = $1 AND delivery_id = $3 FOR UPDATE), {_AGAIN}
+"""
+REDELIVER_SPAN: Final = f"""
+WITH again AS MATERIALIZED (
+    {_ROWS} WHERE tenant_id = $1 AND created_at >= $3 AND created_at < $4 AND ($5::uuid IS NULL OR template_id = $5)
+    ORDER BY delivery_id FOR UPDATE
+), {_AGAIN}
+"""
+
+# Those that somebody is just at are left to that one, who finds out by itself.
+CANCEL: Final = """
+WITH withdrawn AS (
+    DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
+        SELECT job_id FROM chamberlain.job
+        WHERE tenant_id = $1 AND lane = $2 AND (lease_until IS NULL OR lease_until < now()) FOR UPDATE SKIP LOCKED
+    )) RETURNING tenant_id, subject
+)
+UPDATE chamberlain.delivery d SET state = 'cancelled', job_id = NULL FROM withdrawn w
+WHERE d.tenant_id = w.tenant_id AND d.delivery_id = w.subject AND d.state = 'pending'
+"""
+
+SWEEP: Final = """
+DELETE FROM chamberlain.delivery d USING (
+    SELECT oldest.tenant_id, oldest.delivery_id FROM chamberlain.tenant t CROSS JOIN LATERAL (
+        SELECT o.tenant_id, o.delivery_id FROM chamberlain.delivery o
+        WHERE o.tenant_id = t.tenant_id AND o.created_at < $1 AND o.state <> 'pending'
+        ORDER BY o.created_at LIMIT $2
+    ) oldest LIMIT $2
+) old WHERE d.tenant_id = old.tenant_id AND d.delivery_id = old.delivery_id
+RETURNING d.delivery_id
+"""
+
+_encode = msgspec.json.Encoder().encode
+_decode_attempts = msgspec.json.Decoder(tuple[Attempt, ...]).decode
+
+
+async def accept(tx: Transaction, events: Sequence[Event]) -> None:
+    """Have the webhooks told that are to be told of these events, which are written by the same transaction."""
+    told = [event for event in events if event.type in TOLD]
+    if told:
+        await tx.execute(
+            ACCEPT,
+            [each.tenant_id for each in told],
+            [each.id for each in told],
+            [each.type for each in told],
+            [each.request_id for each in told],
+            [payload_of(each) for each in told],
+            JobKind.WEBHOOK_DELIVER,
+        )
+
+
+def payload_of(event: Event) -> str:
+    """What is sent of an event, as JSON below 20 KB."""
+    document = payload_document(event)
+    payload = _encode(document)
+    if len(payload) >= PAYLOAD_LIMIT:
+        payload = _encode(without_metadata(document))
+    return payload.decode()
+
+
+async def find(tx: Transaction, delivery_id: DeliveryId) -> DeliveryRecord | None:
+    """The delivery, in the tenant of the transaction."""
+    row = await tx.fetch_row(FIND, tx.tenant_id, delivery_id)
+    return None if row is None else _record(row)
+
+
+async def find_page(tx: Transaction, wanted: DeliveryFilter, page: PageWanted) -> Page[DeliveryRecord]:
+    """A page of the tenant's deliveries that the filter names, newest first."""
+    await tx.execute(PLANNING)
+    statement, values = page_statement(tx, wanted, page)
+    rows = await tx.fetch(statement, *values)
+    records = [_record(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(records, None)
+    return Page(records, Position(records[-1].created_at, records[-1].id))
+
+
+def page_statement(tx: Transaction, wanted: DeliveryFilter, page: PageWanted) -> tuple[str, tuple[object, ...]]:
+    """The statement that reads a page and one row more, with its values."""
+    after = page.after
+    place = (None, None) if after is None else (after.created_at, after.id)
+    values = (tx.tenant_id, *place, wanted.state, wanted.template_id, wanted.request_id, page.limit + 1)
+    return _statement(wanted), values
+
+
+def _statement(wanted: DeliveryFilter) -> str:
+    if wanted.request_id is not None:
+        return PAGE_OF_REQUEST
+    if wanted.state not in {None, DeliveryState.SUCCEEDED}:
+        return PAGE_OPEN
+    return PAGE if wanted.template_id is None else PAGE_OF_TEMPLATE
+
+
+async def take_up(tx: Transaction, wanted: Collection[tuple[TenantId, DeliveryId]]) -> Sequence[DueDelivery]:
+    """Those of these that are still pending, as the worker's role."""
+    rows = await tx.fetch(TAKE_UP, [tenant for tenant, _ in wanted], [delivery for _, delivery in wanted])
+    return [_due(row) for row in rows]
+
+
+async def record(tx: Transaction, results: Sequence[DeliveryResult]) -> None:
+    """Write attempts and what becomes of their deliveries, and end or postpone the jobs; as the worker's role."""
+    await tx.execute(
+        RECORD,
+        [each.delivery.tenant_id for each in results],
+        [each.delivery.id for each in results],
+        [each.lease_id for each in results],
+        [each.job_id for each in results],
+        [each.state for each in results],
+        [each.delivery.url for each in results],
+        [_attempt(each.reply) for each in results],
+        [each.after for each in results],
+        KEPT_ATTEMPTS,
+    )
+
+
+async def redeliver(tx: Transaction, delivery_id: DeliveryId) -> bool:
+    """Queue a delivery of the tenant once more, whatever has become of it; False when there is none."""
+    return await tx.fetch_row(REDELIVER, tx.tenant_id, JobKind.WEBHOOK_DELIVER, delivery_id) is not None
+
+
+async def redeliver_span(
+    tx: Transaction, since: datetime, until: datetime, *, template_id: TemplateId | None = None
+) -> int:
+    """The same for all that were made from `since` on and before `until`, of one template or of any; says how many."""
+    return len(await tx.fetch(REDELIVER_SPAN, tx.tenant_id, JobKind.WEBHOOK_DELIVER, since, until, template_id))
+
+
+async def cancel_pending(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
+    """Call the webhook of this template no more for what is pending."""
+    await tx.execute(CANCEL, tenant_id, template_id)
+
+
+async def sweep(tx: Transaction, *, before: datetime, most: int) -> int:
+    """Remove what was made before this time and is not pending, of all tenants; says how many there were."""
+    return len(await tx.fetch(SWEEP, before, most))
+
+
+def _attempt(reply: Reply | None) -> str | None:
+    """An attempt as it is kept; its number is counted where it is written."""
+    if reply is None:
+        return None
+    milliseconds = round(reply.duration.total_seconds() * 1000)
+    attempt = {"at": reply.at, "status": reply.status, "duration_ms": milliseconds}
+    return _encode({**attempt, "error": reply.error, "answer": reply.answer}).decode()
+
+
+def _due(row: Record) -> DueDelivery:
+    return DueDelivery(
+        id=DeliveryId(row["delivery_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        event_id=EventId(row["event_id"]),
+        template_id=TemplateId(row["template_id"]),
+        url=row["url"],
+        payload=row["payload"].encode(),
+        tries=row["tries"],
+        trace_id=TraceId(row["trace_id"]),
+    )
+
+
+def _record(row: Record) -> DeliveryRecord:
+    request_id = row["request_id"]
+    return DeliveryRecord(
+        id=DeliveryId(row["delivery_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        event_id=EventId(row["event_id"]),
+        type=row["type"],
+        request_id=None if request_id is None else RequestId(request_id),
+        template_id=TemplateId(row["template_id"]),
+        url=row["url"],
+        state=DeliveryState(row["state"]),
+        next_attempt_at=row["next_attempt_at"],
+        attempts=_decode_attempts(row["attempts"]),
+        created_at=row["created_at"],
+    )

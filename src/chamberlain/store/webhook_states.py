@@ -1,0 +1,59 @@
+"""How webhooks get on: since when one fails, and whether it is called no more. A webhook that gets on has no row."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from chamberlain.rules.ids import TemplateId, TenantId
+from chamberlain.rules.webhooks import WebhookKey
+from chamberlain.store.database import Transaction
+
+# The first failure says since when; the template is held, so that it is not removed meanwhile.
+FAIL: Final = """
+INSERT INTO chamberlain.webhook_state AS s (tenant_id, template_id, failing_since)
+SELECT t.tenant_id, t.template_id, $3 FROM chamberlain.template t
+JOIN (SELECT DISTINCT tenant_id, template_id FROM unnest($1::uuid[], $2::uuid[]) AS w (tenant_id, template_id)) w
+    USING (tenant_id, template_id)
+ORDER BY t.tenant_id, t.template_id FOR KEY SHARE OF t
+ON CONFLICT (tenant_id, template_id) DO UPDATE SET failing_since = coalesce(s.failing_since, excluded.failing_since)
+RETURNING s.tenant_id, s.template_id, s.failing_since
+"""
+
+RECOVER: Final = """
+DELETE FROM chamberlain.webhook_state s USING unnest($1::uuid[], $2::uuid[]) AS w (tenant_id, template_id)
+WHERE s.tenant_id = w.tenant_id AND s.template_id = w.template_id AND s.disabled_at IS NULL
+"""
+
+DISABLE: Final = """
+UPDATE chamberlain.webhook_state SET disabled_at = $3, disabled_reason = $4
+WHERE tenant_id = $1 AND template_id = $2 AND disabled_at IS NULL
+RETURNING template_id
+"""
+
+ENABLE: Final = "DELETE FROM chamberlain.webhook_state WHERE tenant_id = $1 AND template_id = $2"
+
+
+async def fail(tx: Transaction, webhooks: Sequence[WebhookKey], *, at: datetime) -> Mapping[WebhookKey, datetime]:
+    """Note that calls of these have failed; since when they do. One whose template is gone is not in the answer."""
+    rows = await tx.fetch(FAIL, *_columns(webhooks), at) if webhooks else ()
+    return {(TenantId(row["tenant_id"]), TemplateId(row["template_id"])): row["failing_since"] for row in rows}
+
+
+async def recover(tx: Transaction, webhooks: Sequence[WebhookKey]) -> None:
+    """Note that calls of these have succeeded."""
+    if webhooks:
+        await tx.execute(RECOVER, *_columns(webhooks))
+
+
+async def disable(tx: Transaction, webhook: WebhookKey, *, reason: str, at: datetime) -> bool:
+    """Call a webhook that has failed no more, until somebody enables it; says whether that is new."""
+    return await tx.fetch_row(DISABLE, *webhook, at, reason) is not None
+
+
+async def enable(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
+    """Call a webhook again, as if nothing had been wrong with it."""
+    await tx.execute(ENABLE, tenant_id, template_id)
+
+
+def _columns(webhooks: Sequence[WebhookKey]) -> tuple[list[TenantId], list[TemplateId]]:
+    return [tenant for tenant, _ in webhooks], [template for _, template in webhooks]

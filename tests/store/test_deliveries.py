@@ -1,0 +1,278 @@
+"""Deliveries: written with what they tell, recorded whoever holds them, and sent again when somebody asks."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import msgspec
+import pytest
+
+from chamberlain.rules.deliveries import (
+    KEPT_ATTEMPTS,
+    DeliveryFilter,
+    DeliveryRecord,
+    DeliveryResult,
+    DeliveryState,
+    Reply,
+)
+from chamberlain.rules.ids import DeliveryId, JobId, TenantId
+from chamberlain.rules.pages import PageWanted
+from chamberlain.store import deliveries, webhook_states
+from tests.databases import Databases
+from tests.estates import ESTATE, OTHER_HOUSE, PROJECT_GROUP, PROJECT_TEAM, Estate, changed_estate, open_estate
+
+MOMENT = datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC)
+URL = "https://hooks.estate.example/a"
+HOOK = {"webhook": {"url": URL}}
+KEY = ESTATE, PROJECT_GROUP
+ANY = DeliveryFilter()
+OK = Reply(MOMENT, timedelta(milliseconds=210), status=200, answer="thanks")
+OOPS = Reply(MOMENT, timedelta(milliseconds=210), status=500, answer="oops")
+JOBS = "SELECT kind, subject, lane, lease_id, run_at <= now() FROM chamberlain.job WHERE kind = 'webhookDeliver'"
+
+
+@pytest.fixture
+async def estate(databases: Databases) -> Estate:
+    return await open_estate(databases, changed_estate(project_group=HOOK))
+
+
+async def listed(estate: Estate, wanted: DeliveryFilter = ANY, tenant_id: TenantId = ESTATE) -> list[DeliveryRecord]:
+    async with estate.databases.application.transaction(tenant_id) as tx:
+        page = await deliveries.find_page(tx, wanted, PageWanted(200, None))
+    return list(page.items)
+
+
+async def only(estate: Estate) -> DeliveryRecord:
+    (found,) = await listed(estate)
+    return found
+
+
+async def lease(estate: Estate) -> UUID:
+    """Have the jobs of all deliveries, as a worker has them that serves lanes."""
+    lease_id = uuid4()
+    await estate.rows(
+        "UPDATE chamberlain.job SET lease_id = $1, lease_until = now() + interval '10 s' "
+        "WHERE kind = 'webhookDeliver' RETURNING 1",
+        lease_id,
+    )
+    return lease_id
+
+
+async def record(
+    estate: Estate,
+    delivery_id: DeliveryId,
+    reply: Reply | None = OK,
+    *,
+    state: DeliveryState = DeliveryState.SUCCEEDED,
+    after: timedelta | None = None,
+    lease_id: UUID | None = None,
+) -> None:
+    ((job_id,),) = await estate.rows("SELECT job_id FROM chamberlain.delivery WHERE delivery_id = $1", delivery_id)
+    held = lease_id or await lease(estate)
+    async with estate.databases.worker.across_tenants() as tx:
+        (due,) = await deliveries.take_up(tx, [(ESTATE, delivery_id)])
+        await deliveries.record(tx, [DeliveryResult(due, held, JobId(int(str(job_id))), state, reply, after)])
+
+
+async def test_it_works(estate: Estate) -> None:
+    accepted = await estate.request("Apollo", metadata={"el-text-1": "x"})
+    await estate.work()
+
+    found = await only(estate)
+    ((event_id, type_, at),) = await estate.rows("SELECT event_id, type, at FROM chamberlain.event")
+    assert (found.event_id, found.type, found.request_id) == (event_id, type_, accepted.request_id)
+    assert (found.state, found.url, found.attempts) == (DeliveryState.PENDING, URL, ())
+    assert found.next_attempt_at == found.created_at
+    assert await estate.rows(JOBS) == [("webhookDeliver", found.id, PROJECT_GROUP, None, True)]
+    async with estate.databases.worker.across_tenants() as tx:
+        (due,) = await deliveries.take_up(tx, [(ESTATE, found.id)])
+    payload = msgspec.json.decode(due.payload)
+    assert list(payload) == ["type", "timestamp", "requestId", "tenantId", "data"]
+    assert payload["requestId"] == str(accepted.request_id)
+    assert payload["data"]["metadata"] == {"el-text-1": "x"}
+    assert isinstance(at, datetime)
+    assert payload["timestamp"] == at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+async def test_it_tells_of_what_was_created_and_of_nothing_else(estate: Estate) -> None:
+    await estate.request("Team", templateId=str(PROJECT_TEAM))
+    await estate.ask_mailbox({"name": "Info", "displayName": "Information", "alias": "desk"})
+    await estate.work()
+
+    assert await listed(estate) == []
+    assert await estate.rows("SELECT count(*) FROM chamberlain.event") == [(2,)]
+
+
+@pytest.mark.parametrize("webhook", [None, {"url": URL, "active": False}])
+async def test_it_tells_no_webhook_that_is_not_there_when_it_happens(estate: Estate, webhook: object) -> None:
+    await estate.request("Apollo")
+    await estate.rows(
+        "UPDATE chamberlain.template_revision "
+        "SET content = (content::jsonb || jsonb_build_object('webhook', $2::jsonb))::json "
+        "WHERE template_id = $1 RETURNING 1",
+        PROJECT_GROUP,
+        msgspec.json.encode(webhook).decode(),
+    )
+    await estate.work()
+
+    assert await listed(estate) == []
+
+
+async def test_it_tells_no_webhook_that_is_disabled(estate: Estate) -> None:
+    async with estate.databases.worker.across_tenants() as tx:
+        assert await webhook_states.fail(tx, [KEY], at=MOMENT) == {KEY: MOMENT}
+        assert await webhook_states.disable(tx, KEY, reason="Gone.", at=MOMENT)
+        assert not await webhook_states.disable(tx, KEY, reason="Gone.", at=MOMENT)
+    await estate.request("Apollo")
+    await estate.work()
+    assert await listed(estate) == []
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        await webhook_states.enable(tx, ESTATE, PROJECT_GROUP)
+    await estate.request("Mercury")
+    await estate.work()
+    assert [each.state for each in await listed(estate)] == [DeliveryState.PENDING]
+
+
+async def test_it_records_every_attempt(estate: Estate) -> None:
+    await estate.request("Apollo")
+    await estate.work()
+    found = await only(estate)
+
+    await record(estate, found.id, OOPS, state=DeliveryState.PENDING, after=timedelta(minutes=5))
+    waiting = await only(estate)
+    await record(estate, found.id)
+
+    assert [each.status for each in waiting.attempts] == [500]
+    assert waiting.next_attempt_at is not None
+    assert waiting.next_attempt_at > waiting.created_at + timedelta(minutes=4)
+    through = await only(estate)
+    assert (through.state, through.next_attempt_at) == (DeliveryState.SUCCEEDED, None)
+    assert [(each.number, each.status, each.duration_ms, each.answer) for each in through.attempts] == [
+        (1, 500, 210, "oops"),
+        (2, 200, 210, "thanks"),
+    ]
+    assert [each.at for each in through.attempts] == [MOMENT, MOMENT]
+    assert await estate.rows(JOBS) == []
+
+
+async def test_an_attempt_of_one_who_lost_the_job_is_on_record_and_decides_nothing(estate: Estate) -> None:
+    await estate.request("Apollo")
+    await estate.work()
+    found = await only(estate)
+    await lease(estate)
+
+    await record(estate, found.id, OOPS, state=DeliveryState.FAILED, lease_id=uuid4())
+
+    now = await only(estate)
+    assert (now.state, len(now.attempts)) == (DeliveryState.PENDING, 1)
+    assert now.next_attempt_at is not None
+
+
+async def test_it_keeps_the_newest_attempts(estate: Estate) -> None:
+    await estate.request("Apollo")
+    await estate.work()
+    found = await only(estate)
+
+    for _ in range(KEPT_ATTEMPTS + 2):
+        await record(estate, found.id, OOPS, state=DeliveryState.PENDING, after=timedelta())
+
+    numbers = [each.number for each in (await only(estate)).attempts]
+    assert numbers == list(range(3, KEPT_ATTEMPTS + 3))
+
+
+async def test_it_redelivers(estate: Estate) -> None:
+    await estate.request("Apollo")
+    await estate.work()
+    found = await only(estate)
+    await record(estate, found.id, OOPS, state=DeliveryState.FAILED)
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        assert await deliveries.redeliver(tx, found.id)
+    async with estate.databases.application.transaction(OTHER_HOUSE) as tx:
+        assert not await deliveries.redeliver(tx, found.id)
+
+    again = await only(estate)
+    assert (again.state, len(again.attempts)) == (DeliveryState.PENDING, 1)
+    assert again.next_attempt_at is not None
+    assert await estate.rows(JOBS) == [("webhookDeliver", found.id, PROJECT_GROUP, None, True)]
+    assert await estate.rows("SELECT tries FROM chamberlain.delivery") == [(0,)]
+
+
+async def test_what_is_pending_is_redelivered_at_once_and_not_twice(estate: Estate) -> None:
+    await estate.request("Apollo")
+    await estate.work()
+    found = await only(estate)
+    await record(estate, found.id, OOPS, state=DeliveryState.PENDING, after=timedelta(hours=5))
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        assert await deliveries.redeliver(tx, found.id)
+
+    assert await estate.rows(JOBS) == [("webhookDeliver", found.id, PROJECT_GROUP, None, True)]
+
+
+async def test_it_redelivers_a_span(estate: Estate) -> None:
+    for name in ("Apollo", "Mercury", "Gemini"):
+        await estate.request(name)
+    await estate.work()
+    for each in await listed(estate):
+        await record(estate, each.id)
+    now = (await listed(estate))[0].created_at
+    await estate.rows(
+        "UPDATE chamberlain.delivery SET created_at = created_at - interval '1 day' WHERE delivery_id = $1 RETURNING 1",
+        (await listed(estate))[0].id,
+    )
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        assert await deliveries.redeliver_span(tx, now, now) == 0
+        assert await deliveries.redeliver_span(tx, now, now + timedelta(seconds=1), template_id=PROJECT_TEAM) == 0
+        assert await deliveries.redeliver_span(tx, now, now + timedelta(seconds=1), template_id=PROJECT_GROUP) == 2
+
+    assert len(await listed(estate, DeliveryFilter(state=DeliveryState.PENDING))) == 2
+
+
+async def test_it_cancels_what_is_pending_but_for_what_somebody_is_at(estate: Estate) -> None:
+    for name in ("Apollo", "Mercury"):
+        await estate.request(name)
+    await estate.work()
+    await estate.rows(
+        "UPDATE chamberlain.job SET lease_id = gen_random_uuid(), lease_until = now() + interval '10 s' "
+        "WHERE job_id = (SELECT min(job_id) FROM chamberlain.job WHERE kind = 'webhookDeliver') RETURNING 1"
+    )
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        await deliveries.cancel_pending(tx, ESTATE, PROJECT_GROUP)
+
+    states = sorted(each.state for each in await listed(estate))
+    assert states == [DeliveryState.CANCELLED, DeliveryState.PENDING]
+
+
+async def test_it_lists_by_every_filter_newest_first(estate: Estate) -> None:
+    accepted = [await estate.request(name) for name in ("Apollo", "Mercury", "Gemini")]
+    await estate.work()
+    (first, *others) = await listed(estate)
+    await record(estate, first.id, OOPS, state=DeliveryState.FAILED)
+    everything = await listed(estate)
+
+    assert [each.id for each in everything] == [first.id, *[each.id for each in others]]
+    assert await listed(estate, DeliveryFilter(template_id=PROJECT_GROUP)) == everything
+    assert await listed(estate, DeliveryFilter(template_id=PROJECT_TEAM)) == []
+    assert [each.id for each in await listed(estate, DeliveryFilter(DeliveryState.FAILED, PROJECT_GROUP))] == [first.id]
+    assert await listed(estate, DeliveryFilter(DeliveryState.SUCCEEDED)) == []
+    of_request = await listed(estate, DeliveryFilter(request_id=accepted[0].request_id))
+    assert [each.request_id for each in of_request] == [accepted[0].request_id]
+    assert await listed(estate, tenant_id=OTHER_HOUSE) == []
+
+
+async def test_it_removes_what_is_old_and_not_pending(estate: Estate) -> None:
+    for name in ("Apollo", "Mercury"):
+        await estate.request(name)
+    await estate.work()
+    (first, second) = await listed(estate)
+    await record(estate, first.id)
+    later = first.created_at + timedelta(seconds=1)
+
+    async with estate.databases.worker.across_tenants() as tx:
+        assert await deliveries.sweep(tx, before=first.created_at, most=10) == 0
+        assert await deliveries.sweep(tx, before=later, most=10) == 1
+
+    assert [each.id for each in await listed(estate)] == [second.id]
