@@ -169,6 +169,28 @@ async def test_it_handles_if_match(api: httpx2.AsyncClient, tag: str, status: in
     assert status == 200 or answer.json()["code"] == "etagStale"
 
 
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (('"7"', '"1"'), 200),
+        (('"1"', '"7"'), 200),
+        (('"7"', '"8", "9"'), 412),
+        ((",", ' , "1",'), 200),
+        (("*", "*"), 200),
+        (("", ""), 412),
+    ],
+)
+async def test_several_lines_of_if_match_are_one_list(
+    api: httpx2.AsyncClient, lines: tuple[str, ...], status: int
+) -> None:
+    await created(api, GROUP)
+
+    headers = [*ADMINISTRATOR.items(), *(("if-match", line) for line in lines)]
+    answer = await api.put(ONE, json=GROUP, headers=headers)
+
+    assert answer.status_code == status
+
+
 async def test_a_deleted_one_is_gone(api: httpx2.AsyncClient) -> None:
     await created(api, GUEST)
 

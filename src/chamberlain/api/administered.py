@@ -5,14 +5,13 @@ from uuid import UUID
 
 from msgspec import Struct, json
 
-from chamberlain.api.calls import Answer, Call, Headers
+from chamberlain.api.calls import NO_STORE, Answer, Call, Headers
 from chamberlain.api.endpoint import Success
 from chamberlain.api.etags import seen_versions
 from chamberlain.api.services import Services
 from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.edits import Edit
 
-NO_STORE = (b"cache-control", b"no-store")
 CACHE: Mapping[str, str] = {"Cache-Control": "Always `no-store`."}
 VERSIONED: Mapping[str, str] = {**CACHE, "ETag": "Names this version, for `If-Match`."}
 ADDED = (
@@ -27,7 +26,7 @@ SIGNING = (
 
 def edit_of(call: Call[object]) -> Edit:
     """How a change of something that is there comes in."""
-    return Edit(seen_versions(call.headers), call.trace_id)
+    return Edit(seen_versions(call.listed_headers), call.trace_id)
 
 
 def listed(body: bytes) -> Answer:

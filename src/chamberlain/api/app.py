@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from chamberlain.api import managing
 from chamberlain.api.endpoint import Endpoint
 from chamberlain.api.endpoints import (
     audit,
@@ -28,7 +29,6 @@ from chamberlain.api.endpoints import (
 )
 from chamberlain.api.etags import IF_MATCH
 from chamberlain.api.front import TRACE_ID, Front
-from chamberlain.api.managing import FILTERS as MANAGED
 from chamberlain.api.openapi import describe
 from chamberlain.api.paging import PARAMETERS
 from chamberlain.api.problems import problem_of_bug
@@ -94,19 +94,19 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
              Operation.ADMINISTER_MAIL, webhooks.ABOUT_ROTATE_OF_MAILBOX_TEMPLATE, webhooks.ROTATED, shape=ACTION,
              codes=webhooks.ROTATE_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/collab/v1/manage/groups/", managed_groups.list_, Operation.READ_MANAGED,
-             managed_groups.ABOUT_LIST, managed_groups.LISTED, parameters=MANAGED, codes=managed_groups.LIST_CODES),
+             managed_groups.ABOUT_LIST, managed_groups.LISTED, parameters=managing.FILTERS, codes=managing.LIST_CODES),
     Endpoint("GET", "/admin/collab/v1/manage/groups/{groupId}/", managed_groups.read, Operation.READ_MANAGED,
-             managed_groups.ABOUT_READ, managed_groups.READ, codes=managed_groups.READ_CODES),
+             managed_groups.ABOUT_READ, managed_groups.READ, codes=managing.READ_CODES),
     Endpoint("PATCH", "/admin/collab/v1/manage/groups/{groupId}/", managed_groups.assign, Operation.ASSIGN,
              managed_groups.ABOUT_ASSIGN, managed_groups.ASSIGNED, shape=ASSIGNMENT, headers=(IF_MATCH,),
-             codes=managed_groups.ASSIGN_CODES),
+             codes=managing.ASSIGN_CODES),
     Endpoint("GET", "/admin/collab/v1/manage/spo/", managed_sites.list_, Operation.READ_MANAGED,
-             managed_sites.ABOUT_LIST, managed_sites.LISTED, parameters=MANAGED, codes=managed_sites.LIST_CODES),
+             managed_sites.ABOUT_LIST, managed_sites.LISTED, parameters=managing.FILTERS, codes=managing.LIST_CODES),
     Endpoint("GET", "/admin/collab/v1/manage/spo/{securityGroupId}/", managed_sites.read, Operation.READ_MANAGED,
-             managed_sites.ABOUT_READ, managed_sites.READ, codes=managed_sites.READ_CODES),
+             managed_sites.ABOUT_READ, managed_sites.READ, codes=managing.READ_CODES),
     Endpoint("PATCH", "/admin/collab/v1/manage/spo/{securityGroupId}/", managed_sites.assign, Operation.ASSIGN,
              managed_sites.ABOUT_ASSIGN, managed_sites.ASSIGNED, shape=ASSIGNMENT, headers=(IF_MATCH,),
-             codes=managed_sites.ASSIGN_CODES),
+             codes=managing.ASSIGN_CODES),
     Endpoint("GET", "/admin/v1/findings/", findings.list_, Operation.ADMINISTER_SERVICE, findings.ABOUT_LIST,
              findings.LISTED, parameters=findings.FILTERS, codes=findings.LIST_CODES),
     Endpoint("GET", "/collab/v1/templates/", collab_templates.offer, Operation.READ_COLLAB_TEMPLATES,

@@ -14,6 +14,8 @@ from chamberlain.rules.ids import TraceId
 Body_co = TypeVar("Body_co", covariant=True)
 Headers = tuple[tuple[bytes, bytes], ...]
 JSON = b"application/json"
+# What callers may read is theirs alone, and changes: nobody between keeps it.
+NO_STORE = (b"cache-control", b"no-store")
 
 
 # Structs rather than dataclasses: one of each is made for every call, and a frozen dataclass costs ten times as much

@@ -1,6 +1,6 @@
 """ETags: which version of a thing a caller has read, and wants to change."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from chamberlain.api.endpoint import Parameter
 
@@ -11,9 +11,9 @@ IF_MATCH = Parameter(
 )
 
 
-def seen_versions(headers: Mapping[bytes, bytes]) -> frozenset[str] | None:
-    """The versions that the caller has seen; None when any will do (RFC 9110, 13.1.1)."""
-    sent = headers.get(b"if-match")
-    if sent is None or sent.strip() == b"*":
-        return None
-    return frozenset(tag.strip() for tag in sent.decode("latin-1").split(","))
+def seen_versions(headers: Sequence[tuple[bytes, bytes]]) -> frozenset[str] | None:
+    """The versions that the caller has seen; None when any will do (RFC 9110, 13.1.1). Several lines are one list
+    (RFC 9110, 5.3), whose empty members say nothing."""
+    lines = [value.decode("latin-1") for name, value in headers if name == b"if-match"]
+    tags = frozenset(tag.strip() for line in lines for tag in line.split(",")) - {""}
+    return None if not lines or tags == {"*"} else tags

@@ -13,15 +13,8 @@ from chamberlain.rules.requests import StepRecord, StepState
 from chamberlain.rules.subject_records import SubjectRecord
 
 
-class AssignedTemplate(Struct, rename="camel", frozen=True):
-    """The guest template that is assigned, as it is called now."""
-
-    id: UUID
-    name: str
-
-
-class AssignedPolicy(Struct, rename="camel", frozen=True):
-    """The guest policy that is assigned, as it is called now."""
+class Assigned(Struct, rename="camel", frozen=True):
+    """The guest template or guest policy that is assigned, as it is called now."""
 
     id: UUID
     name: str
@@ -47,8 +40,8 @@ class ManagedGroup(Struct, rename="camel", frozen=True):
     member_ship_type: MemberShipType
     template_id: UUID | None
     policy_id: UUID | None
-    template: AssignedTemplate | None
-    policy: AssignedPolicy | None
+    template: Assigned | None
+    policy: Assigned | None
     effects: tuple[Effect, ...]
     open_findings: int
     request_id: UUID | None
@@ -69,8 +62,8 @@ class ManagedSite(Struct, rename="camel", frozen=True):
     sharing_capability: Sharing | None
     template_id: UUID | None
     policy_id: UUID | None
-    template: AssignedTemplate | None
-    policy: AssignedPolicy | None
+    template: Assigned | None
+    policy: Assigned | None
     effects: tuple[Effect, ...]
     open_findings: int
     assignment_request_id: UUID | None
@@ -126,14 +119,14 @@ def managed_site_of(record: SubjectRecord) -> ManagedSite:
     )
 
 
-def _template(record: SubjectRecord) -> AssignedTemplate | None:
+def _template(record: SubjectRecord) -> Assigned | None:
     template_id, name = record.assignment.template_id, record.template_name
-    return None if template_id is None or name is None else AssignedTemplate(template_id, name)
+    return None if template_id is None or name is None else Assigned(template_id, name)
 
 
-def _policy(record: SubjectRecord) -> AssignedPolicy | None:
+def _policy(record: SubjectRecord) -> Assigned | None:
     policy_id, name = record.assignment.policy_id, record.policy_name
-    return None if policy_id is None or name is None else AssignedPolicy(policy_id, name)
+    return None if policy_id is None or name is None else Assigned(policy_id, name)
 
 
 def _actor(record: SubjectRecord) -> Actor | None:

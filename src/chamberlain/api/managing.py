@@ -1,19 +1,30 @@
 """What the endpoints of groups and of sites have in common: filters, the answer with its version, the change."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.administered import CACHE, edit_of
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import Parameter
-from chamberlain.api.etags import seen_versions
-from chamberlain.api.paging import PARAMETERS
+from chamberlain.api.paging import PARAMETERS, named_page_wanted, next_cursor
+from chamberlain.api.services import Services
 from chamberlain.rules.assignment_drafts import WantedAssignment
-from chamberlain.rules.edits import Edit
 from chamberlain.rules.ids import GroupId, PolicyId, TemplateId
 from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.shapes.assignments import AssignmentBody, to_assignment_order
 
-NO_STORE = (b"cache-control", b"no-store")
+TAG = "Groups and sites"
+LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+READ_CODES = ("notAdministrator", "notFound")
+ASSIGN_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
+VERSIONED = {**CACHE, "ETag": "Names what is assigned, for `If-Match`; it changes with the two ids only."}
+ASSIGNING = (
+    "A field that is not sent stays as it is; the all-zero UUID clears the field that it is sent for; `null` is "
+    "refused. What is so already changes nothing. The answer comes when the assignment is durable; its `effects` in "
+    "the directory follow, as steps of the request `assignmentRequestId`."
+)
+ASSIGNED_FOR_EXAMPLE = {"templateId": "7e000000-0000-4000-8000-000000000021"}
 _ID = {"type": "string", "format": "uuid"}
 FILTERS = (
     Parameter("assigned", {"type": "boolean"}, "Whether a guest template or policy is assigned."),
@@ -28,8 +39,20 @@ FILTERS = (
 )
 
 
-def filter_of(call: Call[None], subject_type: SubjectType) -> SubjectFilter:
-    """Which groups or sites a call asks for."""
+async def page_of(
+    services: Services, call: Call[None], subject_type: SubjectType
+) -> tuple[Sequence[SubjectRecord], str | None]:
+    """The groups or sites that a call asks for, and the cursor of those that follow."""
+    page = await services.managed.list(call.caller, _filter_of(call, subject_type), named_page_wanted(services, call))
+    return page.items, next_cursor(services, call, page.next)
+
+
+def wanted_of(call: Call[AssignmentBody], group_id: GroupId, subject_type: SubjectType) -> WantedAssignment:
+    """What a call asks to be assigned."""
+    return WantedAssignment(group_id, subject_type, to_assignment_order(call.body), call.raw, edit_of(call))
+
+
+def _filter_of(call: Call[None], subject_type: SubjectType) -> SubjectFilter:
     query = call.query
     return SubjectFilter(
         type=subject_type,
@@ -38,14 +61,3 @@ def filter_of(call: Call[None], subject_type: SubjectType) -> SubjectFilter:
         policy_id=PolicyId(UUID(query["policyId"])) if "policyId" in query else None,
         prefix=query.get("q"),
     )
-
-
-def wanted_of(call: Call[AssignmentBody], group_id: GroupId, subject_type: SubjectType) -> WantedAssignment:
-    """What a call asks to be assigned."""
-    order = to_assignment_order(call.body)
-    return WantedAssignment(group_id, subject_type, order, call.raw, Edit(seen_versions(call.headers), call.trace_id))
-
-
-def shown(record: SubjectRecord, body: bytes) -> Answer:
-    """A group or site with the version of its assignment."""
-    return Answer(200, body, (NO_STORE, (b"etag", record.etag.encode("ascii"))))

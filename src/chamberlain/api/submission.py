@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from msgspec import json
 
-from chamberlain.api.calls import Answer, Call, Headers
+from chamberlain.api.calls import NO_STORE, Answer, Call, Headers
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.requests import IdempotencyKey, Submission
 from chamberlain.shapes.actions import ActionBody
@@ -33,7 +33,7 @@ def creating_act_of(call: Call[object]) -> Act:
 
 def acted(answer: KeptAnswer) -> Answer:
     """The answer to a call that acted upon something, now or when its key came first."""
-    headers: Headers = ((b"cache-control", b"no-store"),)
+    headers: Headers = (NO_STORE,)
     if answer.replayed:
         headers += ((b"idempotency-replayed", b"true"),)
     return Answer(200, answer.body, headers)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import Meta, Raw, Struct, json
 
-from chamberlain.api.calls import Answer, Call, Stream
+from chamberlain.api.calls import NO_STORE, Answer, Call, Stream
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import CURSOR, LIMIT, PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.parameters import read_time
@@ -77,7 +77,7 @@ async def list_(services: Services, call: Call[None]) -> Answer | Stream:
         return await _lines(services, call, wanted)
     page = await services.audit.list(call.caller, wanted, page_wanted(services, call))
     body = AuditPage(tuple(map(_row, page.items)), next_cursor(services, call, page.next))
-    return Answer(200, json.encode(body), (_NO_STORE, _VARY))
+    return Answer(200, json.encode(body), (NO_STORE, _VARY))
 
 
 async def _lines(services: Services, call: Call[None], wanted: AuditFilter) -> Stream:
@@ -87,7 +87,7 @@ async def _lines(services: Services, call: Call[None], wanted: AuditFilter) -> S
     return Stream(
         chunks=_written(several),
         content_type=LINES,
-        headers=(_NO_STORE, _VARY, (b"x-accel-buffering", b"no")),
+        headers=(NO_STORE, _VARY, (b"x-accel-buffering", b"no")),
         ends_at=call.caller.expires_at,
         close=services.streams.open(call.caller),
         must_be_whole=True,
@@ -143,7 +143,6 @@ def _row(record: AuditRecord) -> AuditRow:
     )
 
 
-_NO_STORE = (b"cache-control", b"no-store")
 _VARY = (b"vary", b"Accept")
 _TIME: Mapping[str, object] = {"type": "string", "format": "date-time"}
 

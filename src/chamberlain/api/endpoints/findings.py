@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import Meta, Raw, Struct, json
 
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.calls import NO_STORE, Answer, Call
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.request_shapes import Time, time_of
@@ -62,7 +62,7 @@ async def list_(services: Services, call: Call[None]) -> Answer:
     )
     page = await services.list_findings(call.caller, wanted, page_wanted(services, call))
     body = FindingPage(tuple(map(_finding, page.items)), next_cursor(services, call, page.next))
-    return Answer(200, json.encode(body), ((b"cache-control", b"no-store"),))
+    return Answer(200, json.encode(body), (NO_STORE,))
 
 
 def _finding(record: FindingRecord) -> Finding:

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from msgspec import Struct, json
 
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.calls import NO_STORE, Answer, Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.paging import next_cursor, page_wanted
 from chamberlain.api.request_shapes import Time, time_of
@@ -39,7 +39,7 @@ async def list_(services: Services, call: Call[None]) -> Answer:
     """The held jobs of the tenant."""
     page = await services.jobs.list(call.caller, page_wanted(services, call))
     body = JobPage(tuple(map(_job, page.items)), next_cursor(services, call, page.next))
-    return Answer(200, json.encode(body), ((b"cache-control", b"no-store"),))
+    return Answer(200, json.encode(body), (NO_STORE,))
 
 
 async def release(services: Services, call: Call[ActionBody]) -> Answer:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, json
 
-from chamberlain.api.calls import Answer, Call, Headers
+from chamberlain.api.calls import NO_STORE, Answer, Call, Headers
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.mailbox_shapes import AcceptedMailbox, Mailbox, accepted_mailbox_of, mailbox_of
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
@@ -55,7 +55,7 @@ async def _finished(queued: MailboxRecord, services: Services, call: Call[Mailbo
 async def read(services: Services, call: Call[None]) -> Answer:
     """One mailbox, whole."""
     record = await services.mailboxes.read(call.caller, MailboxId(call.ids["mailboxId"]))
-    return Answer(200, json.encode(mailbox_of(record)), (_NO_STORE,))
+    return Answer(200, json.encode(mailbox_of(record)), (NO_STORE,))
 
 
 async def list_(services: Services, call: Call[None]) -> Answer:
@@ -68,7 +68,7 @@ async def list_(services: Services, call: Call[None]) -> Answer:
     )
     page = await services.mailboxes.list(call.caller, wanted, page_wanted(services, call))
     body = MailboxPage(tuple(map(mailbox_of, page.items)), next_cursor(services, call, page.next))
-    return Answer(200, json.encode(body), (_NO_STORE,))
+    return Answer(200, json.encode(body), (NO_STORE,))
 
 
 def _accepted(record: MailboxRecord, accepted: Accepted, services: Services) -> Answer:
@@ -91,7 +91,6 @@ def _addresses(record: MailboxRecord, services: Services) -> Headers:
     )
 
 
-_NO_STORE = (b"cache-control", b"no-store")
 _TAG = "Mailboxes"
 _SENT: Mapping[str, object] = {
     "name": "Zürich",

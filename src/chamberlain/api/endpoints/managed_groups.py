@@ -2,11 +2,11 @@
 
 from msgspec import Struct, json
 
+from chamberlain.api.administered import CACHE, listed, shown
 from chamberlain.api.calls import Answer, Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.managed_shapes import GROUP_EXAMPLE, ManagedGroup, managed_group_of
-from chamberlain.api.managing import NO_STORE, filter_of, shown, wanted_of
-from chamberlain.api.paging import named_page_wanted, next_cursor
+from chamberlain.api.managing import ASSIGNED_FOR_EXAMPLE, ASSIGNING, TAG, VERSIONED, page_of, wanted_of
 from chamberlain.api.services import Services
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.subject_records import SubjectRecord
@@ -23,10 +23,8 @@ class ManagedGroupPage(Struct, rename="camel", frozen=True):
 
 async def list_(services: Services, call: Call[None]) -> Answer:
     """The groups of the directory."""
-    wanted = filter_of(call, SubjectType.GROUP)
-    page = await services.managed.list(call.caller, wanted, named_page_wanted(services, call))
-    body = ManagedGroupPage(tuple(map(managed_group_of, page.items)), next_cursor(services, call, page.next))
-    return Answer(200, json.encode(body), (NO_STORE,))
+    found, following = await page_of(services, call, SubjectType.GROUP)
+    return listed(json.encode(ManagedGroupPage(tuple(map(managed_group_of, found)), following)))
 
 
 async def read(services: Services, call: Call[None]) -> Answer:
@@ -41,38 +39,29 @@ async def assign(services: Services, call: Call[AssignmentBody]) -> Answer:
 
 
 def _shown(record: SubjectRecord) -> Answer:
-    return shown(record, json.encode(managed_group_of(record)))
+    return shown(json.encode(managed_group_of(record)), record.etag)
 
 
-_TAG = "Groups and sites"
 ABOUT_LIST = About(
     id="listManagedGroups",
-    tag=_TAG,
+    tag=TAG,
     summary="List groups by display name",
     description="Every group of the directory but the security groups of managed sites, with what is assigned. What "
     "is new in the directory is here within half a minute.",
 )
 ABOUT_READ = About(
     id="readManagedGroup",
-    tag=_TAG,
+    tag=TAG,
     summary="Read a group with what is assigned to it",
     description="The security group of a managed site is not found here; the answer says where it is.",
 )
 ABOUT_ASSIGN = About(
     id="assignToGroup",
-    tag=_TAG,
+    tag=TAG,
     summary="Assign a guest template or guest policy to a group",
-    description="A field that is not sent stays as it is; the all-zero UUID clears the field that it is sent for; "
-    "`null` is refused. What is so already changes nothing. The answer comes when the assignment is durable; its "
-    "`effects` in the directory follow, as steps of the request `assignmentRequestId`. It works on any group of the "
-    "directory.",
-    example={"templateId": "7e000000-0000-4000-8000-000000000021"},
+    description=f"{ASSIGNING} It works on any group of the directory.",
+    example=ASSIGNED_FOR_EXAMPLE,
 )
-_CACHE = {"Cache-Control": "Always `no-store`."}
-_VERSIONED = {**_CACHE, "ETag": "Names what is assigned, for `If-Match`; it changes with the two ids only."}
-LISTED = (Success(200, "A page of groups.", ManagedGroupPage, _CACHE, {"items": [GROUP_EXAMPLE], "nextCursor": None}),)
-READ = (Success(200, "The group.", ManagedGroup, _VERSIONED, GROUP_EXAMPLE),)
-ASSIGNED = (Success(200, "The group as it is now.", ManagedGroup, _VERSIONED, GROUP_EXAMPLE),)
-LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
-READ_CODES = ("notAdministrator", "notFound")
-ASSIGN_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
+LISTED = (Success(200, "A page of groups.", ManagedGroupPage, CACHE, {"items": [GROUP_EXAMPLE], "nextCursor": None}),)
+READ = (Success(200, "The group.", ManagedGroup, VERSIONED, GROUP_EXAMPLE),)
+ASSIGNED = (Success(200, "The group as it is now.", ManagedGroup, VERSIONED, GROUP_EXAMPLE),)

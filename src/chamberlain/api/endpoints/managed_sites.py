@@ -5,11 +5,11 @@ A site is addressed by its security group.
 
 from msgspec import Struct, json
 
+from chamberlain.api.administered import CACHE, listed, shown
 from chamberlain.api.calls import Answer, Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.managed_shapes import SITE_EXAMPLE, ManagedSite, managed_site_of
-from chamberlain.api.managing import NO_STORE, filter_of, shown, wanted_of
-from chamberlain.api.paging import named_page_wanted, next_cursor
+from chamberlain.api.managing import ASSIGNED_FOR_EXAMPLE, ASSIGNING, TAG, VERSIONED, page_of, wanted_of
 from chamberlain.api.services import Services
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.subject_records import SubjectRecord
@@ -26,10 +26,8 @@ class ManagedSitePage(Struct, rename="camel", frozen=True):
 
 async def list_(services: Services, call: Call[None]) -> Answer:
     """The managed sites."""
-    wanted = filter_of(call, SubjectType.SITE)
-    page = await services.managed.list(call.caller, wanted, named_page_wanted(services, call))
-    body = ManagedSitePage(tuple(map(managed_site_of, page.items)), next_cursor(services, call, page.next))
-    return Answer(200, json.encode(body), (NO_STORE,))
+    found, following = await page_of(services, call, SubjectType.SITE)
+    return listed(json.encode(ManagedSitePage(tuple(map(managed_site_of, found)), following)))
 
 
 async def read(services: Services, call: Call[None]) -> Answer:
@@ -44,38 +42,29 @@ async def assign(services: Services, call: Call[AssignmentBody]) -> Answer:
 
 
 def _shown(record: SubjectRecord) -> Answer:
-    return shown(record, json.encode(managed_site_of(record)))
+    return shown(json.encode(managed_site_of(record)), record.etag)
 
 
-_TAG = "Groups and sites"
 ABOUT_LIST = About(
     id="listManagedSites",
-    tag=_TAG,
+    tag=TAG,
     summary="List managed sites by display name",
     description="With what is assigned. What is new in the directory is here within half a minute.",
 )
 ABOUT_READ = About(
     id="readManagedSite",
-    tag=_TAG,
+    tag=TAG,
     summary="Read a managed site with what is assigned to it",
     description="It is addressed by its security group. A group without a site is not found here; the answer says "
     "where it is.",
 )
 ABOUT_ASSIGN = About(
     id="assignToSite",
-    tag=_TAG,
+    tag=TAG,
     summary="Assign a guest template or guest policy to a managed site",
-    description="A field that is not sent stays as it is; the all-zero UUID clears the field that it is sent for; "
-    "`null` is refused. What is so already changes nothing. The answer comes when the assignment is durable; its "
-    "`effects` in the directory follow, as steps of the request `assignmentRequestId`. The site is addressed by its "
-    "security group, and the marks lie on that.",
-    example={"templateId": "7e000000-0000-4000-8000-000000000021"},
+    description=f"{ASSIGNING} The site is addressed by its security group, and the marks lie on that.",
+    example=ASSIGNED_FOR_EXAMPLE,
 )
-_CACHE = {"Cache-Control": "Always `no-store`."}
-_VERSIONED = {**_CACHE, "ETag": "Names what is assigned, for `If-Match`; it changes with the two ids only."}
-LISTED = (Success(200, "A page of sites.", ManagedSitePage, _CACHE, {"items": [SITE_EXAMPLE], "nextCursor": None}),)
-READ = (Success(200, "The site.", ManagedSite, _VERSIONED, SITE_EXAMPLE),)
-ASSIGNED = (Success(200, "The site as it is now.", ManagedSite, _VERSIONED, SITE_EXAMPLE),)
-LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
-READ_CODES = ("notAdministrator", "notFound")
-ASSIGN_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
+LISTED = (Success(200, "A page of sites.", ManagedSitePage, CACHE, {"items": [SITE_EXAMPLE], "nextCursor": None}),)
+READ = (Success(200, "The site.", ManagedSite, VERSIONED, SITE_EXAMPLE),)
+ASSIGNED = (Success(200, "The site as it is now.", ManagedSite, VERSIONED, SITE_EXAMPLE),)

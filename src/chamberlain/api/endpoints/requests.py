@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, json
 
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.calls import NO_STORE, Answer, Call
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.request_shapes import Request, RequestSummary, request_of, summary_of
@@ -33,13 +33,13 @@ async def list_(services: Services, call: Call[None]) -> Answer:
     )
     page = await services.requests.list(call.caller, wanted, page_wanted(services, call))
     body = RequestPage(tuple(map(summary_of, page.items)), next_cursor(services, call, page.next))
-    return Answer(200, json.encode(body), ((b"cache-control", b"no-store"),))
+    return Answer(200, json.encode(body), (NO_STORE,))
 
 
 async def read(services: Services, call: Call[None]) -> Answer:
     """One request with its steps."""
     view = await services.requests.read(call.caller, RequestId(call.ids["requestId"]))
-    return Answer(200, json.encode(request_of(view)), ((b"cache-control", b"no-store"),))
+    return Answer(200, json.encode(request_of(view)), (NO_STORE,))
 
 
 async def cancel(services: Services, call: Call[ActionBody]) -> Answer:

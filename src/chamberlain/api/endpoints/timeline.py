@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 from msgspec import Struct, json
 
-from chamberlain.api.calls import Answer, Call, Stream
+from chamberlain.api.calls import NO_STORE, Answer, Call, Stream
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.request_shapes import Approval, RequestStep, RequestSummary, approval_of, step_of, summary_of
 from chamberlain.api.services import Services
@@ -28,11 +28,11 @@ async def watch(services: Services, call: Call[None]) -> Answer | Stream:
     happenings = await services.requests.watch(call.caller, RequestId(call.ids["requestId"]), after)
     if happenings is None:
         # By the standard of such streams, whoever is told so does not come again.
-        return Answer(204, b"", ((b"cache-control", b"no-store"),))
+        return Answer(204, b"", (NO_STORE,))
     return Stream(
         chunks=_events(happenings),
         content_type=b"text/event-stream",
-        headers=((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")),
+        headers=(NO_STORE, (b"x-accel-buffering", b"no")),
         ends_at=call.caller.expires_at,
         close=services.streams.open(call.caller),
     )
