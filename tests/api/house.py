@@ -43,6 +43,7 @@ from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring
 from tests.api.belfry import Belfry
 from tests.api.binder import Binder
+from tests.api.feed import Feed
 from tests.api.grounds import Grounds
 from tests.api.shelf import TEAM, Shelf
 from tests.api.steward import Steward
@@ -120,6 +121,7 @@ class House:
     binder: Binder = field(default_factory=Binder)
     steward: Steward = field(default_factory=Steward)
     grounds: Grounds = field(default_factory=Grounds)
+    feed: Feed = field(default_factory=Feed)
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
     observed: list[tuple[str, str, int]] = field(default_factory=list)
@@ -313,9 +315,11 @@ class House:
             tenant=OwnTenant(self.steward.read, self.steward.replace),
             managed=self.grounds.services(),
             list_findings=self.grounds.list_findings,
+            list_events=self.feed.page,
             seal_cursor=self.cursors.seal,
             open_cursor=self.cursors.open,
             open_named_cursor=self.cursors.open_named,
+            open_feed_cursor=self.cursors.open_feed,
             streams=Streams(lambda: self.moment, self.stopping),
             check_readiness=self.check_readiness,
             observe=self.observe,

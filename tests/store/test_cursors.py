@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules.errors import Malformed
-from chamberlain.rules.pages import Position
+from chamberlain.rules.pages import FeedPosition, Position
 from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring
 
@@ -16,6 +16,14 @@ POSITION = Position(datetime(2026, 11, 20, 9, 30, tzinfo=UTC), UUID(int=1))
 
 def test_it_works() -> None:
     assert CURSORS.open(CURSORS.seal(POSITION, "here"), "here") == POSITION
+
+
+def test_a_place_in_a_feed_opens_as_one_and_as_nothing_else() -> None:
+    cursor = CURSORS.seal(FeedPosition(7), "here")
+
+    assert CURSORS.open_feed(cursor, "here") == FeedPosition(7)
+    with pytest.raises(Malformed):
+        CURSORS.open(cursor, "here")
 
 
 @pytest.mark.parametrize("foreign", ["!", " ", "\n", "\u00e9", "*"])

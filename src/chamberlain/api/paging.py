@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import Parameter
 from chamberlain.api.services import Services
-from chamberlain.rules.pages import NamedPageWanted, NamePosition, PageWanted, Position
+from chamberlain.rules.pages import FeedPosition, FeedWanted, NamedPageWanted, NamePosition, PageWanted, Position
 
 LIMIT = Parameter(
     "limit",
@@ -40,6 +40,18 @@ def named_page_wanted(services: Services, call: Call[None]) -> NamedPageWanted:
 def next_cursor(services: Services, call: Call[None], after: Position | NamePosition | None) -> str | None:
     """The cursor for the page behind this position; None on the last page."""
     return None if after is None else services.seal_cursor(after, _place(call))
+
+
+def feed_wanted(services: Services, call: Call[None]) -> FeedWanted:
+    """What a call asks for of a feed; it begins with the oldest without a cursor. Raises Malformed as well."""
+    cursor = call.query.get(CURSOR.name)
+    after = FeedPosition(0) if cursor is None else services.open_feed_cursor(cursor, _place(call))
+    return FeedWanted(int(call.query.get(LIMIT.name, "50")), after)
+
+
+def feed_cursor(services: Services, call: Call[None], after: FeedPosition) -> str:
+    """The cursor that goes on behind this position of a feed. It has no end."""
+    return services.seal_cursor(after, _place(call))
 
 
 def _place(call: Call[None]) -> str:

@@ -9,6 +9,7 @@ from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
+from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.findings import FindingFilter, FindingRecord
 from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import GroupId, JobId, MailboxId, PolicyId, RequestId, TemplateId, TraceId
@@ -16,7 +17,17 @@ from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
 from chamberlain.rules.mailboxes import MailboxOrder
-from chamberlain.rules.pages import NamedPage, NamedPageWanted, NamePosition, Page, PageWanted, Position
+from chamberlain.rules.pages import (
+    FeedPage,
+    FeedPosition,
+    FeedWanted,
+    NamedPage,
+    NamedPageWanted,
+    NamePosition,
+    Page,
+    PageWanted,
+    Position,
+)
 from chamberlain.rules.permissions import Operation, ScopePrefixes
 from chamberlain.rules.policy_records import PolicyRecord
 from chamberlain.rules.rehearsals import GroupRehearsal
@@ -54,14 +65,16 @@ ReleaseJob = Callable[[Caller, JobId, Act, Callable[[HeldJob], bytes]], Awaitabl
 ListAudit = Callable[[Caller, AuditFilter, PageWanted], Awaitable[Page[AuditRecord]]]
 ExportAudit = Callable[[Caller, AuditFilter], Awaitable[AuditRows]]
 # A cursor of a position, and back; the text says for whom and for which list. Opening raises Malformed.
-SealCursor = Callable[[Position | NamePosition, str], str]
+SealCursor = Callable[[Position | NamePosition | FeedPosition, str], str]
 OpenCursor = Callable[[str, str], Position]
 OpenNamedCursor = Callable[[str, str], NamePosition]
+OpenFeedCursor = Callable[[str, str], FeedPosition]
 # Groups and managed sites, told apart by their type.
 AssignTo = Callable[[Caller, WantedAssignment], Awaitable[SubjectRecord]]
 ReadSubject = Callable[[Caller, GroupId, SubjectType], Awaitable[SubjectRecord]]
 ListSubjects = Callable[[Caller, SubjectFilter, NamedPageWanted], Awaitable[NamedPage[SubjectRecord]]]
 ListFindings = Callable[[Caller, FindingFilter, PageWanted], Awaitable[Page[FindingRecord]]]
+ListEvents = Callable[[Caller, FeedWanted], Awaitable[FeedPage[EventRecord]]]
 RequestMailbox = Callable[[Caller, MailboxOrder, Submission], Awaitable[AcceptedMailbox]]
 RehearseMailbox = Callable[[Caller, MailboxOrder], Awaitable[MailboxRehearsal]]
 ReadMailbox = Callable[[Caller, MailboxId], Awaitable[MailboxRecord]]
@@ -214,9 +227,11 @@ class Services:
     tenant: OwnTenant
     managed: Managed
     list_findings: ListFindings
+    list_events: ListEvents
     seal_cursor: SealCursor
     open_cursor: OpenCursor
     open_named_cursor: OpenNamedCursor
+    open_feed_cursor: OpenFeedCursor
     streams: Streams
     check_readiness: CheckReadiness
     observe: Observe

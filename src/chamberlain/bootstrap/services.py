@@ -24,6 +24,7 @@ from chamberlain.metrics import call_answered
 from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
 from chamberlain.settings import Settings
 from chamberlain.store.cursors import Cursors
+from chamberlain.usecases.event_list import ListEvents
 from chamberlain.usecases.finding_list import ListFindings
 
 
@@ -46,9 +47,11 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
         tenant=tenant_services(means),
         managed=managed_services(means),
         list_findings=ListFindings(means.database, means.callers, means.prefixes),
+        list_events=ListEvents(means.database, means.callers, means.prefixes),
         seal_cursor=cursors.seal,
         open_cursor=cursors.open,
         open_named_cursor=cursors.open_named,
+        open_feed_cursor=cursors.open_feed,
         streams=streams,
         check_readiness=Readiness(means.database),
         observe=lambda path, method, status, seconds: call_answered(path, method, status, seconds=seconds),

@@ -8,14 +8,15 @@ from typing import TypeVar
 import msgspec
 
 from chamberlain.rules.errors import Malformed
-from chamberlain.rules.pages import NamePosition, Position
+from chamberlain.rules.pages import FeedPosition, NamePosition, Position
 from chamberlain.store.keyring import Keyring, KeysUnusable
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Position).decode
 _decode_name = msgspec.json.Decoder(NamePosition).decode
+_decode_feed = msgspec.json.Decoder(FeedPosition).decode
 
-Place = TypeVar("Place", Position, NamePosition)
+Place = TypeVar("Place", Position, NamePosition, FeedPosition)
 
 
 class Cursors:
@@ -24,7 +25,7 @@ class Cursors:
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring
 
-    def seal(self, position: Position | NamePosition, place: str) -> str:
+    def seal(self, position: Position | NamePosition | FeedPosition, place: str) -> str:
         """A text that only we can read."""
         sealed = self._keyring.seal(_encode(position), f"cursor {place}")
         return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
@@ -36,6 +37,10 @@ class Cursors:
     def open_named(self, cursor: str, place: str) -> NamePosition:
         """The same for a list that is sorted by name."""
         return self._open(cursor, place, _decode_name)
+
+    def open_feed(self, cursor: str, place: str) -> FeedPosition:
+        """The same for a feed."""
+        return self._open(cursor, place, _decode_feed)
 
     def _open(self, cursor: str, place: str, decode: Callable[[bytes], Place]) -> Place:
         try:
