@@ -35,6 +35,7 @@ from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
+from chamberlain.store.submit import Submitter
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.configuration_apply import ApplyConfiguration
 from chamberlain.usecases.group_provision import ProvisionGroups
@@ -285,6 +286,7 @@ def service_of(databases: Databases) -> Estate:
         EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER), Mailboxes(pool, key_member=KEY_MEMBER))
     )
     catalog, acceptor = Catalog(databases.application), Acceptor(databases.application)
+    submitter = Submitter(databases.application, catalog, acceptor, Notifier(databases.addresses.application))
 
     def now() -> datetime:
         return estate.moment
@@ -301,8 +303,7 @@ def service_of(databases: Databases) -> Estate:
             callers=Callers(databases.application, people, now),
             prefixes=PREFIXES,
             catalog=catalog,
-            acceptor=acceptor,
-            notifier=Notifier(databases.addresses.application),
+            submitter=submitter,
             new_id=uuid4,
             now=now,
         ),
@@ -321,8 +322,7 @@ def service_of(databases: Databases) -> Estate:
             callers=Callers(databases.application, people, now),
             prefixes=PREFIXES,
             catalog=catalog,
-            acceptor=acceptor,
-            notifier=Notifier(databases.addresses.application),
+            submitter=submitter,
             new_id=uuid4,
             now=now,
         ),

@@ -15,8 +15,7 @@ def group_services(means: Means) -> Groups:
         callers=means.callers,
         prefixes=means.prefixes,
         catalog=means.catalog,
-        acceptor=means.acceptor,
-        notifier=means.notifier,
+        submitter=means.submitter,
         new_id=new_id,
         now=now,
     )

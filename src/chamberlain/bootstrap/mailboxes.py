@@ -17,8 +17,7 @@ def mailbox_services(means: Means) -> Mailboxes:
         callers=means.callers,
         prefixes=means.prefixes,
         catalog=means.catalog,
-        acceptor=means.acceptor,
-        notifier=means.notifier,
+        submitter=means.submitter,
         new_id=new_id,
         now=now,
     )

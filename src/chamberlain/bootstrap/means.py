@@ -22,6 +22,7 @@ from chamberlain.store.database import Database
 from chamberlain.store.keyring import Keyring
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
+from chamberlain.store.submit import Submitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Means:
     names: ClientNames
     prefixes: ScopePrefixes
     catalog: Catalog
-    acceptor: Acceptor
+    submitter: Submitter
     assigner: Assigner
     notifier: Notifier
     watching: Watching
@@ -68,7 +69,7 @@ async def made_means(
     """The means for as long as the block runs; what is being written at its end is written."""
     database, names = databases.application, client_names(databases)
     people = make_people(settings, database.pool)
-    acceptor, assigner = Acceptor(database, observe=submissions_written), Assigner(database)
+    catalog, acceptor, assigner = Catalog(database), Acceptor(database, observe=submissions_written), Assigner(database)
     try:
         yield Means(
             settings=settings,
@@ -77,8 +78,8 @@ async def made_means(
             callers=Callers(database, people, now, names),
             names=names,
             prefixes=prefixes,
-            catalog=Catalog(database),
-            acceptor=acceptor,
+            catalog=catalog,
+            submitter=Submitter(database, catalog, acceptor, notifier),
             assigner=assigner,
             notifier=notifier,
             watching=watching,

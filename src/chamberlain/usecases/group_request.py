@@ -31,12 +31,10 @@ from chamberlain.rules.requests import Accepted, Submission
 from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
 from chamberlain.rules.templates import GroupTemplate, TemplateKind, template_fault, template_not_allowed
 from chamberlain.store import counters, requests
-from chamberlain.store.batcher import Acceptor
 from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog, Entry
 from chamberlain.store.database import Database
 from chamberlain.store.holders import told_holder
-from chamberlain.store.notifier import Notifier
 from chamberlain.store.submit import Submitter, again
 
 KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
@@ -51,18 +49,16 @@ class RequestGroup:
     callers: Callers
     prefixes: ScopePrefixes
     catalog: Catalog
-    acceptor: Acceptor
-    notifier: Notifier
+    submitter: Submitter
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
 
     async def __call__(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
         """Raises NotPossible, Forbidden, Conflict, KeyReused, LimitReached or Unavailable; then nothing was changed."""
-        submitter = Submitter(self.database, self.catalog, self.acceptor, self.notifier)
         try:
-            return await self._accept(submitter, caller, order, submission)
+            return await self._accept(caller, order, submission)
         except (NotPossible, Forbidden, Conflict):
-            if (earlier := await submitter.earlier(caller, submission)) is not None:
+            if (earlier := await self.submitter.earlier(caller, submission)) is not None:
                 return again(caller, earlier)
             raise
 
@@ -81,10 +77,8 @@ class RequestGroup:
             approvers = await self._look_up(question)
         return rehearse_group(situation, names, answer=answer, approvers=approvers, reserved=reserved)
 
-    async def _accept(
-        self, submitter: Submitter, caller: Caller, order: GroupOrder, submission: Submission
-    ) -> Accepted:
-        draft, outcome = await submitter.submit(
+    async def _accept(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
+        draft, outcome = await self.submitter.submit(
             caller, order.template_id, lambda entry: self._draft(caller, order, submission, entry)
         )
         match outcome:

@@ -36,12 +36,10 @@ from chamberlain.rules.requests import Accepted, Submission
 from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
 from chamberlain.rules.templates import template_fault
 from chamberlain.store import counters, mailboxes, requests
-from chamberlain.store.batcher import Acceptor
 from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog, Choice, Entry
 from chamberlain.store.database import Database
 from chamberlain.store.holders import told_holder
-from chamberlain.store.notifier import Notifier
 from chamberlain.store.submit import Submitter, again
 
 
@@ -54,18 +52,16 @@ class RequestMailbox:
     callers: Callers
     prefixes: ScopePrefixes
     catalog: Catalog
-    acceptor: Acceptor
-    notifier: Notifier
+    submitter: Submitter
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
 
     async def __call__(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
         """Raises NotPossible, Forbidden, Conflict, KeyReused, LimitReached or Unavailable; then nothing was changed."""
-        submitter = Submitter(self.database, self.catalog, self.acceptor, self.notifier)
         try:
-            return await self._accept(submitter, caller, order, submission)
+            return await self._accept(caller, order, submission)
         except (NotPossible, Forbidden, Conflict):
-            if (earlier := await submitter.earlier(caller, submission)) is not None:
+            if (earlier := await self.submitter.earlier(caller, submission)) is not None:
                 return await self._again(caller, earlier)
             raise
 
@@ -91,11 +87,9 @@ class RequestMailbox:
             is_name_reserved=is_name_reserved,
         )
 
-    async def _accept(
-        self, submitter: Submitter, caller: Caller, order: MailboxOrder, submission: Submission
-    ) -> AcceptedMailbox:
+    async def _accept(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
         choice = await self._choice(caller, order)
-        draft, outcome = await submitter.submit(
+        draft, outcome = await self.submitter.submit(
             caller, choice, lambda entry: self._draft(caller, order, submission, entry)
         )
         match outcome:
