@@ -28,7 +28,8 @@ class TemplateField(Struct, rename="camel", frozen=True):
 
 
 class TemplateWebhook(Struct, rename="camel", frozen=True):
-    """Where a template's events go. A secret that the service has made is in the one answer that tells of it."""
+    """Where a template's events go. A secret that the service has made is in the one answer that tells of it.
+    `disabledReason` says why one that was active is not called any more; to put it as active has it called again."""
 
     url: str
     active: bool
@@ -115,12 +116,11 @@ def field_of(shape: CustomFieldShape) -> TemplateField:
 
 def webhook_of(shape: WebhookShape, record: TemplateRecord) -> TemplateWebhook:
     """A webhook as administrators are sent it."""
-    # Nothing is sent to a webhook yet, so that none was ever disabled.
     return TemplateWebhook(
         url=shape.url,
-        active=shape.active,
+        active=shape.active and record.disabled_reason is None,
         has_secret=record.secret_number is not None,
-        disabled_reason=None,
+        disabled_reason=record.disabled_reason,
         secret=UNSET if record.made_secret is None else record.made_secret,
     )
 

@@ -19,7 +19,8 @@ class TemplateRecord:
     """A template whole: what it says, who made it, and when it was made and changed.
 
     `secret_number` counts the secrets that its webhook has had, None where it has none. `made_secret` is one that the
-    service has just made, for the one answer that shows it.
+    service has just made, for the one answer that shows it. `disabled_reason` says why its webhook is called no more,
+    None where nothing is wrong with it.
     """
 
     stored: StoredTemplate
@@ -28,12 +29,14 @@ class TemplateRecord:
     updated_at: datetime
     secret_number: int | None = None
     made_secret: str | None = field(default=None, repr=False)
+    disabled_reason: str | None = None
 
     @property
     def etag(self) -> str:
-        """Names this version: a revision is never counted twice, and a new secret makes another version too."""
-        revision = self.stored.head.revision
-        return f'"{revision}"' if self.secret_number is None else f'"{revision}-{self.secret_number}"'
+        """Names this version: a revision is never counted twice, and a new secret makes another version too, as does a
+        webhook that was disabled."""
+        number = "" if self.secret_number is None else f"-{self.secret_number}"
+        return f'"{self.stored.head.revision}{number}{"" if self.disabled_reason is None else "-disabled"}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,14 @@ def created(head: TemplateHead, content: Content, editor: Editor, secret: Settle
     """The record of a template that was made."""
     shown = _with_secret(content) if secret.is_new else content
     return _change("create", head, editor, before=None, after=_without_id(shown))
+
+
+def disabled(content: Content, reason: str | None) -> Content:
+    """The content as administrators are shown it whose webhook was disabled for a reason; as it is without one."""
+    webhook = content.get("webhook")
+    if reason is None or not isinstance(webhook, dict):
+        return content
+    return {**content, "webhook": {**webhook, "active": False, "disabledReason": reason}}
 
 
 def replaced(head: TemplateHead, before: Content, after: Content, editor: Editor, secret: SettledSecret) -> Change:

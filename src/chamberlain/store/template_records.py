@@ -13,9 +13,11 @@ from chamberlain.store.database import Record, Transaction
 
 _SELECT = """
 SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active, r.content ->> 'name' AS name, r.content,
-    t.created_at, t.created_by, greatest(t.updated_at, s.updated_at) AS updated_at, s.number AS secret_number
+    t.created_at, t.created_by, greatest(t.updated_at, s.updated_at, w.disabled_at) AS updated_at,
+    s.number AS secret_number, w.disabled_reason
 FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
 LEFT JOIN chamberlain.webhook_secret s ON s.tenant_id = t.tenant_id AND s.template_id = t.template_id
+LEFT JOIN chamberlain.webhook_state w ON w.tenant_id = t.tenant_id AND w.template_id = t.template_id
 """
 FIND = f"{_SELECT} WHERE t.tenant_id = $1 AND t.template_id = $2"
 
@@ -103,4 +105,5 @@ def _record(row: Record) -> TemplateRecord:
         created_by=_decode_actor(row["created_by"]),
         updated_at=row["updated_at"],
         secret_number=row["secret_number"],
+        disabled_reason=row["disabled_reason"],
     )

@@ -16,9 +16,9 @@ from chamberlain.shapes.configuration import Configuration, TenantEntry
 from chamberlain.shapes.configuration_plans import plan_configuration
 from chamberlain.shapes.guest_templates import GuestTemplateShape
 from chamberlain.shapes.policies import stored_policy
-from chamberlain.shapes.templates import stored_template
+from chamberlain.shapes.templates import TemplateShape, stored_template
 from chamberlain.shapes.tenants import to_issuers, to_tenant
-from chamberlain.store import changes, configurations, policies, templates, tenants, webhook_secrets
+from chamberlain.store import changes, configurations, policies, templates, tenants, webhook_secrets, webhook_states
 from chamberlain.store.database import Database, Transaction
 
 
@@ -83,9 +83,7 @@ async def _carry_out(tx: Transaction, change: PlannedChange, entry: TenantEntry,
         case Noun.TEMPLATE:
             (template,) = [each for each in entry.templates or () if each.id == change.id]
             await templates.put(tx, stored_template(template, change.tenant_id), created_by=actor)
-            # The one that is there stays as long as there is a webhook.
-            if isinstance(template, GuestTemplateShape) or template.webhook is None:
-                await webhook_secrets.forget(tx, change.tenant_id, TemplateId(change.id))
+            await _settle_webhook(tx, change, template)
         case Noun.POLICY if change.verb is Verb.REMOVE:
             await policies.remove(tx, change.tenant_id, PolicyId(change.id))
         case Noun.POLICY:
@@ -99,3 +97,13 @@ async def _carry_out(tx: Transaction, change: PlannedChange, entry: TenantEntry,
                 content=kept.content,
                 created_by=actor,
             )
+
+
+async def _settle_webhook(tx: Transaction, change: PlannedChange, template: TemplateShape) -> None:
+    webhook = None if isinstance(template, GuestTemplateShape) else template.webhook
+    # The secret that is there stays as long as there is a webhook.
+    if webhook is None:
+        await webhook_secrets.forget(tx, change.tenant_id, TemplateId(change.id))
+    # One that was disabled is called again, as after a PUT.
+    if webhook is None or webhook.active:
+        await webhook_states.enable(tx, change.tenant_id, TemplateId(change.id))

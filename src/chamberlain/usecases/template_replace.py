@@ -14,6 +14,7 @@ from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.template_records import (
     TemplateRecord,
     default_lost,
+    disabled,
     in_area,
     kind_faults,
     replaced,
@@ -21,7 +22,8 @@ from chamberlain.rules.template_records import (
 from chamberlain.rules.templates import StoredTemplate, TemplateKind
 from chamberlain.rules.webhooks import SettledSecret
 from chamberlain.shapes.templates import TemplateBody, identified, stored_template, webhook_of
-from chamberlain.store import changes, template_records, templates
+from chamberlain.shapes.webhooks import WebhookBody, kept_webhook
+from chamberlain.store import changes, template_records, templates, webhook_states
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.template_checks import faults_in_directory, faults_in_tenant
@@ -54,18 +56,40 @@ class ReplaceTemplate:
             if faults := (*wrong, *unknown):
                 raise NotPossible(faults)
             secret = await self.secrets.settle(tx, tenant_id, template_id, webhook_of(body))
-            await _replace(tx, before.stored, stored_template(shape, tenant_id), editor, secret=secret)
+            reason = await _enable(tx, before, webhook_of(body))
+            await _replace(
+                tx, before.stored, stored_template(shape, tenant_id), editor, secret=secret, disabled_reason=reason
+            )
             record = in_area(await template_records.find(tx, template_id), self.area)
             return replace(record, made_secret=secret.made)
 
 
+async def _enable(tx: Transaction, before: TemplateRecord, webhook: WebhookBody | None) -> str | None:
+    """Have a disabled webhook called again that is put as an active one; gives why it was disabled, None where it was
+    not. What is known of one that goes, or of the address that it had, is forgotten."""
+    if webhook is not None and not webhook.active:
+        return None
+    was = kept_webhook(before.stored.content)
+    if before.disabled_reason is None and webhook is not None and was is not None and was.url == webhook.url:
+        return None
+    await webhook_states.enable(tx, before.stored.head.tenant_id, before.stored.head.id)
+    return before.disabled_reason
+
+
 async def _replace(
-    tx: Transaction, before: StoredTemplate, after: StoredTemplate, editor: Editor, *, secret: SettledSecret
+    tx: Transaction,
+    before: StoredTemplate,
+    after: StoredTemplate,
+    editor: Editor,
+    *,
+    secret: SettledSecret,
+    disabled_reason: str | None,
 ) -> None:
     loser = await templates.losing_default(tx, after)
-    if not await templates.put(tx, after, created_by=editor.actor) and not secret.has_changed:
+    is_new = await templates.put(tx, after, created_by=editor.actor)
+    if not is_new and not secret.has_changed and disabled_reason is None:
         return
     if loser is not None:
         await changes.record(tx, default_lost(loser.head, editor))
-    contents = json.decode(before.content), json.decode(after.content)
-    await changes.record(tx, replaced(after.head, *contents, editor, secret))
+    was, becomes = disabled(json.decode(before.content), disabled_reason), json.decode(after.content)
+    await changes.record(tx, replaced(after.head, was, becomes, editor, secret))
