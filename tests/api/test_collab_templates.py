@@ -159,6 +159,16 @@ async def test_a_secret_that_was_made_is_in_one_answer_only(api: httpx2.AsyncCli
     assert SECRET not in listed
 
 
+@pytest.mark.parametrize("body", [GROUP, TEAM_BODY, GUEST])
+async def test_the_id_comes_before_the_kind(api: httpx2.AsyncClient, body: dict[str, object]) -> None:
+    made = await created(api, body)
+
+    read = (await api.get(ONE, headers=ADMINISTRATOR)).json()
+    listed = (await api.get(PATH, headers=ADMINISTRATOR)).json()["items"][0]
+
+    assert [list(each)[:3] for each in (made, read, listed)] == [["id", "kind", "name"]] * 3
+
+
 @pytest.mark.parametrize(("tag", "status"), [('"1"', 200), ("*", 200), ('"7", "1"', 200), ('"7"', 412), ("1", 412)])
 async def test_it_handles_if_match(api: httpx2.AsyncClient, tag: str, status: int) -> None:
     await created(api, GROUP)

@@ -14,9 +14,14 @@ from chamberlain.shapes.group_templates import GroupTemplateShape, from_group_te
 from chamberlain.shapes.guest_templates import GuestTemplateShape
 from chamberlain.shapes.mailbox_templates import MailboxTemplateShape
 from chamberlain.shapes.templates import read_template, template_faults
+from chamberlain.shapes.webhooks import WebhookShape
 
 TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 DARA = "da7a0000-0000-4000-8000-000000000004"
+ADA = "ada00000-0000-4000-8000-000000000001"
+CHOICES = [{"value": "internal", "label": "Internal"}]
+APPROVERS = [{"type": "user", "id": DARA}]
+APPROVED_TWICE = "/approval/levels/0/approvers/1"
 
 # The three examples of the documentation, as GET gives them. Any: JSON that tests bend out of shape.
 TEAM: dict[str, Any] = {
@@ -278,9 +283,78 @@ def test_it_names_the_nearest_property_and_the_possible_values() -> None:
             "/customFields/0/choices",
             "ruleInvalid",
         ),
+        (
+            {"customFields": [{"key": "k", "label": "A", "type": "choice", "choices": [*CHOICES, *CHOICES]}]},
+            "/customFields/0/choices/1/value",
+            "ruleInvalid",
+        ),
+        ({"owners": [DARA, DARA.upper()]}, "/owners/1", "ruleInvalid"),
+        ({"members": [DARA, ADA, DARA]}, "/members/2", "ruleInvalid"),
+        ({"audience": {"users": [DARA, DARA]}}, "/audience/users/1", "ruleInvalid"),
+        ({"audience": {"groups": [DARA, DARA]}}, "/audience/groups/1", "ruleInvalid"),
+        ({"channels": ["General", "Planning", "general"]}, "/channels/2", "ruleInvalid"),
+        (
+            {"approval": {"levels": [{"mode": "all", "approvers": [{"type": "manager"}, *APPROVERS, *APPROVERS]}]}},
+            "/approval/levels/0/approvers/2",
+            "ruleInvalid",
+        ),
     ],
 )
 def test_it_finds_what_a_well_formed_template_cannot_do(change: dict[str, Any], pointer: str, code: str) -> None:
     faults = list(template_faults(_team(TEAM | change)))
 
     assert [(fault.pointer, fault.code) for fault in faults] == [(pointer, code)]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        (ROOM | {"audience": {"groups": [DARA, ADA, ADA]}}, "/audience/groups/2"),
+        (ROOM | {"approval": {"levels": [{"mode": "any", "approvers": [*APPROVERS, *APPROVERS]}]}}, APPROVED_TWICE),
+        (
+            GUEST | {"guests": {"allowed": True, "allowedDomains": ["a.example", "A.example"]}},
+            "/guests/allowedDomains/1",
+        ),
+        (
+            GUEST | {"guests": {"allowed": True, "blockedDomains": ["a.example", "a.example"]}},
+            "/guests/blockedDomains/1",
+        ),
+    ],
+)
+def test_it_finds_what_other_templates_say_twice(body: dict[str, Any], pointer: str) -> None:
+    faults = list(template_faults(read_template(body)))
+
+    assert [(fault.pointer, fault.code) for fault in faults] == [(pointer, "ruleInvalid")]
+    assert "Leave one of the two out." in faults[0].detail
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://hooks.example",
+        "HTTPS://Hooks.example/A?b=c",
+        "http://127.0.0.1:1/",
+        "https://[::1]:65535/x",
+        "https://hooks.example:65535",
+    ],
+)
+def test_it_keeps_the_address_of_a_webhook_as_it_is_sent(url: str) -> None:
+    assert _team(TEAM | {"webhook": {"url": url}}).webhook == WebhookShape(url=url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://hooks.example:65536",
+        "https://hooks.example:99999/",
+        "https://hooks.example:0/",
+        "https://hooks.example:x/",
+        "https://hooks.example:80:80/",
+        "https:///x",
+        "httpx://hooks.example/",
+    ],
+)
+def test_it_rejects_an_address_that_cannot_be_called(url: str) -> None:
+    faults = _refused(TEAM | {"webhook": {"url": url}})
+
+    assert [(fault.pointer, fault.code) for fault in faults] == [("/webhook/url", "invalidText")]

@@ -1,10 +1,11 @@
 """Templates of groups, teams and guests as they are sent: whole to those who administer them, in short to those who ask
 for a group or team. `kind` tells them apart."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 from uuid import UUID
 
-from msgspec import Struct, json
+from msgspec import Struct, json, to_builtins
 
 from chamberlain.api.request_shapes import Actor, Time, time_of
 from chamberlain.api.template_shapes import TemplateField, TemplateWebhook, field_of, webhook_of
@@ -89,6 +90,11 @@ def collab_template_of(record: TemplateRecord) -> CollabTemplate:
     if record.stored.head.kind is TemplateKind.GUEST:
         return _guest_template(record)
     return _group_template(record)
+
+
+def written_collab_template(record: TemplateRecord) -> Mapping[str, object]:
+    """The same as JSON has it, with the id first: what tells types apart is written before all else otherwise."""
+    return {"id": None, **to_builtins(collab_template_of(record))}
 
 
 def offered_group_template_of(record: TemplateRecord) -> OfferedGroupTemplate:

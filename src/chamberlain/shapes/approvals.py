@@ -1,11 +1,14 @@
 """The approval that a template asks for."""
 
+from collections.abc import Iterator
 from typing import Annotated, assert_never
 from uuid import UUID
 
 from msgspec import Meta
 
 from chamberlain.rules.approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.rules.errors import Fault
+from chamberlain.shapes.doubles import doubles
 from chamberlain.shapes.shape import Shape
 
 
@@ -40,6 +43,12 @@ class ApprovalShape(Shape, frozen=True, kw_only=True):
 
     levels: Annotated[tuple[ApprovalLevelShape, ...], Meta(min_length=1, max_length=3)]
     deadline_days: Annotated[int, Meta(ge=1, le=365)] | None = None
+
+
+def approval_faults(shape: ApprovalShape | None, pointer: str) -> Iterator[Fault]:
+    """Approvers who are named twice on one level."""
+    for place, level in enumerate(() if shape is None else shape.levels):
+        yield from doubles(level.approvers, f"{pointer}/levels/{place}/approvers")
 
 
 def to_approval_rule(shape: ApprovalShape) -> ApprovalRule:

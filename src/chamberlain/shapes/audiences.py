@@ -1,7 +1,11 @@
 """Who may use a template."""
 
+from collections.abc import Iterator
+
+from chamberlain.rules.errors import Fault
 from chamberlain.rules.ids import GroupId, UserId
 from chamberlain.rules.templates import Audience
+from chamberlain.shapes.doubles import doubles
 from chamberlain.shapes.fields import ManyIds
 from chamberlain.shapes.shape import Shape
 
@@ -11,6 +15,13 @@ class AudienceShape(Shape, frozen=True, kw_only=True):
 
     users: ManyIds = ()
     groups: ManyIds = ()
+
+
+def audience_faults(shape: AudienceShape | None, pointer: str) -> Iterator[Fault]:
+    """Users and groups that are named twice."""
+    if shape is not None:
+        yield from doubles(shape.users, f"{pointer}/users")
+        yield from doubles(shape.groups, f"{pointer}/groups")
 
 
 def to_audience(shape: AudienceShape) -> Audience:

@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.templates import CustomField, FieldType
+from chamberlain.shapes.doubles import doubles
 from chamberlain.shapes.fields import Name, name
 from chamberlain.shapes.pointers import child
 from chamberlain.shapes.shape import Shape
@@ -33,7 +34,8 @@ CustomFields = Annotated[tuple[CustomFieldShape, ...], Meta(max_length=64)]
 
 
 def custom_field_faults(fields: Sequence[CustomFieldShape], pointer: str) -> Iterator[Fault]:
-    """What the single shapes cannot see: keys that are there twice, and choices where there can be none."""
+    """What the single shapes cannot see: keys and values of a choice that are there twice, and choices where
+    there can be none."""
     seen: set[str] = set()
     for place, field in enumerate(fields):
         here = child(pointer, place)
@@ -43,6 +45,8 @@ def custom_field_faults(fields: Sequence[CustomFieldShape], pointer: str) -> Ite
         seen.add(field.key)
         if field.type is FieldType.CHOICE and not field.choices:
             yield Fault(child(here, "choices"), "ruleInvalid", "A field of type choice needs choices.")
+        values = [choice.value for choice in field.choices or ()]
+        yield from doubles(values, child(here, "choices"), member="value")
         if field.type is not FieldType.CHOICE and field.choices:
             detail = f"A field of type {field.type} has no choices. Leave them out, or make it a choice."
             yield Fault(child(here, "choices"), "ruleInvalid", detail)

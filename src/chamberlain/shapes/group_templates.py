@@ -10,9 +10,10 @@ from chamberlain.rules.errors import Fault
 from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.ids import PolicyId, TemplateId, TenantId, UserId
 from chamberlain.rules.templates import GroupTemplate, TemplateHead, TemplateKind
-from chamberlain.shapes.approvals import ApprovalShape, from_approval_rule, to_approval_rule
-from chamberlain.shapes.audiences import AudienceShape, from_audience, to_audience
+from chamberlain.shapes.approvals import ApprovalShape, approval_faults, from_approval_rule, to_approval_rule
+from chamberlain.shapes.audiences import AudienceShape, audience_faults, from_audience, to_audience
 from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults, from_custom_field, to_custom_field
+from chamberlain.shapes.doubles import doubled_words, doubles
 from chamberlain.shapes.fields import Description, Name, name
 from chamberlain.shapes.naming_rules import naming_rule_faults
 from chamberlain.shapes.shape import Shape
@@ -88,6 +89,11 @@ def group_template_faults(shape: GroupTemplateShape, pointer: str = "") -> Itera
         detail = "With memberShipType 2 the members follow the rule. Leave members out."
         yield Fault(f"{pointer}/members", "membersOfDynamicGroup", detail)
     yield from custom_field_faults(shape.custom_fields, f"{pointer}/customFields")
+    yield from audience_faults(shape.audience, f"{pointer}/audience")
+    yield from approval_faults(shape.approval, f"{pointer}/approval")
+    yield from doubles(shape.owners, f"{pointer}/owners")
+    yield from doubles(shape.members, f"{pointer}/members")
+    yield from doubled_words(shape.channels, f"{pointer}/channels")
 
 
 def to_group_template(shape: GroupTemplateShape, *, tenant_id: TenantId, revision: int) -> GroupTemplate:

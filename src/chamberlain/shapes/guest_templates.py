@@ -1,12 +1,15 @@
 """Templates of kind guest: what guests may do."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 from uuid import UUID
 
 from msgspec import Meta
 
+from chamberlain.rules.errors import Fault
 from chamberlain.rules.guests import AddedBy, GuestRules, GuestTemplate, PresentGuests, Sharing
 from chamberlain.rules.ids import TemplateId
+from chamberlain.shapes.doubles import doubled_words
 from chamberlain.shapes.fields import Description, Domain, Name
 from chamberlain.shapes.shape import Shape
 
@@ -44,6 +47,12 @@ def identified_guest_template(body: GuestTemplateBody, template_id: TemplateId) 
     """The template that a body describes."""
     members = {name: getattr(body, name) for name in body.__struct_fields__}
     return GuestTemplateShape(**members, id=template_id)
+
+
+def guest_template_faults(shape: GuestTemplateShape, pointer: str = "") -> Iterator[Fault]:
+    """Why a well-formed template cannot be used."""
+    yield from doubled_words(shape.guests.allowed_domains, f"{pointer}/guests/allowedDomains")
+    yield from doubled_words(shape.guests.blocked_domains, f"{pointer}/guests/blockedDomains")
 
 
 def to_guest_template(shape: GuestTemplateShape) -> GuestTemplate:

@@ -13,8 +13,8 @@ from chamberlain.rules.mailbox_templates import MailboxTemplate
 from chamberlain.rules.mailbox_types import EQUIPMENT_TYPE, applicability_faults
 from chamberlain.rules.mailboxes import MailboxProperties, MailboxType
 from chamberlain.rules.templates import TemplateHead, TemplateKind
-from chamberlain.shapes.approvals import ApprovalShape, to_approval_rule
-from chamberlain.shapes.audiences import AudienceShape, to_audience
+from chamberlain.shapes.approvals import ApprovalShape, approval_faults, to_approval_rule
+from chamberlain.shapes.audiences import AudienceShape, audience_faults, to_audience
 from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults, to_custom_field
 from chamberlain.shapes.fields import Description, Domain, Id, Line, Metadata, Name
 from chamberlain.shapes.mailbox_properties import (
@@ -114,6 +114,8 @@ def mailbox_template_faults(shape: MailboxTemplateShape, pointer: str = "") -> I
     yield from applicability_faults(_defaults(shape), MailboxType(shape.kind), f"{pointer}/defaults")
     yield from custom_field_faults(shape.custom_fields, f"{pointer}/customFields")
     yield from _impossible_fields(shape, f"{pointer}/customFields")
+    yield from audience_faults(shape.audience, f"{pointer}/audience")
+    yield from approval_faults(shape.approval, f"{pointer}/approval")
     fields = [to_custom_field(each) for each in shape.custom_fields]
     yield from default_faults(fields, shape.defaults.metadata, f"{pointer}/defaults")
 

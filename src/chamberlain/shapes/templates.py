@@ -15,7 +15,12 @@ from chamberlain.shapes.group_templates import (
     group_template_faults,
     identified_group_template,
 )
-from chamberlain.shapes.guest_templates import GuestTemplateBody, GuestTemplateShape, identified_guest_template
+from chamberlain.shapes.guest_templates import (
+    GuestTemplateBody,
+    GuestTemplateShape,
+    guest_template_faults,
+    identified_guest_template,
+)
 from chamberlain.shapes.mailbox_templates import (
     MailboxTemplateBody,
     MailboxTemplateShape,
@@ -112,7 +117,7 @@ def template_faults(shape: TemplateShape, pointer: str = "") -> Iterator[Fault]:
         case MailboxTemplateShape():
             yield from mailbox_template_faults(shape, pointer)
         case GuestTemplateShape():
-            return
+            yield from guest_template_faults(shape, pointer)
 
 
 def domain_faults(shape: TemplateShape, domains: Collection[str]) -> Iterator[Fault]:

@@ -7,8 +7,18 @@ from msgspec import Struct, json
 from chamberlain.shapes.fields import shaped
 from chamberlain.shapes.shape import Shape
 
+# A name or an address; one of IPv6 stands in brackets.
+_HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]]+)"
+# 1 to 65535.
+_PORT = "(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+# The scheme in either letter case (RFC 3986, 3.1); what is sent is kept.
 WebhookAddress = Annotated[
-    str, shaped(r"https?://[^\s/?#@]+(?:[/?][^\s#]*)?", "must be an http or https address", 2048)
+    str,
+    shaped(
+        rf"[Hh][Tt][Tt][Pp][Ss]?://{_HOST}(?::{_PORT})?(?:[/?][^\s#]*)?",
+        "must be an http or https address, its port, if it has one, between 1 and 65535",
+        2048,
+    ),
 ]
 
 # Base64 of 24 bytes are eight fours; 64 bytes are 21 fours and two signs more.

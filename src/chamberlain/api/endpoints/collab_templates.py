@@ -23,8 +23,8 @@ from chamberlain.api.collab_template_shapes import (
     COLLAB_TEMPLATES,
     CollabTemplate,
     OfferedGroupTemplate,
-    collab_template_of,
     offered_group_template_of,
+    written_collab_template,
 )
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.paging import next_cursor, page_wanted
@@ -52,8 +52,8 @@ class OfferedGroupTemplatePage(Struct, rename="camel", frozen=True):
 async def list_(services: Services, call: Call[None]) -> Answer:
     """All of the tenant's, those that are not active too."""
     page = await services.collab_templates.list(call.caller, page_wanted(services, call))
-    body = CollabTemplatePage(tuple(map(collab_template_of, page.items)), next_cursor(services, call, page.next))
-    return listed(json.encode(body))
+    items = list(map(written_collab_template, page.items))
+    return listed(json.encode({"items": items, "nextCursor": next_cursor(services, call, page.next)}))
 
 
 async def create(services: Services, call: Call[CollabTemplateBody]) -> Answer:
@@ -87,7 +87,7 @@ async def offer(services: Services, call: Call[None]) -> Answer:
 
 
 def _render(record: TemplateRecord) -> bytes:
-    return json.encode(collab_template_of(record))
+    return json.encode(written_collab_template(record))
 
 
 def _shown(record: TemplateRecord) -> Answer:
