@@ -57,6 +57,7 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "tenant_running_jobs": "7",
         "failed_request_days": "1",
         "retention_requests": "7",
+        "retention_events": "8",
         "fault_visibility_delay": "1.5",
         "fault_throttle": "3",
         "fault_not_found_after_create": "0",
@@ -70,6 +71,7 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
     assert set(values) == set(Settings.model_fields)
     assert (settings.port, settings.tls_port, settings.metrics_port) == (9000, 9001, 9090)
     assert (settings.tenant_running_jobs, settings.failed_request_days, settings.retention_requests) == (7, 1, 7)
+    assert settings.retention_events == 8
     assert (settings.fault_visibility_delay, settings.fault_throttle) == (1.5, 3)
     assert (settings.fault_not_found_after_create, settings.fault_unavailable) == (0, "5/30")
     assert settings.base_url == "https://chamberlain.example.org"

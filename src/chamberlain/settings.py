@@ -104,7 +104,7 @@ _Outages = Annotated[
     Expected("seconds out of seconds, such as 5/30, the first number smaller than the second"),
 ]
 _Days = Annotated[int, Field(ge=1, le=36_500), Expected("a number of days from 1 to 36500")]
-# An idempotency key names its request for seven days.
+# An idempotency key names its request for seven days; and a reader of events may be away for a week.
 _Retention = Annotated[int, Field(ge=7, le=36_500), Expected("a number of days from 7 to 36500")]
 _Count = Annotated[int, Field(ge=1, le=100_000), Expected("a whole number from 1 to 100000")]
 
@@ -161,6 +161,7 @@ class Settings(BaseSettings):
     tenant_running_jobs: _Count = 500
     failed_request_days: _Days = 30
     retention_requests: _Retention = 400
+    retention_events: _Retention = 400
 
     # Faults on purpose, of the embedded directory alone.
     fault_visibility_delay: _Seconds = None

@@ -1,16 +1,33 @@
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 
+from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.events import Event, EventType, RequestSummary, approval_required, group_created, request_failed
+from chamberlain.rules.events import (
+    LARGEST,
+    MOST_APPROVERS,
+    AssignedSubject,
+    Event,
+    EventType,
+    RequestSummary,
+    approval_required,
+    assignment_changed,
+    group_created,
+    mailbox_created,
+    request_cancelled,
+    request_failed,
+)
 from chamberlain.rules.groups import ObservedGroup
-from chamberlain.rules.ids import EventId, GroupId
+from chamberlain.rules.ids import EventId, GroupId, MailboxId, PolicyId
+from chamberlain.rules.mailboxes import AddressFields, MailboxType, ObservedMailbox
 from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestError, RequestKind, RequestState
+from chamberlain.rules.subjects import SubjectType
 from tests.rules.group_values import ADA, BEN, REQUEST, TEMPLATE, TENANT
 
 EVENT = EventId(UUID("e7e00000-0000-4000-8000-000000000001"))
@@ -110,6 +127,124 @@ def test_it_tells_why_a_request_failed() -> None:
         "error": {"step": "createGroup", "code": "addressTaken", "detail": "Somebody else has this address."},
     }
     assert event.data["createdBy"] == CREATED_BY
+
+
+# The longest that they can be: in UTF-8 no character has more bytes, and none of these has to be escaped.
+LETTER = "\N{MATHEMATICAL FRAKTUR CAPITAL M}"
+LONG_NAME = LETTER * 256
+LONG_MAIL = f"{'m' * 64}@{'d' * 253}"
+LONG_METADATA = {f"{number:02}{'k' * 10}": "v" * 1004 for number in range(16)}
+LONG_SUMMARY = replace(
+    SUMMARY,
+    kind=RequestKind.ASSIGNMENT,
+    state=RequestState.PENDING_APPROVAL,
+    display_name=LONG_NAME,
+    error=RequestError(Step.SET_SHARING_CAPABILITY, "c" * 64, LETTER * 5_000),
+    created_by=Actor(ActorType.APPLICATION, ADA, f"{LONG_NAME}longer"),
+)
+MANY = [NamedPerson(BEN, f"{LONG_NAME}longer") for _ in range(1_000)]
+
+
+def mailbox(**names: str) -> ObservedMailbox:
+    """A mailbox of which nothing but names and addresses matters."""
+    return ObservedMailbox(
+        id=UUID(int=1),
+        type=MailboxType.EQUIPMENT,
+        **names,
+        aliases=(),
+        address_fields=AddressFields(),
+        place=None,
+        books_automatically=True,
+        automatic_reply=None,
+        quota_megabytes=None,
+        capacity=None,
+        is_hidden=False,
+        permissions={},
+        auto_mapped=frozenset(),
+        owners=(),
+        marks={},
+    )
+
+
+LONG_EVENTS = {
+    "group": group_created(
+        EVENT,
+        LONG_SUMMARY,
+        replace(GROUP, display_name=f"{LONG_NAME}longer", mail=LONG_MAIL, mail_nickname="m" * 64),
+        template_id=TEMPLATE.head.id,
+        metadata=LONG_METADATA,
+        now=NOW,
+    ),
+    "mailbox": mailbox_created(
+        EVENT,
+        LONG_SUMMARY,
+        mailbox(name=LETTER * 64, display_name=LONG_NAME, mail=LONG_MAIL),
+        mailbox_id=MailboxId(UUID(int=1)),
+        template_id=TEMPLATE.head.id,
+        metadata=LONG_METADATA,
+        now=NOW,
+    ),
+    "site": assignment_changed(
+        EVENT,
+        AssignedSubject(TENANT, GroupId(UUID(int=1)), SubjectType.SITE, f"{LONG_NAME}longer"),
+        Assignment(TEMPLATE.head.id, PolicyId(UUID(int=1))),
+        Assignment(TEMPLATE.head.id, PolicyId(UUID(int=1))),
+        request_id=REQUEST,
+        changed_by=LONG_SUMMARY.created_by,
+        now=NOW,
+    ),
+    "approval": approval_required(EVENT, LONG_SUMMARY, level=3, approvers=MANY, now=NOW),
+    "failed": request_failed(EVENT, LONG_SUMMARY, now=NOW),
+    "cancelled": request_cancelled(EVENT, LONG_SUMMARY, now=NOW),
+}
+
+
+@pytest.mark.parametrize("name", LONG_EVENTS)
+def test_it_stays_small_in_the_worst_case(name: str) -> None:
+    event = LONG_EVENTS[name]
+    payload = {
+        "id": str(event.id),
+        "type": event.type,
+        "timestamp": "2026-11-20T09:30:01.000Z",
+        "requestId": str(event.request_id),
+        "tenantId": str(event.tenant_id),
+        "data": event.data,
+    }
+
+    assert len(json.dumps(LONG_METADATA, separators=(",", ":"))) in range(16_200, 16_385)
+    assert len(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()) < LARGEST
+
+
+def test_it_tells_of_as_many_approvers_as_it_has_room_for() -> None:
+    def told(name: str) -> int:
+        people = [NamedPerson(BEN, name) for _ in range(1_000)]
+        approvers = approval_required(EVENT, SUMMARY, level=1, approvers=people, now=NOW).data["approvers"]
+        assert isinstance(approvers, list)
+        return len(approvers)
+
+    assert told("Somebody") == MOST_APPROVERS
+    assert told("Ann-Christin Hohenberg zu Wolfenstein") == MOST_APPROVERS
+    assert 5 < told(LONG_NAME) < MOST_APPROVERS
+
+
+def test_it_shortens_what_is_longer_than_we_make_it() -> None:
+    error = RequestError(Step.CREATE_GROUP, "ruleInvalid", "x" * 1_025)
+    by = Actor(ActorType.USER, ADA, "n" * 257)
+
+    data = request_failed(EVENT, replace(SUMMARY, error=error, created_by=by), now=NOW).data
+
+    assert data["createdBy"] == {"type": "user", "id": str(ADA), "displayName": f"{'n' * 255}…"}
+    assert data["request"] == {
+        "requestId": str(REQUEST),
+        "kind": "group",
+        "displayName": "Hooked",
+        "state": "succeeded",
+        "error": {"step": "createGroup", "code": "ruleInvalid", "detail": f"{'x' * 1_023}…"},
+    }
+
+
+def test_it_never_holds_a_list_of_members() -> None:
+    assert [name for name, event in LONG_EVENTS.items() if str(BEN) in str(event.data)] == ["approval"]
 
 
 def test_it_names_the_service_itself_without_an_id() -> None:

@@ -6,16 +6,17 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 from chamberlain.rules.errors import Rejected
-from chamberlain.rules.ids import RequestId
+from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.jobs import NOBODY, Claim, JobKind
+from chamberlain.rules.pages import FeedPosition, FeedWanted
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.retention import BATCH, BATCHES, PAUSE, SHORT_PAUSE, Retention
-from chamberlain.store import jobs
+from chamberlain.store import events, jobs
 from chamberlain.usecases.retention_sweep import SweepRetention
-from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, LEASE, TRACE, Estate, caller_of
+from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, ESTATE, LEASE, OTHER_HOUSE, TRACE, Estate, caller_of
 from tests.usecases.acts import act, cancel, put, watchers
 
-KEEP = Retention(failed_requests=timedelta(days=30), finished_requests=timedelta(days=400))
+KEEP = Retention(failed_requests=timedelta(days=30), finished_requests=timedelta(days=400), events=timedelta(days=500))
 
 
 def sweeper(estate: Estate, *, after: timedelta = timedelta()) -> SweepRetention:
@@ -141,6 +142,56 @@ async def test_keys_are_kept_for_seven_days(estate: Estate) -> None:
 
     assert kept == 2
     assert (await estate.counts())["idempotency_key"] == 0
+
+
+async def tell(estate: Estate, number: int, *, tenant_id: TenantId = ESTATE, days_ago: float) -> None:
+    """Events that happened so long ago."""
+    await estate.rows(
+        "INSERT INTO chamberlain.event (event_id, tenant_id, type, at, data) SELECT gen_random_uuid(), $1, "
+        "'group.created', now() - $3::interval, '{}' FROM generate_series(1, $2::integer)",
+        tenant_id,
+        number,
+        timedelta(days=days_ago),
+    )
+
+
+async def test_events_go_after_their_time_read_or_not(estate: Estate) -> None:
+    await tell(estate, 3, days_ago=501)
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        await events.find_page(tx, FeedWanted(2, FeedPosition(0)))
+    await tell(estate, 3, days_ago=501)
+    await tell(estate, 2, days_ago=499)
+    await tell(estate, 3, tenant_id=OTHER_HOUSE, days_ago=499)
+
+    await sweep(estate)
+
+    counted = "SELECT tenant_id, count(*) FROM chamberlain.event GROUP BY 1 ORDER BY 1"
+    assert await estate.rows(counted) == [(ESTATE, 2), (OTHER_HOUSE, 3)]
+
+
+async def test_events_go_in_batches(estate: Estate) -> None:
+    await tell(estate, BATCH * BATCHES // 2 + 1, days_ago=501)
+    await tell(estate, BATCH * BATCHES // 2 + 1, tenant_id=OTHER_HOUSE, days_ago=501)
+
+    await sweep(estate)
+    left = (await estate.counts())["event"]
+    await sweep(estate)
+
+    assert left == 2
+    assert (await estate.counts())["event"] == 0
+
+
+async def test_an_event_that_somebody_reads_just_now_goes_later(estate: Estate) -> None:
+    await tell(estate, 3, days_ago=501)
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        await events.find_page(tx, FeedWanted(2, FeedPosition(0)))
+        await sweep(estate)
+    left = (await estate.counts())["event"]
+    await sweep(estate)
+
+    assert left == 3
+    assert (await estate.counts())["event"] == 0
 
 
 async def test_it_goes_on_soon_when_there_is_more_and_rests_when_there_is_not(estate: Estate) -> None:

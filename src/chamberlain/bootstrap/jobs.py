@@ -56,4 +56,5 @@ def _retention(means: WorkMeans) -> Retention:
     return Retention(
         failed_requests=timedelta(days=means.settings.failed_request_days),
         finished_requests=timedelta(days=means.settings.retention_requests),
+        events=timedelta(days=means.settings.retention_events),
     )

@@ -3,6 +3,7 @@
 Their `data` is what goes over the wire and into the log of events, hence its names. It never holds a list of members.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,8 +22,14 @@ from chamberlain.rules.subjects import SubjectType
 # A JSON object. Its values are of many types, and nobody but the encoder looks at them.
 Document = Mapping[str, object]
 
-# An event stays below 20 KB. Whoever wants to know all approvers reads the request.
+# What an event stays below as JSON, in bytes: with metadata of 16 KiB (docs/reference/api.md), names in any script.
+LARGEST = 20_000
+# Whoever wants to know all approvers, or all of a reason, reads the request.
 MOST_APPROVERS = 50
+LONGEST_DETAIL = 1_024
+# What a name has at most where it comes from us; that of a directory may be longer.
+LONGEST_NAME = 256
+_ALL_APPROVERS = 12_000
 
 
 class EventType(StrEnum):
@@ -88,7 +95,7 @@ def group_created(
         data={
             "group": {
                 "id": str(group.id),
-                "displayName": group.display_name,
+                "displayName": _name(group.display_name),
                 "mail": group.mail,
                 "mailNickname": group.mail_nickname,
             },
@@ -121,7 +128,7 @@ def mailbox_created(
                 "id": str(mailbox_id),
                 "type": str(mailbox.type),
                 "name": mailbox.name,
-                "displayName": mailbox.display_name,
+                "displayName": _name(mailbox.display_name),
                 "primarySmtpAddress": mailbox.mail,
             },
             "templateId": str(template_id),
@@ -160,7 +167,7 @@ def assignment_changed(
         tenant_id=subject.tenant_id,
         request_id=request_id,
         data={
-            str(subject.type): {"id": str(subject.id), "displayName": subject.display_name},
+            str(subject.type): {"id": str(subject.id), "displayName": _name(subject.display_name)},
             "before": assignment_document(before),
             "after": assignment_document(after),
             "changedBy": actor_document(changed_by),
@@ -180,15 +187,23 @@ def approval_required(
     event_id: EventId, request: RequestSummary, *, level: int, approvers: Iterable[NamedPerson], now: datetime
 ) -> Event:
     """A level of approval is open, and these may decide; nobody when the request is blocked."""
-    told = islice(approvers, MOST_APPROVERS)
-    people = [{"id": str(person.id), "displayName": person.display_name} for person in told]
-    more: Document = {"level": level, "approvers": people}
+    more: Document = {"level": level, "approvers": _told(approvers)}
     return request_event(event_id, EventType.REQUEST_APPROVAL_REQUIRED, request, now=now, more=more)
 
 
 def request_failed(event_id: EventId, request: RequestSummary, *, now: datetime) -> Event:
     """A request cannot be carried out; its error says why."""
     return request_event(event_id, EventType.REQUEST_FAILED, request, now=now, more={})
+
+
+def request_rejected(event_id: EventId, request: RequestSummary, *, now: datetime) -> Event:
+    """An approver has decided against a request."""
+    return request_event(event_id, EventType.REQUEST_REJECTED, request, now=now, more={})
+
+
+def request_expired(event_id: EventId, request: RequestSummary, *, now: datetime) -> Event:
+    """Nobody has decided on a request in time."""
+    return request_event(event_id, EventType.REQUEST_EXPIRED, request, now=now, more={})
 
 
 def request_cancelled(event_id: EventId, request: RequestSummary, *, now: datetime) -> Event:
@@ -223,7 +238,7 @@ def request_event(
             "request": {
                 "requestId": str(request.request_id),
                 "kind": str(request.kind),
-                "displayName": request.display_name,
+                "displayName": _name(request.display_name),
                 "state": str(request.state),
                 "error": None if request.error is None else error_document(request.error),
             },
@@ -235,7 +250,7 @@ def request_event(
 
 def error_document(error: RequestError) -> Document:
     """Why a request failed."""
-    return {"step": str(error.step), "code": error.code, "detail": error.detail}
+    return {"step": str(error.step), "code": error.code, "detail": _shortened(error.detail, LONGEST_DETAIL)}
 
 
 def actor_document(actor: Actor) -> Document:
@@ -243,5 +258,26 @@ def actor_document(actor: Actor) -> Document:
     return {
         "type": str(actor.type),
         "id": None if actor.id is None else str(actor.id),
-        "displayName": actor.display_name,
+        "displayName": _name(actor.display_name),
     }
+
+
+def _told(approvers: Iterable[NamedPerson]) -> list[Document]:
+    """The first of them, as many as an event has room for."""
+    told: list[Document] = []
+    room = _ALL_APPROVERS
+    for person in islice(approvers, MOST_APPROVERS):
+        document = {"id": str(person.id), "displayName": _name(person.display_name)}
+        room -= len(json.dumps(document, ensure_ascii=False).encode())
+        if room < 0:
+            break
+        told.append(document)
+    return told
+
+
+def _name(text: str) -> str:
+    return _shortened(text, LONGEST_NAME)
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -17,10 +17,12 @@ SHORT_PAUSE = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long a failed request waits for somebody, and how long a finished one can be looked at."""
+    """How long a failed request waits for somebody, how long a finished one can be looked at, and for how long events
+    are told to those who come late."""
 
     failed_requests: timedelta
     finished_requests: timedelta
+    events: timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +32,17 @@ class Cutoffs:
     keys: datetime
     failed_requests: datetime
     finished_requests: datetime
+    events: datetime
 
 
 def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
     """The cutoffs of a sweep at this moment."""
-    return Cutoffs(now - KEYS, now - retention.failed_requests, now - retention.finished_requests)
+    return Cutoffs(
+        keys=now - KEYS,
+        failed_requests=now - retention.failed_requests,
+        finished_requests=now - retention.finished_requests,
+        events=now - retention.events,
+    )
 
 
 def next_sweep(*, swept: int) -> timedelta:

@@ -44,6 +44,25 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS removed FROM gone
 """
 
+# Of each tenant whose oldest event has had its time, the oldest; whoever reads or erases them now is not waited for.
+# Sequences and times go the same way but for moments, so that an event stays a moment longer at most.
+REMOVE_EVENTS = """
+WITH old AS MATERIALIZED (
+    SELECT oldest.tenant_id, oldest.sequence FROM chamberlain.tenant t CROSS JOIN LATERAL (
+        SELECT e.tenant_id, e.sequence, e.at FROM chamberlain.event e
+        WHERE e.tenant_id = t.tenant_id ORDER BY e.sequence LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) oldest
+    WHERE oldest.at < $1 AND (
+        SELECT e.at FROM chamberlain.event e WHERE e.tenant_id = t.tenant_id ORDER BY e.sequence LIMIT 1
+    ) < $1
+    LIMIT $2
+), gone AS (
+    DELETE FROM chamberlain.event e USING old WHERE e.tenant_id = old.tenant_id AND e.sequence = old.sequence
+    RETURNING e.sequence
+)
+SELECT count(*) AS removed FROM gone
+"""
+
 
 async def failed_before(tx: Transaction, before: datetime, most: int) -> Sequence[tuple[TenantId, RequestId]]:
     """The requests that have been failed since before this time, longest first."""
@@ -54,4 +73,10 @@ async def failed_before(tx: Transaction, before: datetime, most: int) -> Sequenc
 async def remove_finished(tx: Transaction, before: datetime, most: int) -> int:
     """Remove requests that ended before this time, and give their addresses back; says how many there were."""
     (row,) = await tx.fetch(REMOVE_FINISHED, before, most)
+    return int(row["removed"])
+
+
+async def remove_events(tx: Transaction, before: datetime, most: int) -> int:
+    """Remove events from before this time, whether somebody has read them or not; says how many there were."""
+    (row,) = await tx.fetch(REMOVE_EVENTS, before, most)
     return int(row["removed"])

@@ -54,7 +54,8 @@ class SweepRetention:
         for tenant_id, request_id in failed:
             await self._cancel(tenant_id, request_id, trace_id)
         finished = await self._remove(lambda tx: retention.remove_finished(tx, before.finished_requests, BATCH))
-        return max(keys, len(failed), finished)
+        events = await self._remove(lambda tx: retention.remove_events(tx, before.events, BATCH))
+        return max(keys, len(failed), finished, events)
 
     async def _remove(self, batch: Callable[[Transaction], Awaitable[int]]) -> int:
         """Gives the size of the last batch; when that was full, there may be more."""

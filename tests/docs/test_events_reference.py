@@ -1,0 +1,133 @@
+"""The page of events names every member, every type and what each holds."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from uuid import UUID
+
+from chamberlain.api.endpoints.events import FeedEvent
+from chamberlain.rules.assignments import Assignment
+from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.events import (
+    LARGEST,
+    LONGEST_DETAIL,
+    LONGEST_NAME,
+    MOST_APPROVERS,
+    AssignedSubject,
+    Event,
+    EventType,
+    RequestSummary,
+    approval_required,
+    assignment_changed,
+    group_created,
+    mailbox_created,
+    request_cancelled,
+    request_expired,
+    request_failed,
+    request_rejected,
+)
+from chamberlain.rules.ids import EventId, GroupId, MailboxId, RequestId, TemplateId, TenantId
+from chamberlain.rules.plans import Step
+from chamberlain.rules.requests import RequestError, RequestKind, RequestState
+from chamberlain.rules.subjects import SubjectType
+from chamberlain.settings import Settings
+from chamberlain.store.events import PLACED
+from tests.docs.pages import REFERENCE, named, rows, section
+from tests.rules.test_events import GROUP, mailbox
+
+PAGE = REFERENCE / "events.md"
+SOME = UUID(int=1)
+NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+MAILBOX = mailbox(name="info", display_name="Information", mail="info@estate.example")
+# What nothing makes yet.
+LATER = {EventType.POLICY_REMINDER, EventType.POLICY_ACTION_TAKEN, EventType.WEBHOOK_DISABLED}
+
+
+def summary(kind: RequestKind) -> RequestSummary:
+    error = RequestError(Step.CREATE_GROUP, "ruleInvalid", "No.")
+    actor = Actor(ActorType.USER, SOME, "Ada Achterberg")
+    return RequestSummary(RequestId(SOME), TenantId(SOME), kind, RequestState.FAILED, "Apollo", error, actor)
+
+
+def every_event() -> list[Event]:
+    """One of each type that something makes."""
+    id_, team = EventId(SOME), summary(RequestKind.TEAM)
+    template = TemplateId(SOME)
+    group, site = [AssignedSubject(TenantId(SOME), GroupId(SOME), type_, "Apollo") for type_ in SubjectType]
+    assigned = [
+        assignment_changed(
+            id_, subject, Assignment(), Assignment(), request_id=team.request_id, changed_by=team.created_by, now=NOW
+        )
+        for subject in (group, site)
+    ]
+    return [
+        mailbox_created(id_, team, MAILBOX, mailbox_id=MailboxId(SOME), template_id=template, metadata=None, now=NOW),
+        group_created(id_, summary(RequestKind.GROUP), GROUP, template_id=template, metadata=None, now=NOW),
+        group_created(id_, team, GROUP, template_id=template, metadata=None, now=NOW),
+        *assigned,
+        approval_required(id_, team, level=1, approvers=(), now=NOW),
+        request_rejected(id_, team, now=NOW),
+        request_failed(id_, team, now=NOW),
+        request_cancelled(id_, team, now=NOW),
+        request_expired(id_, team, now=NOW),
+    ]
+
+
+def test_it_works() -> None:
+    assert named(section(PAGE, "## An event")) == list(FeedEvent.__struct_encode_fields__)
+
+
+def test_it_names_every_type() -> None:
+    assert named(section(PAGE, "## Types")) == [str(type_) for type_ in EventType]
+
+
+def test_it_names_what_each_type_holds() -> None:
+    documented = {row[0].strip("`"): re.findall("`([^`]+)`", row[2]) for row in rows(section(PAGE, "## Types"))}
+    made = every_event()
+
+    assert {each.type for each in made} == set(EventType) - LATER
+    for event in made:
+        # What a request is, and who somebody is, stands below the table.
+        named_once = dict.fromkeys(documented[event.type])
+        assert list(named_once) == list(dict.fromkeys(members(event.data))), event.type
+
+
+def members(data: Mapping[str, object]) -> list[str]:
+    """The members of the data, each with those that the table names in it."""
+    found: list[str] = []
+    for name, value in data.items():
+        found.append(name)
+        if isinstance(value, Mapping) and name in {"mailbox", "group", "site"}:
+            found += value
+        if name == "after":
+            found += ["templateId", "policyId"]
+        if name == "approvers":
+            found += ["id", "displayName"]
+    return found
+
+
+def test_it_names_what_a_request_and_somebody_is() -> None:
+    text = section(PAGE, "## Types")
+    event = request_failed(EventId(SOME), summary(RequestKind.GROUP), now=NOW)
+    request, created_by = event.data["request"], event.data["createdBy"]
+    assert isinstance(request, Mapping)
+    assert isinstance(created_by, Mapping)
+
+    (of_request,) = re.findall(r"`request` is (.+?) or null\.", text, re.DOTALL)
+    (of_somebody,) = re.findall(r"`changedBy` are (.+?)\.", text, re.DOTALL)
+
+    error = request["error"]
+    assert isinstance(error, Mapping)
+    assert re.findall("`([^`]+)`", of_request) == [*request, *error]
+    assert re.findall("`([^`]+)`", of_somebody) == list(created_by)
+
+
+def test_it_names_the_limits() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+
+    assert f"less than {LARGEST:,} bytes" in text
+    assert f"at most {MOST_APPROVERS} " in text
+    assert f"after {LONGEST_DETAIL:,} characters" in text
+    assert f"after {LONGEST_NAME}." in text
+    assert f"kept for {Settings.model_fields['retention_events'].default} days" in text
+    assert f"{PLACED} at once" in text
