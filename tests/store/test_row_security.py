@@ -26,6 +26,11 @@ VALUES ($1, gen_random_uuid(), gen_random_uuid(), 'group.created', gen_random_uu
 """
 STATE = "INSERT INTO chamberlain.webhook_state (tenant_id, template_id) VALUES ($1, $2)"
 
+NOTICE = """
+INSERT INTO chamberlain.notice (tenant_id, notice_id, kind, request_id, at)
+VALUES ($1, gen_random_uuid(), 'failed', gen_random_uuid(), now())
+"""
+
 SUBJECT = """
 INSERT INTO chamberlain.subject (
     tenant_id, subject_id, type, display_name, name_key, is_team, member_ship_type, observed_at
@@ -60,6 +65,7 @@ async def filled(databases: Databases) -> Estate:
         await tx.execute("INSERT INTO chamberlain.discovery (tenant_id) VALUES ($1)", ESTATE)
         await tx.execute(FINDING, ESTATE)
         await tx.execute(SECRET, ESTATE, CONFIDENTIAL_TEAM)
+        await tx.execute(NOTICE, ESTATE)
         await tx.execute(STATE, ESTATE, CONFIDENTIAL_TEAM)
         await tx.execute(DELIVERY, ESTATE)
         await tx.execute("SELECT chamberlain.seal_audit($1, 100)", ESTATE)

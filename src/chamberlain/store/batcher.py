@@ -6,7 +6,7 @@ is halved until the guilty one is alone.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import timedelta
 from typing import Final
 
@@ -104,14 +104,19 @@ class Acceptor:
 
     async def _flush(self, drafts: Sequence[Draft]) -> Sequence[Verdict]:
         columns = _columns(drafts)
-        async with self._database.statement() as connection:
-            rows = await repeat_if_stale(lambda: _accept(connection, columns))
+        # Few submissions tell anybody anything, and the others need no transaction around their statement.
+        tells = self._database.notices and any(draft.change.event is not None for draft in drafts)
+        statement = self._database.noticed_statement if tells else self._database.statement
+        rows = await repeat_if_stale(lambda: _accept(statement, columns))
         self._observe(len(drafts))
         return _verdicts(rows, len(drafts))
 
 
-async def _accept(connection: Connection, columns: Sequence[Sequence[object]]) -> Sequence[Record]:
-    return await connection.fetch(ACCEPT, *columns)
+async def _accept(
+    statement: Callable[[], AbstractAsyncContextManager[Connection]], columns: Sequence[Sequence[object]]
+) -> Sequence[Record]:
+    async with statement() as connection:
+        return await connection.fetch(ACCEPT, *columns)
 
 
 def _columns(drafts: Sequence[Draft]) -> Sequence[Sequence[object]]:

@@ -72,16 +72,22 @@ class Transaction:
         await self.connection.execute(statement, *values)
 
 
-class Database:
-    """A pool of connections that all hold one role."""
+# What a transaction says by which people are told by mail of what it writes (sql/notices.sql).
+_WITH_NOTICES = "; SET LOCAL chamberlain.notices = 'on'"
 
-    def __init__(self, pool: Pool) -> None:
+
+class Database:
+    """A pool of connections that all hold one role. `notices` is whether people are told by mail of what is written."""
+
+    def __init__(self, pool: Pool, *, notices: bool = False) -> None:
         self.pool = pool
+        self.notices = notices
+        self._also = _WITH_NOTICES if notices else ""
 
     @asynccontextmanager
     async def transaction(self, tenant_id: TenantId) -> AsyncIterator[Transaction]:
         """A transaction that sees this tenant and nothing else. Raises Unavailable when there is no database."""
-        begin = f"BEGIN; SELECT set_config('chamberlain.tenant_id', '{tenant_id}', true)"
+        begin = f"BEGIN; SELECT set_config('chamberlain.tenant_id', '{tenant_id}', true){self._also}"
         with unavailable():
             async with self._connection() as connection, _begun(connection, begin):
                 yield Transaction(connection, tenant_id)
@@ -90,8 +96,9 @@ class Database:
     async def across_tenants(self) -> AsyncIterator[Transaction]:
         """A transaction that sees what the role itself may see: for the worker's role, every tenant."""
         # The queue is empty at times, and a plan made then would read all of a full one: rows are reached by keys here.
+        begin = f"BEGIN; SET LOCAL enable_seqscan = off{self._also}"
         with unavailable():
-            async with self._connection() as connection, _begun(connection, "BEGIN; SET LOCAL enable_seqscan = off"):
+            async with self._connection() as connection, _begun(connection, begin):
                 yield Transaction(connection, None)
 
     @asynccontextmanager
@@ -100,6 +107,13 @@ class Database:
         themselves."""
         with unavailable():
             async with self._connection() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def noticed_statement(self) -> AsyncIterator[Connection]:
+        """The same, for one by which people are told by mail of what it writes."""
+        with unavailable():
+            async with self._connection() as connection, _begun(connection, f"BEGIN{_WITH_NOTICES}"):
                 yield connection
 
     @asynccontextmanager
@@ -170,7 +184,7 @@ async def connect(address: str, settings: dict[str, str] | None = None) -> Conne
     return connection
 
 
-async def open_database(address: str, *, most: int, name: str) -> Database:
+async def open_database(address: str, *, most: int, name: str, notices: bool = False) -> Database:
     """A pool of at most `most` connections; `name` is what PostgreSQL shows of them. Connections are made when
     needed."""
     pool = await asyncpg.create_pool(
@@ -183,7 +197,7 @@ async def open_database(address: str, *, most: int, name: str) -> Database:
         # Our statements are short: compiling them costs more than it saves.
         server_settings={"application_name": name, "jit": "off"},
     )
-    return Database(pool)
+    return Database(pool, notices=notices)
 
 
 async def repeat_if_stale(work: Callable[[], Awaitable[Answer]]) -> Answer:

@@ -1,0 +1,40 @@
+-- Notices are written by the transaction of what they tell, whoever writes it: with the event, or, for the approval of the last level, which
+-- no event tells of, with the move of the request. That somebody is to be told by mail at all is said by each transaction for itself
+-- (store/database.py); without that, nothing is written here.
+
+CREATE OR REPLACE FUNCTION chamberlain.queue_notice(
+    tenant uuid, notice uuid, kind text, request uuid, level integer, at timestamptz
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO chamberlain.notice (tenant_id, notice_id, kind, request_id, level, at)
+    VALUES (tenant, notice, kind, request, level, at);
+    INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
+    SELECT tenant, 'noticeSend', notice, r.trace_id FROM chamberlain.request r
+    WHERE r.tenant_id = tenant AND r.request_id = request;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION chamberlain.notice_of_event() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM chamberlain.queue_notice(
+        NEW.tenant_id, NEW.event_id, split_part(NEW.type, '.', 2), NEW.request_id, (NEW.data ->> 'level')::integer, NEW.at
+    );
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER notice_of_event AFTER INSERT ON chamberlain.event
+    FOR EACH ROW WHEN (
+        NEW.type IN ('request.approvalRequired', 'request.rejected', 'request.expired', 'request.failed')
+        AND NEW.request_id IS NOT NULL AND current_setting('chamberlain.notices', true) = 'on'
+    ) EXECUTE FUNCTION chamberlain.notice_of_event();
+
+CREATE OR REPLACE FUNCTION chamberlain.notice_of_approval() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM chamberlain.queue_notice(NEW.tenant_id, gen_random_uuid(), 'approved', NEW.request_id, NULL, NEW.updated_at);
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER notice_of_approval AFTER UPDATE OF state ON chamberlain.request
+    FOR EACH ROW WHEN (
+        OLD.state = 'pendingApproval' AND NEW.state = 'queued' AND current_setting('chamberlain.notices', true) = 'on'
+    ) EXECUTE FUNCTION chamberlain.notice_of_approval();

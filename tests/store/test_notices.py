@@ -1,0 +1,122 @@
+"""Notices are written with what they tell, by transactions that say that people are told by mail, and by no others."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from uuid import uuid4
+
+import pytest
+
+from chamberlain.rules.events import Event, EventType, request_event, summary_of
+from chamberlain.rules.ids import EventId, NoticeId, RequestId
+from chamberlain.rules.notices import NoticeKind
+from chamberlain.store import events, notices
+from chamberlain.store.database import Database, open_database
+from tests.databases import Databases
+from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, ESTATE, Estate, open_estate, rows
+
+WRITTEN = """
+SELECT n.kind, n.level FROM chamberlain.notice n JOIN chamberlain.job j
+ON j.tenant_id = n.tenant_id AND j.subject = n.notice_id AND j.kind = 'noticeSend' AND j.trace_id <> ''
+WHERE n.request_id = $1 ORDER BY n.kind
+"""
+APPROVE = "UPDATE chamberlain.request SET state = 'queued' WHERE tenant_id = $1 AND request_id = $2"
+
+
+@pytest.fixture
+async def told(databases: Databases) -> AsyncIterator[Databases]:
+    """The same database, for processes that tell people by mail."""
+    addresses = databases.addresses
+    application = await open_database(addresses.application, most=4, name="test application", notices=True)
+    worker = await open_database(addresses.worker, most=4, name="test worker", notices=True)
+    yield Databases(addresses, application, worker)
+    await application.close()
+    await worker.close()
+
+
+async def event_of(estate: Estate, request_id: RequestId, event_type: EventType) -> Event:
+    summary = summary_of(await estate.record(request_id))
+    return request_event(EventId(uuid4()), event_type, summary, now=estate.moment, more={})
+
+
+async def write_everything(database: Database, estate: Estate, request_id: RequestId) -> None:
+    """What can become of a request that waits for approval, as if all of it had."""
+    async with database.transaction(ESTATE) as tx:
+        for event_type in (EventType.REQUEST_REJECTED, EventType.REQUEST_EXPIRED, EventType.REQUEST_FAILED):
+            await events.append(tx, [await event_of(estate, request_id, event_type)])
+        await tx.execute(APPROVE, ESTATE, request_id)
+
+
+async def test_it_works_for_every_kind(told: Databases) -> None:
+    estate = await open_estate(told)
+    accepted = await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM))
+    await write_everything(told.worker, estate, accepted.request_id)
+
+    written = await rows(told, WRITTEN, accepted.request_id)
+
+    kinds = ["approved", "expired", "failed", "rejected"]
+    assert written == [("approvalRequired", 1), *[(kind, None) for kind in kinds]]
+
+
+async def test_it_works_for_both_roles(told: Databases) -> None:
+    estate = await open_estate(told)
+    accepted = await estate.request("Apollo")
+    first, second, third = [await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED) for _ in range(3)]
+
+    async with told.application.transaction(ESTATE) as tx:
+        await events.append(tx, [first])
+    async with told.worker.transaction(ESTATE) as tx:
+        await events.append(tx, [second])
+    async with told.worker.across_tenants() as tx:
+        await events.append(tx, [third])
+
+    assert await rows(told, WRITTEN, accepted.request_id) == [("failed", None)] * 3
+
+
+async def test_it_writes_nothing_by_default(databases: Databases) -> None:
+    estate = await open_estate(databases)
+    accepted = await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM))
+    await write_everything(databases.worker, estate, accepted.request_id)
+
+    assert await rows(databases, "SELECT FROM chamberlain.notice") == []
+    assert await rows(databases, "SELECT FROM chamberlain.job WHERE kind = 'noticeSend'") == []
+
+
+async def test_it_writes_nothing_for_what_is_taken_back(told: Databases) -> None:
+    estate = await open_estate(told)
+    accepted = await estate.request("Apollo")
+
+    with suppress(ZeroDivisionError):
+        async with told.worker.transaction(ESTATE) as tx:
+            await events.append(tx, [await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED)])
+            raise ZeroDivisionError
+
+    assert await rows(told, WRITTEN, accepted.request_id) == []
+
+
+async def test_it_writes_nothing_for_what_concerns_nobody(told: Databases) -> None:
+    estate = await open_estate(told)
+    accepted = await estate.request("Apollo")
+    await estate.work()
+
+    assert await rows(told, WRITTEN, accepted.request_id) == []
+
+
+async def test_it_remembers_who_has_it(told: Databases) -> None:
+    estate = await open_estate(told)
+    accepted = await estate.request("Apollo")
+    event = await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED)
+    notice_id = NoticeId(event.id)
+
+    async with told.worker.transaction(ESTATE) as tx:
+        await events.append(tx, [event])
+        await notices.note_told(tx, notice_id, [ADA])
+        await notices.note_told(tx, notice_id, [BEN])
+        await notices.note_attempt(tx, notice_id)
+        found = await notices.find(tx, notice_id)
+        await notices.remove(tx, notice_id)
+        gone = await notices.find(tx, notice_id)
+
+    assert found is not None
+    assert (found.kind, found.request_id, found.at) == (NoticeKind.FAILED, accepted.request_id, estate.moment)
+    assert (found.attempts, found.told) == (1, frozenset({ADA, BEN}))
+    assert gone is None
