@@ -1,5 +1,6 @@
 """Deliveries: written with what they tell, recorded whoever holds them, and sent again when somebody asks."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -16,6 +17,7 @@ from chamberlain.rules.deliveries import (
 )
 from chamberlain.rules.ids import DeliveryId, JobId, TenantId
 from chamberlain.rules.pages import PageWanted
+from chamberlain.rules.redeliveries import DeliverySpan
 from chamberlain.store import deliveries, webhook_states
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, PROJECT_GROUP, PROJECT_TEAM, Estate, changed_estate, open_estate
@@ -210,24 +212,74 @@ async def test_what_is_pending_is_redelivered_at_once_and_not_twice(estate: Esta
     assert await estate.rows(JOBS) == [("webhookDeliver", found.id, PROJECT_GROUP, None, True)]
 
 
-async def test_it_redelivers_a_span(estate: Estate) -> None:
+async def again(
+    estate: Estate, span: DeliverySpan, *, most: int = 500, tenant_id: TenantId = ESTATE
+) -> list[DeliveryId]:
+    """Redeliver a span, in as many batches as it takes."""
+    found: list[DeliveryId] = []
+    behind = None
+    while True:
+        async with estate.databases.application.transaction(tenant_id) as tx:
+            batch = await deliveries.redeliver_some(tx, span, behind=behind, most=most)
+        found += batch.ids
+        if (behind := batch.next) is None:
+            return found
+
+
+async def three(estate: Estate) -> tuple[list[DeliveryRecord], DeliverySpan]:
+    """Three that have succeeded, and the span in which the two newest of them were made."""
     for name in ("Apollo", "Mercury", "Gemini"):
         await estate.request(name)
     await estate.work()
     for each in await listed(estate):
         await record(estate, each.id)
-    now = (await listed(estate))[0].created_at
+    found = await listed(estate)
     await estate.rows(
         "UPDATE chamberlain.delivery SET created_at = created_at - interval '1 day' WHERE delivery_id = $1 RETURNING 1",
-        (await listed(estate))[0].id,
+        found[-1].id,
     )
+    now = found[0].created_at
+    return found, DeliverySpan(now, now + timedelta(seconds=1))
 
-    async with estate.databases.application.transaction(ESTATE) as tx:
-        assert await deliveries.redeliver_span(tx, now, now) == 0
-        assert await deliveries.redeliver_span(tx, now, now + timedelta(seconds=1), template_id=PROJECT_TEAM) == 0
-        assert await deliveries.redeliver_span(tx, now, now + timedelta(seconds=1), template_id=PROJECT_GROUP) == 2
 
-    assert len(await listed(estate, DeliveryFilter(state=DeliveryState.PENDING))) == 2
+@pytest.mark.parametrize("most", [1, 2, 500])
+async def test_it_redelivers_a_span_in_batches_of_any_size(estate: Estate, most: int) -> None:
+    found, span = await three(estate)
+
+    queued = await again(estate, span, most=most)
+
+    assert sorted(queued) == sorted(each.id for each in found[:2])
+    pending = await listed(estate, DeliveryFilter(state=DeliveryState.PENDING))
+    assert {each.id for each in pending} == set(queued)
+    assert len(await estate.rows(JOBS)) == 2
+    assert await again(estate, DeliverySpan(span.since, span.since)) == []
+
+
+async def test_it_redelivers_of_one_template_and_tenant_alone(estate: Estate) -> None:
+    _, span = await three(estate)
+
+    assert await again(estate, replace(span, template_id=PROJECT_TEAM)) == []
+    assert await again(estate, span, tenant_id=OTHER_HOUSE) == []
+    assert len(await again(estate, replace(span, template_id=PROJECT_GROUP))) == 2
+
+
+async def test_it_redelivers_nothing_to_a_webhook_that_is_not_to_be_called(estate: Estate) -> None:
+    _, span = await three(estate)
+    async with estate.databases.worker.across_tenants() as tx:
+        await webhook_states.fail(tx, [KEY], at=MOMENT)
+        await webhook_states.disable(tx, KEY, reason="Gone.", at=MOMENT)
+
+    assert await again(estate, span) == []
+
+
+async def test_it_does_not_wait_for_who_writes_about_one(estate: Estate) -> None:
+    found, span = await three(estate)
+
+    async with estate.databases.worker.across_tenants() as tx:
+        await tx.execute("SELECT FROM chamberlain.delivery WHERE delivery_id = $1 FOR UPDATE", found[0].id)
+        queued = await again(estate, span)
+
+    assert queued == [found[1].id]
 
 
 async def test_it_cancels_what_is_pending_but_for_what_somebody_is_at(estate: Estate) -> None:

@@ -27,6 +27,7 @@ from chamberlain.rules.events import Event
 from chamberlain.rules.ids import DeliveryId, EventId, RequestId, TemplateId, TenantId, TraceId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.rules.redeliveries import DeliverySpan, RedeliveredBatch
 from chamberlain.store.database import Record, Transaction
 from chamberlain.store.request_lists import PLANNING
 
@@ -144,18 +145,29 @@ hurried AS (
 UPDATE chamberlain.delivery d SET state = 'pending', tries = 0, job_id = coalesce(queued.job_id, d.job_id)
 FROM again LEFT JOIN queued ON queued.subject = again.delivery_id
 WHERE d.tenant_id = $1 AND d.delivery_id = again.delivery_id
-RETURNING d.delivery_id
+RETURNING d.delivery_id, d.created_at
 """
 _ROWS: Final = "SELECT delivery_id, template_id, trace_id, state, job_id, created_at FROM chamberlain.delivery"
 REDELIVER: Final = f"""
 WITH again AS MATERIALIZED ({_ROWS} WHERE tenant_id = $1 AND delivery_id = $3 FOR UPDATE), {_AGAIN}
 """
-REDELIVER_SPAN: Final = f"""
+# Some of a span, in the order in which they were made, behind a place; only those whose webhook is to be called. What
+# somebody just writes about was attempted in this very moment, and is not waited for. $3 since, $4 until, $5 template,
+# $6 and $7 the place (null at the beginning), $8 number of rows.
+REDELIVER_SOME: Final = f"""
 WITH again AS MATERIALIZED (
-    {_ROWS} WHERE tenant_id = $1 AND created_at >= $3 AND created_at < $4 AND ($5::uuid IS NULL OR template_id = $5)
-    ORDER BY delivery_id FOR UPDATE
+    {_ROWS} d WHERE tenant_id = $1 AND created_at >= $3 AND created_at < $4 AND ($5::uuid IS NULL OR template_id = $5)
+    AND ($6::timestamptz IS NULL OR (created_at, delivery_id) > ($6, $7::uuid)) AND EXISTS (
+        SELECT FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+        WHERE t.tenant_id = d.tenant_id AND t.template_id = d.template_id
+        AND r.content #>> '{{webhook,active}}' = 'true'
+    ) AND NOT EXISTS (
+        SELECT FROM chamberlain.webhook_state s
+        WHERE s.tenant_id = d.tenant_id AND s.template_id = d.template_id AND s.disabled_at IS NOT NULL
+    )
+    ORDER BY created_at, delivery_id LIMIT $8 FOR UPDATE SKIP LOCKED
 ), {_AGAIN}
-"""
+"""  # noqa: S608 - text of ours alone.
 
 # Those that somebody is just at are left to that one, who finds out by itself.
 CANCEL: Final = """
@@ -268,11 +280,18 @@ async def redeliver(tx: Transaction, delivery_id: DeliveryId) -> bool:
     return await tx.fetch_row(REDELIVER, tx.tenant_id, JobKind.WEBHOOK_DELIVER, delivery_id) is not None
 
 
-async def redeliver_span(
-    tx: Transaction, since: datetime, until: datetime, *, template_id: TemplateId | None = None
-) -> int:
-    """The same for all that were made from `since` on and before `until`, of one template or of any; says how many."""
-    return len(await tx.fetch(REDELIVER_SPAN, tx.tenant_id, JobKind.WEBHOOK_DELIVER, since, until, template_id))
+async def redeliver_some(
+    tx: Transaction, span: DeliverySpan, *, behind: Position | None, most: int
+) -> RedeliveredBatch:
+    """The same for up to `most` of a span, behind this place, whose webhooks are to be called; the oldest first."""
+    await tx.execute(PLANNING)
+    place = (None, None) if behind is None else (behind.created_at, behind.id)
+    bounds = (span.since, span.until, span.template_id)
+    rows = await tx.fetch(REDELIVER_SOME, tx.tenant_id, JobKind.WEBHOOK_DELIVER, *bounds, *place, most)
+    found = sorted((row["created_at"], row["delivery_id"]) for row in rows)
+    return RedeliveredBatch(
+        [DeliveryId(each) for _, each in found], Position(*found[-1]) if len(found) == most else None
+    )
 
 
 async def cancel_pending(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
