@@ -6,6 +6,7 @@ import pytest
 from chamberlain.rules.errors import Fault, Rejected, TryAgain
 from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import (
+    MOVES,
     Progress,
     RequestError,
     RequestState,
@@ -13,7 +14,6 @@ from chamberlain.rules.requests import (
     StepState,
     Waiting,
     begin_steps,
-    may_move,
 )
 from chamberlain.rules.steps import abandon, after_faults, after_outcome, reasons, shown_steps, warn
 from tests.api.house import record
@@ -115,7 +115,7 @@ def test_it_warns_of_what_a_finished_step_has_left() -> None:
 def test_it_only_moves_where_a_running_request_may(fault: TryAgain | Rejected | None) -> None:
     progress = after_outcome(begin_steps(STEPS), done=(), fault=fault, started_at=BEGUN, now=NOW)
 
-    assert may_move(RequestState.RUNNING, progress.state)
+    assert progress.state in MOVES[RequestState.RUNNING]
 
 
 def test_it_rejects_a_fault_without_a_step() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from chamberlain.rules.approvals import ApprovalMode, Approver, ApproverType
 from chamberlain.rules.errors import BodyInvalid, Fault
-from chamberlain.rules.ids import TenantId
-from chamberlain.rules.templates import TemplateKind, compile_group_template
-from chamberlain.shapes.group_templates import GroupTemplateShape, from_group_template, to_group_template
+from chamberlain.rules.ids import TenantId, UserId
+from chamberlain.rules.templates import Audience, CustomField, FieldType, TemplateKind, compile_group_template
+from chamberlain.shapes.group_templates import GroupTemplateShape, to_group_template
 from chamberlain.shapes.guest_templates import GuestTemplateShape
 from chamberlain.shapes.mailbox_templates import MailboxTemplateShape
 from chamberlain.shapes.templates import read_template, template_faults
@@ -142,7 +142,7 @@ def test_it_is_stored_and_given_back_as_documented(sent: dict[str, Any]) -> None
     }
 
 
-def test_it_comes_back_from_the_rules() -> None:
+def test_the_rules_get_all_that_a_group_template_says() -> None:
     rich = TEAM | {
         "audience": {"users": [DARA], "groups": []},
         "memberShipType": 2,
@@ -162,7 +162,17 @@ def test_it_comes_back_from_the_rules() -> None:
     }
     shape = _team(rich)
 
-    assert from_group_template(to_group_template(shape, tenant_id=TENANT, revision=1)) == shape
+    template = to_group_template(shape, tenant_id=TENANT, revision=1)
+
+    assert template.audience == Audience(users=frozenset({UserId(UUID(DARA))}), groups=frozenset())
+    assert (template.member_ship_type, template.membership_rule) == (2, 'user.department -eq "Sales"')
+    assert template.guest_policy_id == UUID("90110000-0000-4000-8000-000000000001")
+    assert template.custom_fields == (CustomField("a", "A", FieldType.CHOICE, required=True, choices=("x",)),)
+    assert template.approval is not None
+    assert [(level.mode, level.approvers) for level in template.approval.levels] == [
+        (ApprovalMode.ALL, (Approver(ApproverType.MANAGER, None), Approver(ApproverType.GROUP, UUID(DARA)))),
+        (ApprovalMode.ANY, (Approver(ApproverType.USER, UUID(DARA)),)),
+    ]
 
 
 def test_it_takes_null_as_not_sent() -> None:

@@ -9,7 +9,7 @@ import chamberlain
 from chamberlain.rules.actions import Action
 from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement
-from chamberlain.rules.requests import Progress, RequestState, StepRecord, StepState, may_move
+from chamberlain.rules.requests import MOVES, Progress, RequestState, StepRecord, StepState
 from chamberlain.store import requests
 from tests.databases import Databases
 from tests.estates import ESTATE, Estate, open_estate
@@ -53,7 +53,7 @@ async def test_a_worker_takes_up_what_is_on_its_way_and_nothing_else(estate: Est
         taken = await requests.take_up(tx, [accepted.request_id])
 
     takes = state in {RequestState.QUEUED, RequestState.WAITING, RequestState.RUNNING}
-    assert takes == (state is RequestState.RUNNING or (may_move(state, RequestState.RUNNING)))
+    assert takes == (state is RequestState.RUNNING or RequestState.RUNNING in MOVES[state])
     assert len(taken) == takes
     assert (await estate.record(accepted.request_id)).state is (RequestState.RUNNING if takes else state)
 
@@ -71,7 +71,7 @@ async def test_a_worker_puts_down_what_is_running_and_nothing_else(estate: Estat
             await requests.put_down(tx, [settlement])
         after = (await estate.record(accepted.request_id)).state
         assert after is (new if state is RequestState.RUNNING else state)
-        assert after is state or may_move(state, after)
+        assert after is state or after in MOVES[state]
 
 
 def test_no_other_statement_sets_a_state() -> None:

@@ -124,7 +124,7 @@ def draft_to(
         request_id=request_id,
         steps=begin_steps(steps_of(record, after)),
         body=body,
-        change=change_of(record, after, editor, request_id, moment),
+        change=change_of(record, after, editor, request_id=request_id, moment=moment),
         at=moment.now,
     )
 
@@ -141,7 +141,7 @@ def steps_of(before: SubjectRecord, after: Assignment) -> tuple[Step, ...]:
 
 
 def change_of(
-    before: SubjectRecord, after: Assignment, editor: Editor, request_id: RequestId, moment: Moment
+    before: SubjectRecord, after: Assignment, editor: Editor, *, request_id: RequestId, moment: Moment
 ) -> Change:
     """The record of the change, and the event that tells of it, if there is something to tell."""
     entry = before.entry

@@ -225,11 +225,6 @@ ENDED = frozenset(
 )
 
 
-def may_move(old: RequestState, new: RequestState) -> bool:
-    """Whether a request may go from one state to the other."""
-    return new in MOVES[old]
-
-
 def begin_steps(steps: Iterable[Step]) -> tuple[StepRecord, ...]:
     """The records of steps that nobody has worked on yet."""
     return tuple([StepRecord(step, StepState.PENDING) for step in steps])

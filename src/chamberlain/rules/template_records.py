@@ -77,7 +77,7 @@ def disabled(content: Content, reason: str | None) -> Content:
     return {**content, "webhook": {**webhook, "active": False, "disabledReason": reason}}
 
 
-def replaced(head: TemplateHead, before: Content, after: Content, editor: Editor, secret: SettledSecret) -> Change:
+def replaced(head: TemplateHead, before: Content, after: Content, *, editor: Editor, secret: SettledSecret) -> Change:
     """The record of a template that says something else now: what changed, and nothing else."""
     if not secret.has_changed:
         was, became = differences(before, after)

@@ -60,15 +60,6 @@ def to_approval_rule(shape: ApprovalShape) -> ApprovalRule:
     return ApprovalRule(levels=tuple(levels), deadline_days=shape.deadline_days)
 
 
-def from_approval_rule(rule: ApprovalRule) -> ApprovalShape:
-    """The shape of it."""
-    levels = [
-        ApprovalLevelShape(mode=level.mode, approvers=tuple(_from_approver(each) for each in level.approvers))
-        for level in rule.levels
-    ]
-    return ApprovalShape(levels=tuple(levels), deadline_days=rule.deadline_days)
-
-
 def _to_approver(shape: ApproverShape) -> Approver:
     match shape:
         case UserApprover():
@@ -79,13 +70,3 @@ def _to_approver(shape: ApproverShape) -> Approver:
             return Approver(ApproverType.MANAGER, None)
         case _:
             assert_never(shape)
-
-
-def _from_approver(approver: Approver) -> ApproverShape:
-    match approver:
-        case Approver(type=ApproverType.USER, id=UUID() as user):
-            return UserApprover(id=user)
-        case Approver(type=ApproverType.GROUP, id=UUID() as group):
-            return GroupApprover(id=group)
-        case _:
-            return ManagerApprover()

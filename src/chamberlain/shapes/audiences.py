@@ -29,8 +29,3 @@ def to_audience(shape: AudienceShape) -> Audience:
     return Audience(
         users=frozenset(UserId(each) for each in shape.users), groups=frozenset(GroupId(each) for each in shape.groups)
     )
-
-
-def from_audience(audience: Audience) -> AudienceShape:
-    """The shape of it, in the order of the ids."""
-    return AudienceShape(users=tuple(sorted(audience.users)), groups=tuple(sorted(audience.groups)))

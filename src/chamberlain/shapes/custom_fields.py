@@ -61,11 +61,3 @@ def to_custom_field(shape: CustomFieldShape) -> CustomField:
         required=shape.required,
         choices=tuple(each.value for each in shape.choices or ()),
     )
-
-
-def from_custom_field(field: CustomField) -> CustomFieldShape:
-    """The shape of it; each choice is labelled with its value."""
-    choices = tuple(ChoiceShape(value=each, label=each) for each in field.choices)
-    return CustomFieldShape(
-        key=field.key, label=field.label, type=field.type, required=field.required, choices=choices or None
-    )

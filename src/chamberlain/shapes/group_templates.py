@@ -10,9 +10,9 @@ from chamberlain.rules.errors import Fault
 from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.ids import PolicyId, TemplateId, TenantId, UserId
 from chamberlain.rules.templates import GroupTemplate, TemplateHead, TemplateKind
-from chamberlain.shapes.approvals import ApprovalShape, approval_faults, from_approval_rule, to_approval_rule
-from chamberlain.shapes.audiences import AudienceShape, audience_faults, from_audience, to_audience
-from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults, from_custom_field, to_custom_field
+from chamberlain.shapes.approvals import ApprovalShape, approval_faults, to_approval_rule
+from chamberlain.shapes.audiences import AudienceShape, audience_faults, to_audience
+from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults, to_custom_field
 from chamberlain.shapes.doubles import doubled_words, doubles
 from chamberlain.shapes.fields import Description, Name, name
 from chamberlain.shapes.naming_rules import naming_rule_faults
@@ -122,29 +122,4 @@ def to_group_template(shape: GroupTemplateShape, *, tenant_id: TenantId, revisio
         guest_template_id=None if shape.guest_template_id is None else TemplateId(shape.guest_template_id),
         guest_policy_id=None if shape.guest_policy_id is None else PolicyId(shape.guest_policy_id),
         approval=None if shape.approval is None else to_approval_rule(shape.approval),
-    )
-
-
-def from_group_template(template: GroupTemplate) -> GroupTemplateShape:
-    """The shape of it as far as the rules know it: no description, no webhook, choices labelled by their values."""
-    head = template.head
-    return GroupTemplateShape(
-        id=head.id,
-        kind="team" if head.kind is TemplateKind.TEAM else "group",
-        name=head.name,
-        active=head.active,
-        audience=None if template.audience is None else from_audience(template.audience),
-        naming=GroupNamingShape(display_name=template.display_name_rule, mail_nickname=template.mail_nickname_rule),
-        member_ship_type=MemberShipType(template.member_ship_type),
-        member_ship_type_changeable=template.member_ship_type_changeable,
-        membership_rule=template.membership_rule,
-        owners=template.owners,
-        members=template.members,
-        minimum_owners=template.minimum_owners,
-        custom_fields=tuple(from_custom_field(each) for each in template.custom_fields),
-        label_id=template.label_id,
-        channels=template.channels,
-        guest_template_id=template.guest_template_id,
-        guest_policy_id=template.guest_policy_id,
-        approval=None if template.approval is None else from_approval_rule(template.approval),
     )

@@ -220,11 +220,6 @@ def _record(row: Record) -> FindingRecord:
     )
 
 
-def _subject(row: Record) -> FindingSubject:
-    subject_type = SubjectType(row["subject_type"])
-    return FindingSubject(TenantId(row["tenant_id"]), GroupId(row["subject_id"]), subject_type, row["subject_name"])
-
-
 def _value(text: str | None) -> Json:
     value: Json = None if text is None else _decode(text)
     return value

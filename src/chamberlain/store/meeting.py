@@ -20,8 +20,8 @@ async def meet(
     look_up: LookUpSubject,
     tenant_id: TenantId,
     group_id: GroupId,
-    wanted: SubjectType,
     *,
+    wanted: SubjectType,
     at: datetime,
 ) -> None:
     """Make the row of a group, if the directory has it as what it is wanted as. Raises NotFound and Unavailable."""

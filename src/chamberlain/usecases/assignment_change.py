@@ -60,7 +60,7 @@ class ChangeAssignment:
         found = await self.assigner.situation(tenant_id, wanted.id, wanted.order)
         if found is None or found.record.entry.type is not wanted.type:
             # Not known yet, or known as something else: a group may have got a site since it was looked at.
-            await meet(self.database, self.look_up, tenant_id, wanted.id, wanted.type, at=self.now())
+            await meet(self.database, self.look_up, tenant_id, wanted.id, wanted=wanted.type, at=self.now())
             found = await self.assigner.situation(tenant_id, wanted.id, wanted.order)
         if found is None:
             raise no_such(wanted.type)

@@ -30,7 +30,7 @@ class ReadSubject:
         await self.callers.extent(caller, require(caller, Operation.READ_MANAGED, self.prefixes))
         found = await self._find(caller, group_id)
         if found is None or found.entry.type is not wanted:
-            await meet(self.database, self.look_up, caller.tenant_id, group_id, wanted, at=self.now())
+            await meet(self.database, self.look_up, caller.tenant_id, group_id, wanted=wanted, at=self.now())
             found = await self._find(caller, group_id)
         if found is None:
             raise no_such(wanted)

@@ -92,4 +92,4 @@ async def _replace(
     if loser is not None:
         await changes.record(tx, default_lost(loser.head, editor))
     was, becomes = disabled(json.decode(before.content), disabled_reason), json.decode(after.content)
-    await changes.record(tx, replaced(after.head, was, becomes, editor, secret))
+    await changes.record(tx, replaced(after.head, was, becomes, editor=editor, secret=secret))
