@@ -30,6 +30,14 @@ ON CONFLICT (tenant_id, template_id) DO UPDATE SET
 RETURNING previous_until
 """
 
+# The template is held, so that it is not removed meanwhile.
+MAKE_FIRST = """
+INSERT INTO chamberlain.webhook_secret (tenant_id, template_id, sealed)
+SELECT t.tenant_id, t.template_id, $3 FROM chamberlain.template t WHERE t.tenant_id = $1 AND t.template_id = $2
+FOR KEY SHARE
+ON CONFLICT (tenant_id, template_id) DO NOTHING
+"""
+
 SIGNING = """
 SELECT s.tenant_id, s.template_id, s.sealed,
     CASE WHEN s.previous_until > $3 THEN s.previous_secret END AS previous_secret
@@ -110,6 +118,12 @@ class WebhookSecrets:
         because of it does no more."""
         made = self.new_secret()
         return RotatedSecret(made, await self._put(tx, tenant_id, template_id, made))
+
+    async def make_first(self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
+        """Make one where there is none, so that calls can be signed. Nobody knows it: whoever receives them asks for
+        the next one."""
+        sealed = self.keyring.seal(self.new_secret().encode("ascii"), _context(tenant_id, template_id))
+        await tx.execute(MAKE_FIRST, tenant_id, template_id, sealed)
 
     async def _put(self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId, secret: str) -> datetime | None:
         sealed = self.keyring.seal(secret.encode("ascii"), _context(tenant_id, template_id))
