@@ -18,7 +18,7 @@ from chamberlain.rules.callers import ActorType, Caller
 from chamberlain.shapes.configuration import Configuration, read_configuration
 from tests.api.house import ADA, BASE, PREFIX, USER, House
 from tests.databases import Databases
-from tests.estates import BEN, OTHER_HOUSE, PREFIXES, PROJECT_GROUP, open_estate
+from tests.estates import BEN, OTHER_HOUSE, PREFIXES, PROJECT_GROUP, ZOE, open_estate
 from tests.usecases.stewards import (
     ALL_STAFF,
     HANDBOOK,
@@ -77,6 +77,7 @@ CALLERS = {
     "no permission": replace(APPLICATION, permissions=frozenset()),
     "mail alone": replace(APPLICATION, permissions=frozenset({f"{PREFIX}/admin/Mail.Manage.ReadWrite.All"})),
     "delegated name": replace(APPLICATION, permissions=frozenset({CONFIG})),
+    "administrator of another tenant": replace(USER, tenant_id=OTHER_HOUSE, id=ZOE, permissions=frozenset({CONFIG})),
     "other tenant": replace(
         APPLICATION, tenant_id=OTHER_HOUSE, permissions=frozenset({f"{PREFIX}/admin/Collab.Manage.ReadWrite.All"})
     ),
@@ -99,9 +100,10 @@ class Door:
 
 
 def configuration() -> Configuration:
-    """The example estate with a guest template and a policy that are not in use."""
+    """The example estate with a guest template and a policy that are not in use; Zoe administers the other tenant."""
     document = yaml.safe_load(example_estate())
-    estate = document["tenants"][0]
+    estate, other = document["tenants"]
+    other["administrators"] = {"users": [str(ZOE)]}
     (old,) = [deepcopy(each) for each in estate["templates"] if each["id"] == str(NO_GUESTS)]
     estate["templates"].append({**old, "id": INACTIVE_TEMPLATE, "name": "Old rules", "active": False})
     estate["policies"].append({"id": INACTIVE_POLICY, "name": "Old policy", "active": False})
@@ -187,6 +189,7 @@ async def test_it_works_for_every_value_of_both_fields(door: Door, caller: str, 
         ("no permission", 403, "insufficientScope"),
         ("mail alone", 403, "insufficientScope"),
         ("delegated name", 403, "insufficientScope"),
+        ("administrator of another tenant", 404, "notFound"),
         ("other tenant", 404, "notFound"),
     ],
 )

@@ -9,6 +9,7 @@ import httpx2
 from tests.services import ADA_MAIL, API, GRAPH, Service, running_service, wait_until
 
 ALL_STAFF = "/admin/collab/v1/manage/groups/94000000-0000-4000-8000-000000000001/"
+GROUP = "/groups/94000000-0000-4000-8000-000000000001"
 SUPPLIERS = "/admin/collab/v1/manage/spo/51730000-0000-4000-8000-000000000002/"
 NO_GUESTS, PARTNERS = "7e000000-0000-4000-8000-000000000021", "7e000000-0000-4000-8000-000000000022"
 NINETY_DAYS, YEARLY_REVIEW = "90110000-0000-4000-8000-000000000001", "90110000-0000-4000-8000-000000000002"
@@ -103,17 +104,49 @@ def test_five_hundred_at_once_end_in_what_one_of_them_asked_for(service: Service
     try:
         answers = asyncio.run(together())
         last = settled(service, ALL_STAFF)
-        marks = shown(service, "/groups/94000000-0000-4000-8000-000000000001")["chamberlain_group"]
-        trail = service.get("/admin/v1/audit/?action=group.assign&limit=1", scope=CONFIG).json()["items"]
+        ids = {name: last[name] for name in NOTHING}
+        directory = shown(service, GROUP), shown(service, f"{GROUP}/settings")
+        history = assigned_one_after_the_other(trail(service, ALL_STAFF))
+        patch(service, ALL_STAFF, NOTHING)
+        settled(service, ALL_STAFF)
+        patch(service, ALL_STAFF, ids)
+        settled(service, ALL_STAFF)
+        alone = shown(service, GROUP), shown(service, f"{GROUP}/settings")
     finally:
         patch(service, ALL_STAFF, NOTHING)
     settled(service, ALL_STAFF)
 
     assert {answer.status_code for answer in answers} == {200}
-    ids = {name: last[name] for name in ("templateId", "policyId")}
     assert ids in wanted
-    assert {name: marks[name] for name in ids} == ids
-    assert trail[0]["after"].items() <= ids.items()
+    # The trail tells how it came to this, and the directory shows what it would if nobody else had asked.
+    assert history[-1] == ids
+    assert {name: directory[0]["chamberlain_group"][name] for name in ids} == ids
+    assert directory == alone
+
+
+def trail(service: Service, path: str) -> list[Json]:
+    """Every assignment to a group that is on record, the first one first."""
+    found: list[Json] = []
+    subject = path.rstrip("/").rpartition("/")[2]
+    cursor = ""
+    while cursor is not None:
+        page = record(service, f"/admin/v1/audit/?action=group.assign&subjectId={subject}&limit=200{cursor}")
+        found = page["items"][::-1] + found
+        cursor = page["nextCursor"] and f"&cursor={page['nextCursor']}"
+    return found
+
+
+def assigned_one_after_the_other(rows: list[Json]) -> list[Json]:
+    """What was assigned after each row. Each says what changed, and continues where the one before it ended."""
+    states: list[Json] = [{"templateId": None, "policyId": None}]
+    for row in rows:
+        before, after = row["before"], row["after"]
+        assert after, row
+        assert before.keys() == after.keys()
+        assert all(before[name] != after[name] for name in after)
+        assert states[-1] == {**states[-1], **before}
+        states.append({**states[-1], **after})
+    return states
 
 
 def test_the_lists_of_a_service_that_has_just_begun_are_filled_at_once() -> None:

@@ -320,6 +320,7 @@ async def let_it_remove(steward: Steward) -> None:
 
 @pytest.mark.parametrize("steps", range(5))
 async def test_a_worker_that_is_killed_anywhere_leaves_no_half_effect(steward: Steward, steps: int) -> None:
+    before, site_before = await steward.shown(), await steward.shown(HANDBOOK)
     await let_it_remove(steward)
     await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
     await steward.assign(templateId=str(NO_GUESTS))
@@ -341,6 +342,20 @@ async def test_a_worker_that_is_killed_anywhere_leaves_no_half_effect(steward: S
     (finding,) = await steward.found()
     assert (finding.state, finding.action, finding.subject.id) == ("repaired", "remove", ALL_STAFF)
     assert await steward.estate.rows("SELECT count(*) FROM chamberlain.event") == [(2,)]
+
+    # Clearing is killed just as well, and leaves all as it was but for the guest, who is not let in again.
+    await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=ZERO)
+    await steward.assign(templateId=ZERO)
+    with pytest.raises(Killed):
+        await deadly(await steward.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
+    await expire_leases(steward.estate)
+    await steward.work()
+
+    assert before.guests != ()
+    assert await steward.shown() == replace(before, guests=())
+    assert await steward.shown(HANDBOOK) == site_before
+    assert await steward.estate.rows("SELECT DISTINCT state FROM chamberlain.request") == [("succeeded",)]
+    assert await steward.estate.rows("SELECT count(*) FROM chamberlain.job") == [(0,)]
 
 
 NOT_NOW = TryAgain(timedelta(seconds=10), "The directory does not answer.")
