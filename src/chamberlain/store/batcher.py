@@ -35,14 +35,35 @@ from chamberlain.store.changes import audit_payload
 from chamberlain.store.database import Connection, Database, Record, repeat_if_stale
 from chamberlain.store.events import event_data
 
-ACCEPT: Final = """
+# A column of texts is sent as one text: the driver asks each element of an array whether it is an array itself, which
+# takes as long as all else about a short text. Between two texts, and for one that is not there, stand control
+# characters that no text of ours holds: JSON escapes them, and names are not allowed any.
+ACCEPT: Final = r"""
 SELECT ordinal, outcome, request_id, approval_required, now() AS at
 FROM chamberlain.accept_requests(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30,
-    $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+    origins => $21, request_ids => $22, digests => $23, event_ids => $24,
+    display_names => string_to_array($25, E'\x1f', E'\x1e'),
+    mail_nicknames => string_to_array($26, E'\x1f', E'\x1e'),
+    addresses => string_to_array($27, E'\x1f', E'\x1e'),
+    second_nicknames => string_to_array($28, E'\x1f', E'\x1e'),
+    second_addresses => string_to_array($29, E'\x1f', E'\x1e'),
+    bodies => string_to_array($30, E'\x1f', E'\x1e'),
+    trace_ids => string_to_array($31, E'\x1f', E'\x1e'),
+    keys => string_to_array($32, E'\x1f', E'\x1e'),
+    audit_payloads => string_to_array($33, E'\x1f', E'\x1e'),
+    event_types => string_to_array($34, E'\x1f', E'\x1e'),
+    event_data => string_to_array($35, E'\x1f', E'\x1e'),
+    mailbox_items => $36, mailbox_ids => $37,
+    mailbox_names => string_to_array($38, E'\x1f', E'\x1e'),
+    mailbox_name_keys => string_to_array($39, E'\x1f', E'\x1e'),
+    mailbox_aliases => string_to_array($40, E'\x1f', E'\x1e'),
+    mailbox_readers => string_to_array($41, E'\x1f', E'\x1e'),
+    mailbox_contents => string_to_array($42, E'\x1f', E'\x1e')
 )
 """
+BETWEEN: Final = "\x1f"
+NOTHING: Final = "\x1e"
 
 # How long a submission waits for another's uncommitted name or key before it is told so.
 PATIENCE = timedelta(seconds=10)
@@ -53,8 +74,13 @@ MOST_TOGETHER = 128
 _encode = msgspec.json.Encoder().encode
 
 
-# A NUL in a text. The other character that no text can hold, half of a surrogate pair, does not pass as JSON.
-NOT_STORABLE = (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError)
+class NotJoinable(ValueError):
+    """A text holds the character that stands between texts."""
+
+
+# The first two tell of a NUL. The other character that no text can hold, half of a surrogate pair, does not pass as
+# JSON.
+NOT_STORABLE = (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError, NotJoinable)
 
 
 class Acceptor:
@@ -71,7 +97,7 @@ class Acceptor:
         self._observe = observe
         self._patience = patience
         self._batcher: Batcher[Draft, Verdict] = Batcher(
-            self._flush, divisible=(asyncpg.PostgresError,), most=MOST_TOGETHER
+            self._flush, divisible=(asyncpg.PostgresError, NotJoinable), most=MOST_TOGETHER
         )
 
     async def accept(self, draft: Draft) -> Verdict:
@@ -124,14 +150,32 @@ def _columns(drafts: Sequence[Draft]) -> Sequence[Sequence[object]]:
     that sending them takes."""
     origins: dict[tuple[object, ...], int] = {}
     rows = [_row(draft, origins.setdefault(_origin(draft), len(origins) + 1)) for draft in drafts]
-    mailboxes = [_mailbox(place, draft.mailbox) for place, draft in enumerate(drafts, start=1) if draft.mailbox]
-    of_mailboxes = zip(*mailboxes, strict=True) if mailboxes else NO_MAILBOXES
-    return [*zip(*origins, strict=True), *map(_filled, zip(*rows, strict=True)), *of_mailboxes]
+    texts = [_texts(draft) for draft in drafts]
+    mailboxes = [(place, draft.mailbox) for place, draft in enumerate(drafts, start=1) if draft.mailbox]
+    of_mailboxes = [_mailbox_texts(mailbox) for _, mailbox in mailboxes]
+    return [
+        *zip(*origins, strict=True),
+        *map(_filled, zip(*rows, strict=True)),
+        *map(_joined, zip(*texts, strict=True)),
+        [place for place, _ in mailboxes],
+        [mailbox.id for _, mailbox in mailboxes],
+        *(map(_joined, zip(*of_mailboxes, strict=True)) if of_mailboxes else NO_MAILBOX_TEXTS),
+    ]
 
 
 def _filled(column: Sequence[object]) -> Sequence[object]:
     """A column in which nothing stands is not sent at all: the function reads what is not there as null."""
     return column if any(each is not None for each in column) else ()
+
+
+def _joined(column: Sequence[str | None]) -> str:
+    """The same for a column of texts, none of which is empty. Raises NotJoinable."""
+    if not any(column):
+        return ""
+    together = BETWEEN.join([NOTHING if text is None else text for text in column])
+    if together.count(BETWEEN) != len(column) - 1:
+        raise NotJoinable
+    return together
 
 
 def _origin(draft: Draft) -> tuple[object, ...]:
@@ -161,14 +205,16 @@ def _origin(draft: Draft) -> tuple[object, ...]:
 
 
 def _row(draft: Draft, origin: int) -> tuple[object, ...]:
+    key, event = draft.idempotency, draft.change.event
+    return (origin, draft.request_id, key.digest if key else None, event.id if event else None)
+
+
+def _texts(draft: Draft) -> tuple[str | None, ...]:
     change = draft.change
     event = change.event
     first = draft.addresses[0] if draft.addresses else None
     second = draft.addresses[1] if len(draft.addresses) > 1 else None
-    key = draft.idempotency
     return (
-        origin,
-        draft.request_id,
         draft.display_name,
         first.mail_nickname if first else None,
         first.mail if first else None,
@@ -176,19 +222,15 @@ def _row(draft: Draft, origin: int) -> tuple[object, ...]:
         second.mail if second else None,
         draft.body.decode(),
         change.trace_id,
-        key.key if key else None,
-        key.digest if key else None,
+        draft.idempotency.key if draft.idempotency else None,
         audit_payload(change),
-        event.id if event else None,
         event.type if event else None,
         event_data(event) if event else None,
     )
 
 
-def _mailbox(place: int, mailbox: MailboxDraft) -> tuple[object, ...]:
+def _mailbox_texts(mailbox: MailboxDraft) -> tuple[str | None, ...]:
     return (
-        place,
-        mailbox.id,
         mailbox.order.name,
         mailbox.name_key,
         mailbox.alias,
@@ -197,7 +239,8 @@ def _mailbox(place: int, mailbox: MailboxDraft) -> tuple[object, ...]:
     )
 
 
-NO_MAILBOXES: Final = ((),) * 7
+# How those of no mailbox are sent.
+NO_MAILBOX_TEXTS: Final = ("",) * 5
 
 
 def _verdicts(rows: Sequence[Record], number: int) -> list[Verdict]:
