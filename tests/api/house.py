@@ -45,6 +45,7 @@ from tests.api.belfry import Belfry
 from tests.api.binder import Binder
 from tests.api.feed import Feed
 from tests.api.grounds import Grounds
+from tests.api.mailbag import Mailbag
 from tests.api.shelf import TEAM, Shelf
 from tests.api.steward import Steward
 from tests.api.trail import Trail
@@ -118,6 +119,7 @@ class House:
     collab_shelf: Shelf = field(default_factory=lambda: Shelf(COLLAB, TEAM))
     belfry: Belfry = field(init=False)
     collab_belfry: Belfry = field(init=False)
+    mailbag: Mailbag = field(default_factory=Mailbag)
     binder: Binder = field(default_factory=Binder)
     steward: Steward = field(default_factory=Steward)
     grounds: Grounds = field(default_factory=Grounds)
@@ -306,6 +308,7 @@ class House:
             mailboxes=Mailboxes(self.request_mailbox, self.rehearse_mailbox, self.read_mailbox, self.list_mailboxes),
             requests=self.requests(),
             jobs=Jobs(self.list_jobs, self.release_job),
+            deliveries=self.mailbag.services(),
             audit=self.trail.services(),
             mailbox_templates=self.shelf.services(),
             collab_templates=self.collab_shelf.services(),

@@ -12,6 +12,7 @@ from chamberlain.api.endpoint import Endpoint
 from chamberlain.api.endpoints import (
     audit,
     collab_templates,
+    deliveries,
     documents,
     events,
     findings,
@@ -43,6 +44,7 @@ from chamberlain.shapes.assignments import ASSIGNMENT
 from chamberlain.shapes.groups import GROUP
 from chamberlain.shapes.mailboxes import MAILBOX
 from chamberlain.shapes.policies import POLICY
+from chamberlain.shapes.redeliveries import REDELIVERY
 from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE
 from chamberlain.shapes.tenant_settings import TENANT
 
@@ -65,6 +67,14 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
              parameters=PARAMETERS, codes=jobs.LIST_CODES),
     Endpoint("POST", "/admin/v1/jobs/{jobId}/release/", jobs.release, Operation.ADMINISTER_SERVICE,
              jobs.ABOUT_RELEASE, jobs.RELEASED, shape=ACTION, codes=jobs.RELEASE_CODES, body_is_optional=True),
+    Endpoint("GET", "/admin/v1/deliveries/", deliveries.list_, Operation.ADMINISTER_SERVICE, deliveries.ABOUT_LIST,
+             deliveries.LISTED, parameters=deliveries.FILTERS, codes=deliveries.LIST_CODES),
+    Endpoint("POST", "/admin/v1/deliveries/redeliver/", deliveries.redeliver_span, Operation.ADMINISTER_SERVICE,
+             deliveries.ABOUT_REDELIVER_SPAN, deliveries.SPAN_REDELIVERED, shape=REDELIVERY,
+             codes=deliveries.SPAN_CODES),
+    Endpoint("POST", "/admin/v1/deliveries/{deliveryId}/redeliver/", deliveries.redeliver,
+             Operation.ADMINISTER_SERVICE, deliveries.ABOUT_REDELIVER, deliveries.REDELIVERED, shape=ACTION,
+             codes=deliveries.REDELIVER_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/v1/audit/", audit.list_, Operation.ADMINISTER_SERVICE, audit.ABOUT_LIST, audit.LISTED,
              parameters=audit.FILTERS, codes=audit.LIST_CODES),
     Endpoint("POST", "/mail/v1/mailboxes/", mailboxes.create, Operation.CREATE_MAILBOX, mailboxes.ABOUT_CREATE,

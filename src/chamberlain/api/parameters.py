@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl
@@ -12,10 +11,10 @@ from uuid import UUID
 from chamberlain.api.endpoint import Parameter
 from chamberlain.rules.errors import BodyInvalid, Fault, Malformed
 from chamberlain.rules.ids import WRITTEN_ID
+from chamberlain.shapes.times import read_time
 
 FormFaults = list[Malformed | BodyInvalid]
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _DIGITS = re.compile("[0-9]+")
 _LINE = re.compile(r"[^\u0000-\u001f\u007f-\u009f]*")
 _IDEMPOTENCY_KEY = re.compile(rb"[!-~]{1,255}")
@@ -76,17 +75,6 @@ def _listed(fault: Malformed | BodyInvalid) -> Iterator[Fault]:
         yield from fault.faults
     else:
         yield Fault("", fault.code, fault.detail)
-
-
-def read_time(text: str) -> datetime | None:
-    """A time as RFC 3339 writes it, in UTC and to the microsecond; None when it is none."""
-    if not _TIME.fullmatch(text):
-        return None
-    try:
-        return datetime.fromisoformat(text.upper()).astimezone(UTC)
-    except (ValueError, OverflowError):
-        # No such day, or one before the first of the calendar.
-        return None
 
 
 # The values of a JSON Schema are of every type; which one stands where is the business of that standard.

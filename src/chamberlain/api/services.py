@@ -8,11 +8,12 @@ from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.deliveries import DeliveryFilter, DeliveryRecord
 from chamberlain.rules.edits import Edit
 from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.findings import FindingFilter, FindingRecord
 from chamberlain.rules.groups import GroupOrder
-from chamberlain.rules.ids import GroupId, JobId, MailboxId, PolicyId, RequestId, TemplateId, TraceId
+from chamberlain.rules.ids import DeliveryId, GroupId, JobId, MailboxId, PolicyId, RequestId, TemplateId, TraceId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
@@ -30,6 +31,7 @@ from chamberlain.rules.pages import (
 )
 from chamberlain.rules.permissions import Operation, ScopePrefixes
 from chamberlain.rules.policy_records import PolicyRecord
+from chamberlain.rules.redeliveries import DeliverySpan
 from chamberlain.rules.rehearsals import GroupRehearsal
 from chamberlain.rules.requests import Accepted, RequestFilter, RequestResult, Submission
 from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
@@ -62,6 +64,9 @@ ListRequests = Callable[[Caller, RequestFilter, PageWanted], Awaitable[Page[Requ
 ActUponRequest = Callable[[Caller, RequestId, Act, Callable[[RequestView], bytes]], Awaitable[KeptAnswer]]
 ListJobs = Callable[[Caller, PageWanted], Awaitable[Page[HeldJob]]]
 ReleaseJob = Callable[[Caller, JobId, Act, Callable[[HeldJob], bytes]], Awaitable[KeptAnswer]]
+ListDeliveries = Callable[[Caller, DeliveryFilter, PageWanted], Awaitable[Page[DeliveryRecord]]]
+RedeliverDelivery = Callable[[Caller, DeliveryId, Act, Callable[[DeliveryRecord], bytes]], Awaitable[KeptAnswer]]
+RedeliverSpan = Callable[[Caller, DeliverySpan, Act, Callable[[int], bytes]], Awaitable[KeptAnswer]]
 ListAudit = Callable[[Caller, AuditFilter, PageWanted], Awaitable[Page[AuditRecord]]]
 ExportAudit = Callable[[Caller, AuditFilter], Awaitable[AuditRows]]
 # A cursor of a position, and back; the text says for whom and for which list. Opening raises Malformed.
@@ -149,6 +154,15 @@ class Jobs:
 
 
 @dataclass(frozen=True, slots=True)
+class Deliveries:
+    """What may be asked about deliveries of webhooks."""
+
+    list: ListDeliveries
+    redeliver: RedeliverDelivery
+    redeliver_span: RedeliverSpan
+
+
+@dataclass(frozen=True, slots=True)
 class Templates:
     """What may be asked about the templates of one area; `offer` is for those who ask for something."""
 
@@ -218,6 +232,7 @@ class Services:
     mailboxes: Mailboxes
     requests: Requests
     jobs: Jobs
+    deliveries: Deliveries
     audit: Audit
     mailbox_templates: Templates
     collab_templates: Templates

@@ -6,6 +6,7 @@ from chamberlain.api.hosts import hosts_of
 from chamberlain.api.services import Addresses, Services, Templates, Verify
 from chamberlain.api.streams import Streams
 from chamberlain.bootstrap.audit import audit_services
+from chamberlain.bootstrap.deliveries import delivery_services
 from chamberlain.bootstrap.directory import first_look
 from chamberlain.bootstrap.groups import group_services
 from chamberlain.bootstrap.identity import identity_base_url
@@ -38,6 +39,7 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
         mailboxes=mailbox_services(means),
         requests=request_services(means),
         jobs=job_services(means),
+        deliveries=delivery_services(means),
         audit=audit_services(means),
         mailbox_templates=_templates(means, MAIL),
         collab_templates=_templates(means, COLLAB),

@@ -7,7 +7,7 @@ from datetime import datetime
 from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.deliveries import DeliveryRecord
 from chamberlain.rules.edits import Editor
-from chamberlain.rules.errors import NotFound
+from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.ids import DeliveryId, TemplateId, TenantId
 from chamberlain.rules.pages import Position
 
@@ -37,6 +37,13 @@ def present_delivery(record: DeliveryRecord | None) -> DeliveryRecord:
     if record is None:
         raise NotFound("There is no such delivery. They are kept for 30 days; the list has those that there are.")
     return record
+
+
+def require_callable(url: str | None) -> None:
+    """Raises Conflict when there is no address to be called."""
+    if url is None:
+        detail = "The template has no webhook that is active. Give it one by a PUT of the template first."
+        raise Conflict("stateDoesNotAllow", detail)
 
 
 def redelivered(before: DeliveryRecord, editor: Editor, said: Mapping[str, str]) -> Change:

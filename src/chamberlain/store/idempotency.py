@@ -66,6 +66,19 @@ async def once_with_secret(
     return KeptAnswer(shown)
 
 
+async def find(tx: Transaction, caller: Caller, idempotency: IdempotencyKey | None) -> KeptAnswer | None:
+    """The answer that is kept under a key, for work that is more than one transaction and does no harm when it is done
+    twice: until its answer is kept, it counts as not done. Raises KeyReused."""
+    if idempotency is None:
+        return None
+    row = await tx.fetch_row(FIND, caller.tenant_id, caller.client_id, caller.id, idempotency.key)
+    if row is None:
+        return None
+    if row["digest"] != idempotency.digest or row["answer"] is None:
+        raise KeyReused
+    return KeptAnswer(str(row["answer"]).encode(), replayed=True)
+
+
 async def claim(
     tx: Transaction, caller: Caller, idempotency: IdempotencyKey, *, patience: timedelta = PATIENCE
 ) -> bytes | None:

@@ -10,12 +10,12 @@ from msgspec import Meta, Raw, Struct, json
 from chamberlain.api.calls import NO_STORE, Answer, Call, Stream
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import CURSOR, LIMIT, PARAMETERS, next_cursor, page_wanted
-from chamberlain.api.parameters import read_time
 from chamberlain.api.request_shapes import Actor, Time, time_of
 from chamberlain.api.services import Services
 from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.errors import Malformed
 from chamberlain.rules.seals import written
+from chamberlain.shapes.times import read_time
 
 LINES = b"application/x-ndjson"
 

@@ -1,0 +1,26 @@
+"""List the deliveries of a tenant's webhooks, newest first."""
+
+from dataclasses import dataclass
+
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.deliveries import DeliveryFilter, DeliveryRecord
+from chamberlain.rules.pages import Page, PageWanted
+from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.store import deliveries
+from chamberlain.store.callers import Callers
+from chamberlain.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class ListDeliveries:
+    """For administrators of the tenant, and applications that configure it."""
+
+    database: Database
+    callers: Callers
+    prefixes: ScopePrefixes
+
+    async def __call__(self, caller: Caller, wanted: DeliveryFilter, page: PageWanted) -> Page[DeliveryRecord]:
+        """Raises Forbidden."""
+        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await deliveries.find_page(tx, wanted, page)
