@@ -5,13 +5,14 @@ more" and that 429 and 503 may say when.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
 from chamberlain.rules.events import Document, Event, EventType
 from chamberlain.rules.ids import DeliveryId, EventId, JobId, RequestId, TemplateId, TenantId, TraceId
+from chamberlain.rules.webhooks import WebhookKey
 
 # What the webhook of a template is told, and nothing else.
 TOLD = frozenset({EventType.MAILBOX_CREATED, EventType.GROUP_CREATED, EventType.TEAM_CREATED})
@@ -57,6 +58,17 @@ class DeliveryState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class WebhookCall:
+    """One call of a webhook: the payload is sent as it is, signed with each of the secrets."""
+
+    url: str
+    event_id: EventId
+    payload: bytes
+    secrets: tuple[str, ...] = field(repr=False)
+    trace_id: TraceId
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What came back of a call: a status with the beginning of its answer, or an error (a sentence) instead.
     `retry_after` is what the receiver asked for."""
@@ -67,6 +79,12 @@ class Reply:
     answer: str | None = None
     error: str | None = None
     retry_after: timedelta | None = None
+    was_sent: bool = True
+
+    @classmethod
+    def unsent(cls, at: datetime, error: str) -> "Reply":
+        """No call was made, through no fault of the receiver."""
+        return cls(at, timedelta(), error=error, was_sent=False)
 
     @property
     def succeeded(self) -> bool:
@@ -131,6 +149,11 @@ class DueDelivery:
     tries: int
     trace_id: TraceId
 
+    @property
+    def webhook(self) -> WebhookKey:
+        """Whose call it is."""
+        return self.tenant_id, self.template_id
+
 
 @dataclass(frozen=True, slots=True)
 class DeliveryResult:
@@ -143,6 +166,11 @@ class DeliveryResult:
     state: DeliveryState
     reply: Reply | None
     after: timedelta | None
+
+    @property
+    def was_called(self) -> bool:
+        """Whether it says anything of the receiver."""
+        return self.reply is not None and self.reply.was_sent
 
 
 def next_try(reply: Reply, *, tries: int, jitter: float) -> tuple[DeliveryState, timedelta | None]:

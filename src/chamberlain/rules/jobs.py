@@ -33,6 +33,9 @@ OF_REQUESTS = PROVISIONING | {JobKind.APPROVAL_ATTEND}
 # What a request waits for whose job is held. Whoever asked for it cannot mend the cause, but need not wait either.
 HELD = "An administrator has to look at this and release it; until then it can be cancelled."
 
+# What jobs of one lane have in common that nobody else is to wait for: of a webhook, its template.
+Lane = tuple[TenantId, UUID]
+
 # The tenant of jobs that are nobody's, and the subject of those that are about nothing in particular.
 NOBODY = TenantId(UUID(int=0))
 

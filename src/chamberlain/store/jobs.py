@@ -173,7 +173,7 @@ async def claim(
     # A claim that a crash of PostgreSQL takes back is a job that nobody has; so nobody waits until it is on the disk.
     await tx.execute("SET LOCAL synchronous_commit = off")
     rows = await tx.fetch(CLAIM, lease_id, most, lease, tenant_limit, list(kinds))
-    return [_job(row) for row in rows]
+    return [job_of(row) for row in rows]
 
 
 async def renew(tx: Transaction, claims: Sequence[Claim], lease: timedelta) -> None:
@@ -261,7 +261,8 @@ def _held(row: Record) -> HeldJob:
     )
 
 
-def _job(row: Record) -> Job:
+def job_of(row: Record) -> Job:
+    """The job that a row holds."""
     return Job(
         id=JobId(row["job_id"]),
         tenant_id=TenantId(row["tenant_id"]),

@@ -20,8 +20,11 @@ RETURNING s.tenant_id, s.template_id, s.failing_since
 """
 
 RECOVER: Final = """
-DELETE FROM chamberlain.webhook_state s USING unnest($1::uuid[], $2::uuid[]) AS w (tenant_id, template_id)
-WHERE s.tenant_id = w.tenant_id AND s.template_id = w.template_id AND s.disabled_at IS NULL
+DELETE FROM chamberlain.webhook_state WHERE ctid = ANY (ARRAY(
+    SELECT s.ctid FROM unnest($1::uuid[], $2::uuid[]) AS w (tenant_id, template_id)
+    JOIN chamberlain.webhook_state s ON s.tenant_id = w.tenant_id AND s.template_id = w.template_id
+    WHERE s.disabled_at IS NULL ORDER BY s.tenant_id, s.template_id FOR UPDATE OF s
+))
 """
 
 DISABLE: Final = """

@@ -1,0 +1,159 @@
+"""Deliver: tell a webhook what has happened, and record what came of it.
+
+Running it twice is boring for a receiver that looks at the id: it is that of the event, at every attempt. The calls of
+many deliveries go on at the same time; what they read and write travels together.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from chamberlain.batching import Batcher
+from chamberlain.rules.deliveries import (
+    DeliveryResult,
+    DeliveryState,
+    DueDelivery,
+    Reply,
+    WebhookCall,
+    next_try,
+    reason_to_disable,
+    webhook_disabled,
+)
+from chamberlain.rules.ids import DeliveryId, EventId, TenantId
+from chamberlain.rules.jobs import Claim, Job
+from chamberlain.rules.webhooks import SigningSecrets, WebhookKey
+from chamberlain.store import deliveries, events, jobs, webhook_secrets, webhook_states
+from chamberlain.store.database import Database, Transaction
+from chamberlain.store.webhook_secrets import WebhookSecrets
+
+# An attempt that was not made, since there is nothing to sign it with.
+UNSIGNED = (
+    "The call could not be signed: the key that its secret is sealed with is missing. The operator has to add it."
+)
+
+
+class Send(Protocol):
+    """Makes a call; whatever goes wrong is in the reply."""
+
+    def __call__(self, call: WebhookCall) -> Awaitable[Reply]: ...
+
+
+# What became of one run, and how long the call took in seconds; None where none was made.
+ObserveDelivery = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A delivery with what its call is signed with."""
+
+    delivery: DueDelivery
+    secrets: SigningSecrets
+
+
+class DeliverWebhooks:
+    """Works on claimed jobs, each with its own outcome, as the worker's role. `jitter` gives numbers from 0 to 1."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        send: Send,
+        secrets: WebhookSecrets,
+        new_id: Callable[[], UUID],
+        now: Callable[[], datetime],
+        jitter: Callable[[], float],
+        observe: ObserveDelivery,
+    ) -> None:
+        self._database = database
+        self._send = send
+        self._secrets = secrets
+        self._new_id = new_id
+        self._now = now
+        self._jitter = jitter
+        self._observe = observe
+        self._loads: Batcher[tuple[TenantId, DeliveryId], _Taken | None] = Batcher(self._load)
+        self._records: Batcher[DeliveryResult, None] = Batcher(self._record)
+
+    async def __call__(self, claim: Claim) -> None:
+        """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends, and
+        what was called is called again."""
+        await asyncio.gather(*[self._deliver(claim.lease_id, job) for job in claim.jobs])
+
+    async def _deliver(self, lease_id: UUID, job: Job) -> None:
+        taken = await self._loads.submit((job.tenant_id, DeliveryId(job.subject)))
+        if taken is None:
+            async with self._database.across_tenants() as tx:
+                await jobs.complete(tx, lease_id, [job.id])
+            return
+        result = await self._attempt(lease_id, job, taken)
+        await self._records.submit(result)
+        outcome = "again" if result.after is not None else str(result.state)
+        self._observe(outcome, None if result.reply is None else result.reply.duration.total_seconds())
+
+    async def _attempt(self, lease_id: UUID, job: Job, taken: _Taken) -> DeliveryResult:
+        """Make the call, unless its webhook is not to be called any more."""
+        due = taken.delivery
+        if due.url is None:
+            return DeliveryResult(due, lease_id, job.id, DeliveryState.CANCELLED, None, None)
+        reply = await self._call(due, due.url, taken.secrets)
+        state, after = next_try(reply, tries=due.tries + 1, jitter=self._jitter())
+        return DeliveryResult(due, lease_id, job.id, state, reply, after)
+
+    async def _call(self, due: DueDelivery, url: str, secrets: SigningSecrets) -> Reply:
+        if not secrets.values:
+            return Reply.unsent(self._now(), UNSIGNED)
+        return await self._send(WebhookCall(url, due.event_id, due.payload, secrets.values, due.trace_id))
+
+    async def _load(self, wanted: Sequence[tuple[TenantId, DeliveryId]]) -> Sequence[_Taken | None]:
+        async with self._database.across_tenants() as tx:
+            found = {(each.tenant_id, each.id): each for each in await deliveries.take_up(tx, wanted)}
+            secrets = await self._signing(tx, {each.webhook for each in found.values() if each.url is not None})
+        return [
+            None if (each := found.get(key)) is None else _Taken(each, secrets.get(each.webhook, SigningSecrets()))
+            for key in wanted
+        ]
+
+    async def _signing(self, tx: Transaction, webhooks: Collection[WebhookKey]) -> Mapping[WebhookKey, SigningSecrets]:
+        """The secrets of these. A webhook that came by a file has none before its first call."""
+        found = await webhook_secrets.signing(tx, self._secrets.keyring, webhooks, now=self._now())
+        if without := sorted(webhook for webhook, secrets in found.items() if not secrets.values):
+            for webhook in without:
+                await self._secrets.make_first(tx, *webhook)
+            found = await webhook_secrets.signing(tx, self._secrets.keyring, webhooks, now=self._now())
+        return found
+
+    async def _record(self, results: Sequence[DeliveryResult]) -> Sequence[None]:
+        async with self._database.across_tenants() as tx:
+            await deliveries.record(tx, results)
+            await self._note(tx, [each for each in results if each.was_called])
+        return [None] * len(results)
+
+    async def _note(self, tx: Transaction, results: Sequence[DeliveryResult]) -> None:
+        """Note how webhooks get on, and disable those that are not to be called any more."""
+        well = {each.delivery.webhook for each in results if each.state is DeliveryState.SUCCEEDED}
+        ill = _worst([each for each in results if each.state is not DeliveryState.SUCCEEDED])
+        await webhook_states.recover(tx, sorted(well))
+        now = self._now()
+        for webhook, failing_since in (await webhook_states.fail(tx, sorted(ill), at=now)).items():
+            await self._disable_if(tx, ill[webhook], failing_since, now)
+
+    async def _disable_if(
+        self, tx: Transaction, result: DeliveryResult, failing_since: datetime, now: datetime
+    ) -> None:
+        due = result.delivery
+        reason = None if result.reply is None else reason_to_disable(result.reply, failing_since, now)
+        if reason is None or not await webhook_states.disable(tx, due.webhook, reason=reason, at=now):
+            return
+        await deliveries.cancel_pending(tx, *due.webhook)
+        event_id = EventId(self._new_id())
+        event = webhook_disabled(event_id, *due.webhook, url=due.url or "", reason=reason, now=now)
+        await events.append(tx, [event])
+
+
+def _worst(failed: Sequence[DeliveryResult]) -> Mapping[WebhookKey, DeliveryResult]:
+    """One failure of each webhook; where there is one, that in which the receiver says that it wants no more."""
+    in_order = sorted(failed, key=lambda each: each.reply is not None and each.reply.is_farewell)
+    return {each.delivery.webhook: each for each in in_order}

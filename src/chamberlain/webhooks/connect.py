@@ -1,0 +1,122 @@
+"""Connecting to a receiver: the name is looked up once, every address that it stands for must be allowed, and the
+connection goes to one of exactly these addresses. A later look-up with another answer changes nothing."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
+from threading import Thread
+
+import httpcore2
+
+from chamberlain.webhooks.addresses import Address, Network, is_allowed, is_disguised
+
+# The addresses of a name. Raises OSError where there are none.
+Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
+
+# A name server that does not answer keeps a thread for many seconds. No more than so many look up names at a time.
+_THREADS = 256
+
+
+class Refused(Exception):
+    """An address that may not be called. It does not say why, nor whether the name is known: whoever sets addresses
+    shall not find out about networks that only the service can see."""
+
+
+class Resolver:
+    """Looks names up as the machine does, in threads of its own: the event loop's are few, and have to be waited for
+    when the process ends."""
+
+    def __init__(self) -> None:
+        self._room = asyncio.Semaphore(_THREADS)
+
+    async def __call__(self, host: str, port: int) -> Sequence[Address]:
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[Sequence[Address] | OSError] = loop.create_future()
+        await self._room.acquire()
+
+        def tell(answer: Sequence[Address] | OSError) -> None:
+            self._room.release()
+            if not found.done():
+                found.set_result(answer)
+
+        def look_up() -> None:
+            answer = _look_up(host, port)
+            # When the loop has ended meanwhile, nobody waits for it any more.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(tell, answer)
+
+        Thread(target=look_up, name="webhook name", daemon=True).start()
+        answer = await found
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+
+def _look_up(host: str, port: int) -> Sequence[Address] | OSError:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        return error
+    except UnicodeError:
+        # No name can be like that.
+        return OSError(host)
+    # The zone of a link-local address is of no use here: such an address is refused, or was allowed by its network.
+    return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Says which addresses a name may be reached at. `allowed` are networks, beyond what is public."""
+
+    resolve: Resolve
+    allowed: Sequence[Network]
+
+    async def addresses(self, host: str, port: int) -> Sequence[Address]:
+        """The addresses of a host, all of which may be called. Raises Refused."""
+        if is_disguised(host):
+            raise Refused
+        try:
+            found = await self.resolve(host, port)
+        except OSError as error:
+            raise Refused from error
+        if not found or not all(is_allowed(address, self.allowed) for address in found):
+            raise Refused
+        return found
+
+
+class GuardedBackend(httpcore2.AsyncNetworkBackend):
+    """Connects to what the guard lets through. TLS is made above it, with the name and not with the address."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._network = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the interface is the library's
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Connect to the first address that answers. Raises Refused, and what the library raises of the last one."""
+        *others, last = await self._guard.addresses(host, port)
+        for address in others:
+            try:
+                return await self._connect(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                continue
+        return await self._connect(last, port, timeout, local_address, socket_options)
+
+    async def _connect(
+        self,
+        address: Address,
+        port: int,
+        timeout: float | None,  # noqa: ASYNC109 - as above
+        local_address: str | None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None,
+    ) -> httpcore2.AsyncNetworkStream:
+        return await self._network.connect_tcp(str(address), port, timeout, local_address, socket_options)

@@ -1,0 +1,85 @@
+"""A receiver of webhooks: a real HTTP or HTTPS server on loopback that keeps what it got and answers as it is told."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+# What hangs hangs until the test is over.
+HANG = b"hang"
+CLOSE = b"close"
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One call as it came in; the names of headers are in lower case."""
+
+    line: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass
+class Receiver:
+    """Answers with what is in `answers`, one for each call, and then with `usual`: bytes of HTTP, HANG or CLOSE."""
+
+    address: str
+    usual: bytes = b"HTTP/1.1 204 No Content\r\n\r\n"
+    answers: list[bytes] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
+    sent: int = 0
+    connections: int = 0
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while await self._answer(reader, writer):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        self.received.append(await _read(reader))
+        answer = self.answers.pop(0) if self.answers else self.usual
+        if answer == HANG:
+            await self.over.wait()
+        if answer in {HANG, CLOSE}:
+            return False
+        for start in range(0, len(answer), 65_536):
+            writer.write(answer[start : start + 65_536])
+            await writer.drain()
+            self.sent += len(answer[start : start + 65_536])
+        return True
+
+
+def answer(status: int, body: bytes = b"", **headers: str) -> bytes:
+    """An answer of HTTP."""
+    lines = [f"HTTP/1.1 {status} Because", f"Content-Length: {len(body)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+@asynccontextmanager
+async def receiving(tls: ssl.SSLContext | None = None) -> AsyncIterator[Receiver]:
+    """A receiver for as long as the block runs."""
+    receiver = Receiver("")
+    server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0, ssl=tls)
+    port = server.sockets[0].getsockname()[1]
+    receiver.address = f"http://127.0.0.1:{port}" if tls is None else f"https://localhost:{port}"
+    try:
+        yield receiver
+    finally:
+        receiver.over.set()
+        server.close()
+        await server.wait_closed()
+
+
+async def _read(reader: asyncio.StreamReader) -> Received:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    line, *fields = head.strip().split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in fields)}
+    return Received(line, headers, await reader.readexactly(int(headers["content-length"])))
