@@ -13,6 +13,7 @@ from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView, viewed
 from chamberlain.rules.approvals import ApprovalMode
 from chamberlain.rules.callers import Actor, ActorType, Caller
+from chamberlain.rules.decisions import Naming
 from chamberlain.rules.errors import Fault, Forbidden, NotFound, Refusal, Unauthenticated
 from chamberlain.rules.groups import GroupOrder, MemberShipType
 from chamberlain.rules.ids import ClientId, JobId, MailboxId, RequestId, TemplateId, TenantId, TraceId, UserId
@@ -113,6 +114,7 @@ class House:
     records: dict[RequestId, RequestRecord] = field(default_factory=dict)
     lists: list[tuple[Caller, RequestFilter, PageWanted]] = field(default_factory=list)
     acts: list[tuple[Caller, Act]] = field(default_factory=list)
+    namings: list[Naming] = field(default_factory=list)
     jobs: list[HeldJob] = field(default_factory=list)
     trail: Trail = field(default_factory=Trail)
     shelf: Shelf = field(default_factory=Shelf)
@@ -264,6 +266,12 @@ class House:
         self.acts.append((caller, act))
         return KeptAnswer(render(view), self.replayed)
 
+    async def name_approvers(
+        self, caller: Caller, request_id: RequestId, naming: Naming, act: Act, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        self.namings.append(naming)
+        return await self.act(caller, request_id, act, render)
+
     async def list_jobs(self, caller: Caller, page: PageWanted) -> Page[HeldJob]:
         if self.refusal is not None:
             raise self.refusal
@@ -295,6 +303,9 @@ class House:
             read=self.read_request,
             watch=self.watch_request,
             await_result=self.await_result,
+            approve=self.act,
+            reject=self.act,
+            name_approvers=self.name_approvers,
             cancel=self.act,
             retry=self.act,
         )

@@ -117,7 +117,7 @@ async def test_it_says_what_a_parameter_must_be(api: httpx2.AsyncClient) -> None
 
 
 async def test_it_rejects_a_parameter_that_there_is_not(api: httpx2.AsyncClient) -> None:
-    answer = await api.get(f"{PATH}?toDecide=true")
+    answer = await api.get(f"{PATH}?todecide=true")
 
     assert (answer.status_code, answer.json()["code"]) == (400, "unknownParameter")
 

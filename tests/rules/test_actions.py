@@ -2,12 +2,12 @@
 
 import pytest
 
-from chamberlain.rules.actions import Action, actions_in, not_now, require_allowed
+from chamberlain.rules.actions import DECISIONS, Action, actions_in, not_now, require_allowed
 from chamberlain.rules.errors import Conflict
 from chamberlain.rules.requests import RequestState
 
 ALLOWED = {
-    RequestState.PENDING_APPROVAL: {Action.CANCEL},
+    RequestState.PENDING_APPROVAL: {Action.APPROVE, Action.REJECT, Action.CANCEL},
     RequestState.QUEUED: {Action.CANCEL},
     RequestState.RUNNING: set[Action](),
     RequestState.WAITING: {Action.CANCEL},
@@ -21,7 +21,8 @@ ALLOWED = {
 
 @pytest.mark.parametrize("state", RequestState)
 def test_it_works(state: RequestState) -> None:
-    assert set(actions_in(state)) == ALLOWED[state]
+    assert set(actions_in(state)) == ALLOWED[state] - DECISIONS
+    assert set(actions_in(state, to_decide=True)) == ALLOWED[state]
 
 
 @pytest.mark.parametrize("state", RequestState)

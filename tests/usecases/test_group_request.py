@@ -253,13 +253,14 @@ async def test_it_rejects_templates_and_people_of_another_tenant(estate: Estate)
     assert own.tenant_id == OTHER_HOUSE
 
 
-async def test_a_request_for_approval_waits_without_a_job(estate: Estate) -> None:
+async def test_a_request_for_approval_waits_and_is_attended_to(estate: Estate) -> None:
     accepted = await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM))
 
     record = await estate.record(accepted.request_id)
     assert accepted.approval_required
     assert (record.state, record.display_name, record.approval_required) == ("pendingApproval", "CONF-Secret", True)
-    assert await estate.counts() == {**NOTHING, "request": 1, "reservation": 1, "audit": 1, "event": 1}
+    assert await estate.counts() == {**NOTHING, "request": 1, "reservation": 1, "job": 1, "audit": 1, "event": 1}
+    assert await estate.rows("SELECT kind, subject FROM chamberlain.job") == [("approvalAttend", accepted.request_id)]
     assert await estate.rows("SELECT type, request_id FROM chamberlain.event") == [
         ("request.approvalRequired", accepted.request_id)
     ]

@@ -335,7 +335,7 @@ async def test_an_approval_is_waited_for_and_told(databases: Databases) -> None:
     assert request.state == "pendingApproval"
     assert request.approvals[0].approvers == (NamedPerson(DARA, "Dara Lindqvist"),)
     assert await estate.rows("SELECT type FROM chamberlain.event") == [("request.approvalRequired",)]
-    assert (await estate.counts())["job"] == 0
+    assert await estate.rows("SELECT kind FROM chamberlain.job") == [("approvalAttend",)]
 
 
 async def test_it_rejects_somebody_outside_the_audience_while_an_application_may(databases: Databases) -> None:

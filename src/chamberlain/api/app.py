@@ -40,6 +40,7 @@ from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.actions import ACTION
+from chamberlain.shapes.approvers import APPROVERS
 from chamberlain.shapes.assignments import ASSIGNMENT
 from chamberlain.shapes.groups import GROUP
 from chamberlain.shapes.mailboxes import MAILBOX
@@ -59,6 +60,12 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
              requests.READ, codes=requests.READ_CODES),
     Endpoint("GET", "/requests/v1/{requestId}/events/", timeline.watch, Operation.READ_REQUESTS, timeline.ABOUT_WATCH,
              timeline.WATCHED, headers=timeline.HEADERS, codes=timeline.WATCH_CODES),
+    Endpoint("POST", "/requests/v1/{requestId}/approve/", requests.approve, Operation.DECIDE_REQUEST,
+             requests.ABOUT_APPROVE, requests.ACTED, shape=ACTION, codes=requests.DECIDE_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/reject/", requests.reject, Operation.DECIDE_REQUEST,
+             requests.ABOUT_REJECT, requests.ACTED, shape=ACTION, codes=requests.DECIDE_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/approvers/", requests.name_approvers, Operation.NAME_APPROVERS,
+             requests.ABOUT_NAME_APPROVERS, requests.ACTED, shape=APPROVERS, codes=requests.NAME_APPROVERS_CODES),
     Endpoint("POST", "/requests/v1/{requestId}/cancel/", requests.cancel, Operation.CANCEL_OR_RETRY_REQUEST,
              requests.ABOUT_CANCEL, requests.ACTED, shape=ACTION, codes=requests.ACT_CODES, body_is_optional=True),
     Endpoint("POST", "/requests/v1/{requestId}/retry/", requests.retry, Operation.CANCEL_OR_RETRY_REQUEST,

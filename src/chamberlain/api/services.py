@@ -8,6 +8,7 @@ from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.decisions import Naming
 from chamberlain.rules.deliveries import DeliveryFilter, DeliveryRecord
 from chamberlain.rules.edits import Edit
 from chamberlain.rules.event_records import EventRecord
@@ -60,8 +61,10 @@ RequestGroup = Callable[[Caller, GroupOrder, Submission], Awaitable[Accepted]]
 RehearseGroup = Callable[[Caller, GroupOrder], Awaitable[GroupRehearsal]]
 AwaitResult = Callable[[Accepted], Coroutine[None, None, RequestResult | None]]
 ListRequests = Callable[[Caller, RequestFilter, PageWanted], Awaitable[Page[RequestView]]]
-# Cancel or retry; the answer is what the last argument makes of the request, now or when the same key came first.
+# Approve, reject, cancel or retry; the answer is what the last argument makes of the request, now or when the same key
+# came first.
 ActUponRequest = Callable[[Caller, RequestId, Act, Callable[[RequestView], bytes]], Awaitable[KeptAnswer]]
+NameApprovers = Callable[[Caller, RequestId, Naming, Act, Callable[[RequestView], bytes]], Awaitable[KeptAnswer]]
 ListJobs = Callable[[Caller, PageWanted], Awaitable[Page[HeldJob]]]
 ReleaseJob = Callable[[Caller, JobId, Act, Callable[[HeldJob], bytes]], Awaitable[KeptAnswer]]
 ListDeliveries = Callable[[Caller, DeliveryFilter, PageWanted], Awaitable[Page[DeliveryRecord]]]
@@ -141,6 +144,9 @@ class Requests:
     read: ReadRequest
     watch: WatchRequest
     await_result: AwaitResult
+    approve: ActUponRequest
+    reject: ActUponRequest
+    name_approvers: NameApprovers
     cancel: ActUponRequest
     retry: ActUponRequest
 

@@ -8,6 +8,7 @@ from chamberlain.bootstrap.groups import group_work
 from chamberlain.bootstrap.mailboxes import mailbox_work
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, new_trace_id, now
+from chamberlain.bootstrap.requests import approval_work
 from chamberlain.bootstrap.subjects import assignment_work, discovery
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.retention import Retention
@@ -32,6 +33,7 @@ def request_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
         JobKind.GROUP_PROVISION: group_work(means),
         JobKind.MAILBOX_PROVISION: mailbox_work(means),
         JobKind.ASSIGNMENT_APPLY: assignment_work(means),
+        JobKind.APPROVAL_ATTEND: approval_work(means),
     }
 
 

@@ -1,11 +1,14 @@
 """The use cases of requests, whatever they ask for."""
 
 from chamberlain.api.services import Requests
-from chamberlain.bootstrap.means import Means
+from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
 from chamberlain.store.deeds import Deeds
+from chamberlain.usecases.approval_attend import AttendApprovals
+from chamberlain.usecases.approver_name import NameApprovers
 from chamberlain.usecases.request_await import AwaitResult
 from chamberlain.usecases.request_cancel import CancelRequest
+from chamberlain.usecases.request_decide import DecideRequest
 from chamberlain.usecases.request_list import ListRequests
 from chamberlain.usecases.request_read import ReadRequest
 from chamberlain.usecases.request_retry import RetryRequest
@@ -16,11 +19,20 @@ def request_services(means: Means) -> Requests:
     """What the API may ask about requests."""
     database, callers, prefixes, watching = means.database, means.callers, means.prefixes, means.watching
     deeds = Deeds(database, callers, prefixes, watching.notifier)
+    decide = DecideRequest(deeds, callers, prefixes, means.people, means.notifier, new_id, now)
     return Requests(
         list=ListRequests(database, callers, prefixes),
         read=ReadRequest(database, callers, prefixes),
         watch=WatchRequest(database, callers, prefixes, watching.timelines),
         await_result=AwaitResult(watching.timelines),
+        approve=decide.approve,
+        reject=decide.reject,
+        name_approvers=NameApprovers(database, callers, prefixes, means.people, watching.notifier, new_id, now),
         cancel=CancelRequest(deeds, new_id, now),
         retry=RetryRequest(deeds, means.notifier, now),
     )
+
+
+def approval_work(means: WorkMeans) -> AttendApprovals:
+    """Attends to requests that wait for approval."""
+    return AttendApprovals(means.database, means.people, means.notifier, new_id, now)

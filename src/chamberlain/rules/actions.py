@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from chamberlain.rules.callers import Actor
-from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.approval_levels import has_to_decide
+from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.events import Event
 from chamberlain.rules.ids import ClientId, RequestId, TraceId
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.requests import MOVES, IdempotencyKey, RequestRecord, RequestState
 from chamberlain.rules.steps import shown_steps
 
@@ -16,30 +18,55 @@ from chamberlain.rules.steps import shown_steps
 class Action(StrEnum):
     """A verb behind a request's address."""
 
+    APPROVE = "approve"
+    REJECT = "reject"
     CANCEL = "cancel"
     RETRY = "retry"
 
 
-# Where each action leads; what leads there, and from where, is in the table of moves alone.
+# Those of approvers; the others are of all who may see the request.
+DECISIONS = frozenset({Action.APPROVE, Action.REJECT})
+
+# Where each action leads, an approval that of the last level; what leads there, and from where, is in the table of
+# moves alone.
 TARGETS: Mapping[Action, RequestState] = {
+    Action.APPROVE: RequestState.QUEUED,
+    Action.REJECT: RequestState.REJECTED,
     Action.CANCEL: RequestState.CANCELLED,
     Action.RETRY: RequestState.QUEUED,
 }
 
-PAST: Mapping[Action, str] = {Action.CANCEL: "cancelled", Action.RETRY: "retried"}
+PAST: Mapping[Action, str] = {
+    Action.APPROVE: "approved",
+    Action.REJECT: "rejected",
+    Action.CANCEL: "cancelled",
+    Action.RETRY: "retried",
+}
 
 
 def origins_of(action: Action) -> frozenset[RequestState]:
     """The states in which a request can be acted upon so."""
     target = TARGETS[action]
     origins = frozenset(state for state, following in MOVES.items() if target in following)
-    # Approval leads from pendingApproval to queued as well, but nobody retries what was never tried.
-    return origins - {RequestState.PENDING_APPROVAL} if action is Action.RETRY else origins
+    match action:
+        case Action.APPROVE:
+            # What has failed is queued by those who retry it.
+            return origins - {RequestState.FAILED}
+        case Action.RETRY:
+            # Nobody retries what was never tried.
+            return origins - {RequestState.PENDING_APPROVAL}
+        case Action.REJECT | Action.CANCEL:
+            return origins
 
 
-def actions_in(state: RequestState) -> tuple[Action, ...]:
-    """What those whose request it is, and administrators, may do with a request in this state."""
-    return tuple(action for action in Action if state in origins_of(action))
+def operation_of(action: Action) -> Operation:
+    """What permissions call it."""
+    return Operation.DECIDE_REQUEST if action in DECISIONS else Operation.CANCEL_OR_RETRY_REQUEST
+
+
+def actions_in(state: RequestState, *, to_decide: bool = False) -> tuple[Action, ...]:
+    """What somebody who may see a request in this state may do with it; `to_decide` where it is their turn to."""
+    return tuple(action for action in Action if state in origins_of(action) and (to_decide or action not in DECISIONS))
 
 
 def require_allowed(action: Action, state: RequestState) -> None:
@@ -86,9 +113,14 @@ class RequestView:
     actions: tuple[Action, ...]
 
 
-def viewed(record: RequestRecord) -> RequestView:
-    """For those who may act upon it: whoever asked for it, and administrators."""
-    return RequestView(replace(record, steps=shown_steps(record)), actions_in(record.state))
+def viewed(record: RequestRecord, *, to_decide: bool = False) -> RequestView:
+    """For those who may see it; `to_decide` where it is their turn to."""
+    return RequestView(replace(record, steps=shown_steps(record)), actions_in(record.state, to_decide=to_decide))
+
+
+def viewed_by(caller: Caller, record: RequestRecord) -> RequestView:
+    """A request whole, for a caller who may see it."""
+    return viewed(record, to_decide=has_to_decide(record.approvals, caller.user_id))
 
 
 def present(record: RequestRecord | None) -> RequestRecord:
@@ -107,6 +139,10 @@ def left_behind(record: RequestRecord) -> tuple[str, ...]:
     return (f"{there}, under the id {made.id}. Its address is free once somebody has removed it there.",)
 
 
+# What most deeds have to say beside what they do.
+NOTHING: Mapping[str, Json] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Deed:
     """Somebody acts upon a request."""
@@ -118,8 +154,11 @@ class Deed:
     request_id: RequestId
 
 
-def change_of(deed: Deed, before: RequestRecord, after: RequestRecord, event: Event | None) -> Change:
-    """The record of a deed, by which the request has become what it is after it."""
+def change_of(
+    deed: Deed, before: RequestRecord, after: RequestRecord, event: Event | None, told: Mapping[str, Json] = NOTHING
+) -> Change:
+    """The record of a deed, by which the request has become what it is after it; `told` is what else there is to say
+    of it."""
     return Change(
         tenant_id=after.tenant_id,
         action=f"request.{deed.action}",
@@ -127,7 +166,7 @@ def change_of(deed: Deed, before: RequestRecord, after: RequestRecord, event: Ev
         client_id=deed.client_id,
         subject=Subject("request", after.request_id, after.display_name),
         before={"state": before.state},
-        after={"state": after.state, **deed.act.said},
+        after={"state": after.state, **told, **deed.act.said},
         request_id=after.request_id,
         trace_id=deed.act.trace_id,
         event=event,

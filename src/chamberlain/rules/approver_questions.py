@@ -1,9 +1,11 @@
 """Questions: who may decide on a request, of whatever kind it is."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from uuid import UUID
 
-from chamberlain.rules.approvals import ApprovalLevel, Approver, ApproverType
+from chamberlain.rules.approval_levels import current_level
+from chamberlain.rules.approvals import ApprovalLevel, ApprovalRecord, ApprovalRule, Approver, ApproverType
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.people import PeopleQuestion
 
@@ -18,6 +20,17 @@ def approvers_question(levels: Iterable[ApprovalLevel], *, tenant_id: TenantId, 
         manager_of=requester if is_for_manager else None,
         members_of=frozenset(map(GroupId, _ids(approvers, ApproverType.GROUP))),
     )
+
+
+def attention_question(
+    rule: ApprovalRule, approvals: Sequence[ApprovalRecord], *, tenant_id: TenantId, requester: UserId
+) -> PeopleQuestion:
+    """Who may decide at the current level, and who of its approvers is still there?"""
+    current = current_level(approvals)
+    if current is None:
+        return PeopleQuestion(tenant_id)
+    question = approvers_question([rule.levels[current.level - 1]], tenant_id=tenant_id, requester=requester)
+    return replace(question, users=question.users.union(person.id for person in current.approvers))
 
 
 def _ids(approvers: Iterable[Approver], approver_type: ApproverType) -> Iterator[UUID]:

@@ -9,7 +9,7 @@ from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.events import Event, RequestSummary, approval_required
 from chamberlain.rules.ids import EventId, RequestId, UserId
-from chamberlain.rules.jobs import job_kind_of
+from chamberlain.rules.jobs import JobKind, job_kind_of
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.people import PeopleAnswer
 from chamberlain.rules.plans import Step
@@ -80,7 +80,7 @@ def draft_from(
         people_checked=answer is not None,
         steps=begin_steps(steps),
         idempotency=submission.idempotency,
-        job=None if approvals else job_kind_of(kind),
+        job=JobKind.APPROVAL_ATTEND if approvals else job_kind_of(kind),
         change=change,
         approvals=approvals,
         warnings=warnings,

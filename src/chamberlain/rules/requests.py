@@ -191,11 +191,13 @@ class RequestRecord:
 
 @dataclass(frozen=True, slots=True)
 class RequestFilter:
-    """Which requests somebody wants to see; None is any, and `mine` are those that the caller asked for."""
+    """Which requests somebody wants to see; None is any, `mine` are those that the caller asked for, and `to_decide`
+    those that it is the caller's turn to decide on."""
 
     state: RequestState | None = None
     kind: RequestKind | None = None
     mine: bool = False
+    to_decide: bool = False
 
 
 # For each state, the states that may follow it, as it is drawn on top. No other move exists.

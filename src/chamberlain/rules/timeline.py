@@ -109,11 +109,14 @@ def entries_of(
 
 def entries_of_move(before: RequestRecord, after: RequestRecord) -> tuple[Entry, ...]:
     """What somebody adds by whose doing a request becomes what it is after it: as a run of the worker does, and the
-    levels of approval that have changed."""
+    levels of approval that have changed. One that stays where it is has not moved."""
     levels = zip(before.approvals, after.approvals, strict=True)
     approvals = [Entry(EntryKind.APPROVAL, approval=new) for old, new in levels if old != new]
+    news = (*_changed_steps(before.steps, after.steps), *approvals)
+    if after.state is before.state:
+        return news
     state = StateEntry(after.state, after.updated_at, error=after.error)
-    return (*_changed_steps(before.steps, after.steps), *approvals, Entry(EntryKind.STATE, state=state))
+    return (*news, Entry(EntryKind.STATE, state=state))
 
 
 def happenings_of(record: RequestRecord, entries: Sequence[tuple[int, Entry]]) -> tuple[Happening, ...]:

@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 from uuid import UUID
 
 from chamberlain.directory.port import People
+from chamberlain.rules.approval_levels import has_decided, has_to_decide
 from chamberlain.rules.audit import ClientNames
 from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.errors import NotFound, TryAgain, Unavailable
@@ -62,8 +63,9 @@ class Callers:
     async def require_visible(
         self, caller: Caller, allowance: Allowance, record: RequestRecord | None
     ) -> RequestRecord:
-        """The request, if the caller may see it. Raises NotFound, and Forbidden and Unavailable as `extent` does."""
-        if record is not None and allowance.plain is not None and record.created_by.id == caller.id:
+        """The request, if the caller may see it: as whoever asked for it, as somebody who has to decide or has decided
+        on it, or as an administrator. Raises NotFound, and Forbidden and Unavailable as `extent` does."""
+        if record is not None and allowance.plain is not None and concerns(record, caller):
             # Nobody has to be asked about what is one's own.
             return record
         if await self.extent(caller, allowance) is Extent.OWN or record is None:
@@ -119,6 +121,13 @@ class Callers:
             detail = "The directory cannot be asked whether you are an administrator. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
         return bool(answer.member_of)
+
+
+def concerns(record: RequestRecord, caller: Caller) -> bool:
+    """Whether a request is the caller's own, to ask for or to decide on."""
+    user = caller.user_id
+    is_own = record.created_by.id == caller.id
+    return is_own or has_to_decide(record.approvals, user) or has_decided(record.approvals, user)
 
 
 def _remember(found: OrderedDict[_Place, Answer], place: _Place, answer: Answer) -> None:

@@ -1,7 +1,7 @@
 """Deeds: what is the same whenever somebody acts upon a request. Who may, and what it does, comes from the use case."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from chamberlain.rules.actions import (
@@ -12,17 +12,19 @@ from chamberlain.rules.actions import (
     RequestView,
     change_of,
     not_now,
+    operation_of,
     present,
     require_allowed,
-    viewed,
+    viewed_by,
 )
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.changes import Json
 from chamberlain.rules.events import Event, request_cancelled, summary_of
 from chamberlain.rules.ids import EventId, RequestId
 from chamberlain.rules.jobs import job_kind_of
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import ScopePrefixes, require
 from chamberlain.rules.requests import RequestRecord, RequestState
-from chamberlain.store import changes, idempotency, jobs, requests
+from chamberlain.store import approvals, changes, idempotency, jobs, requests
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
@@ -30,10 +32,12 @@ from chamberlain.store.notifier import Notifier
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a request has become, and the event that tells of it, if one does."""
+    """What a request has become, and the event that tells of it, if one does. `told` is what the audit trail says
+    beside."""
 
     after: RequestRecord
     event: Event | None
+    told: Mapping[str, Json] = field(default_factory=dict)
 
 
 # Does it, to a request that nobody else changes meanwhile and whose state allows it.
@@ -61,18 +65,27 @@ class Deeds:
     ) -> KeptAnswer:
         """What `render` makes of the request as it is then, or made of it when the same key came first. Raises
         NotFound, Forbidden, and Conflict when its state does not allow it."""
-        allowance = require(caller, Operation.CANCEL_OR_RETRY_REQUEST, self.prefixes)
+        allowance = require(caller, operation_of(action), self.prefixes)
+        await self.callers.require_visible(caller, allowance, await self.find(caller, request_id))
+        actor = await self.callers.actor(caller)
+        return await self.carry_out(caller, Deed(action, caller.client_id, actor, act, request_id), carry, render)
+
+    async def find(self, caller: Caller, request_id: RequestId) -> RequestRecord | None:
+        """The request, whoever may see it."""
         async with self.database.transaction(caller.tenant_id) as tx:
-            record = await requests.find(tx, request_id)
-        await self.callers.require_visible(caller, allowance, record)
-        deed = Deed(action, caller.client_id, await self.callers.actor(caller), act, request_id)
+            return await requests.find(tx, request_id)
+
+    async def carry_out(
+        self, caller: Caller, deed: Deed, carry: Carry, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        """The same, for somebody of whom it is known that they may."""
 
         async def work() -> bytes:
-            return render(viewed(await _done(tx, deed, carry)))
+            return render(viewed_by(caller, await _done(tx, deed, carry)))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency.once(tx, caller, act.idempotency, work)
-        self.watchers.tell((request_id,))
+            answer = await idempotency.once(tx, caller, deed.act.idempotency, work)
+        self.watchers.tell((deed.request_id,))
         return answer
 
 
@@ -83,6 +96,8 @@ async def cancel(tx: Transaction, before: RequestRecord, *, event_id: EventId, a
         raise not_now(Action.CANCEL, before.state)
     if before.state in {RequestState.QUEUED, RequestState.WAITING}:
         await jobs.withdraw(tx, job_kind_of(before.kind), before.request_id)
+    if before.state is RequestState.PENDING_APPROVAL:
+        await approvals.withdraw(tx, before.request_id)
     return Done(after, request_cancelled(event_id, summary_of(after), now=at))
 
 
@@ -90,5 +105,5 @@ async def _done(tx: Transaction, deed: Deed, carry: Carry) -> RequestRecord:
     before = present(await requests.hold(tx, deed.request_id))
     require_allowed(deed.action, before.state)
     done = await carry(tx, before)
-    await changes.record(tx, change_of(deed, before, done.after, done.event))
+    await changes.record(tx, change_of(deed, before, done.after, done.event, done.told))
     return done.after

@@ -1,13 +1,15 @@
 """Lists of requests, newest first, at the same cost however many there are.
 
 A list begins behind a position, never after a number of rows to skip, and every filter is a prefix of an index. Those
-of a state that few requests are in are read from `request_by_state`; those that are queued or running have a job, and
-are found by it.
+of a state that few requests are in are read from `request_by_state`, those that somebody has to decide on from
+`request_approver`; those that are queued or running have a job, and are found by it.
 """
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
+from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.requests import RequestFilter, RequestKind, RequestRecord, RequestState
 from chamberlain.store.database import Transaction
@@ -69,6 +71,10 @@ OF_OWNER: Final = _page_of(merged(_REQUESTS, _OWN, _IN_ANY_STATE))
 BY_STATE: Final = _page_of(newest(_BY_STATE, _EVERYBODYS, _OF_ANY_KIND, _IN_STATE))
 BY_STATE_OF_KIND: Final = _page_of(merged(_BY_STATE, _EVERYBODYS, _IN_STATE))
 BY_STATE_OF_OWNER: Final = _page_of(merged(_BY_STATE, _OWN, _IN_STATE))
+# What waits for a decision is in no other state.
+TO_DECIDE: Final = _page_of(
+    merged("chamberlain.request_approver", "r.user_id = $4", "($6::text IS NULL OR $6 = 'pendingApproval')")
+)
 # What is queued or running has a job that was due already; what waits has one for later. They are looked up by their
 # ids, however few the planner believes there are: hence no order within.
 UNDER_WAY: Final = _page_of(f"""
@@ -85,11 +91,17 @@ UNDER_WAY: Final = _page_of(f"""
     WHERE {BEHIND} AND {_IN_STATE} AND ({_EVERYBODYS} OR {_OWN}) AND ({_OF_ANY_KIND} OR r.kind = ANY ($5)) {NEWEST}
 """)  # noqa: S608 - as above.
 
+TURN: Final = """
+SELECT a.request_id FROM chamberlain.request_approver a
+WHERE a.tenant_id = $1 AND a.user_id = $2 AND a.request_id = ANY ($3)
+"""
+
 
 async def find_page(
     tx: Transaction, wanted: RequestFilter, *, owner: UUID | None, page: PageWanted
 ) -> Page[RequestRecord]:
-    """A page of what the filter names, of everybody's requests or of one owner's."""
+    """A page of what the filter names, of everybody's requests or of one owner's; for what is to be decided, the owner
+    is who has to."""
     await tx.execute(PLANNING)
     statement, values = page_statement(tx, wanted, owner, page)
     rows = await tx.fetch(statement, *values)
@@ -97,6 +109,13 @@ async def find_page(
     if len(rows) <= page.limit:
         return Page(records, None)
     return Page(records, Position(records[-1].created_at, records[-1].request_id))
+
+
+async def to_decide(tx: Transaction, user: UserId, records: Sequence[RequestRecord]) -> frozenset[RequestId]:
+    """Those of these requests that it is this user's turn to decide on."""
+    waiting = [each.request_id for each in records if each.state is RequestState.PENDING_APPROVAL]
+    rows = await tx.fetch(TURN, tx.tenant_id, user, waiting) if waiting else ()
+    return frozenset(RequestId(row["request_id"]) for row in rows)
 
 
 def page_statement(
@@ -116,6 +135,8 @@ def _kinds(wanted: RequestFilter, owner: UUID | None) -> list[RequestKind] | Non
 
 
 def _statement(wanted: RequestFilter, owner: UUID | None) -> str:
+    if wanted.to_decide:
+        return TO_DECIDE
     everybodys, of_kind, of_owner = _statements(wanted.state)
     if owner is not None:
         return of_owner

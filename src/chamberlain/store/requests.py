@@ -124,7 +124,7 @@ WHERE r.request_id = ANY ($1) AND jsonb_array_length(r.timeline) > $2
 MOVE = """
 UPDATE chamberlain.request SET
     state = $3, steps = $4::text::json, approvals = $5::text::json, error = $6::text::json, warnings = $7::text::json,
-    waiting = NULL, blocked = NULL, updated_at = $8, finished_at = $9, timeline = timeline || $10::text::jsonb
+    waiting = NULL, blocked = $12, updated_at = $8, finished_at = $9, timeline = timeline || $10::text::jsonb
 WHERE tenant_id = $1 AND request_id = $2 AND state = $11
 RETURNING request_id
 """
@@ -205,7 +205,7 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
     if named := {each.request_id: each.caller_name for each in settlements if each.caller_name}:
         await tx.execute(NAME_CALLERS, list(named), list(named.values()))
     if growing := [each.request_id for each in settlements if each.may_come_again]:
-        await tx.execute(SHORTEN, growing, MOST_ENTRIES)
+        await shorten(tx, growing)
 
 
 async def cancel(tx: Transaction, before: RequestRecord, *, at: datetime) -> RequestRecord | None:
@@ -216,14 +216,15 @@ async def cancel(tx: Transaction, before: RequestRecord, *, at: datetime) -> Req
         state=TARGETS[Action.CANCEL],
         steps=abandon(before.steps),
         approvals=close_approvals(before.approvals),
+        blocked=None,
         warnings=(*before.warnings, *left_behind(before)),
         updated_at=at,
         finished_at=at,
     )
-    if not await _move(tx, before, after):
+    if not await move(tx, before, after):
         return None
-    await tx.execute(GIVE_BACK, tx.tenant_id, before.request_id)
-    return replace(after, waiting=None, blocked=None)
+    await give_back(tx, before.request_id)
+    return replace(after, waiting=None)
 
 
 async def retry(tx: Transaction, before: RequestRecord, *, at: datetime) -> RequestRecord | None:
@@ -231,10 +232,21 @@ async def retry(tx: Transaction, before: RequestRecord, *, at: datetime) -> Requ
     has moved meanwhile."""
     target, steps = TARGETS[Action.RETRY], restart(before.steps)
     after = replace(before, state=target, steps=steps, error=None, updated_at=at, finished_at=None)
-    return after if await _move(tx, before, after) else None
+    return after if await move(tx, before, after) else None
 
 
-async def _move(tx: Transaction, before: RequestRecord, after: RequestRecord) -> bool:
+async def give_back(tx: Transaction, request_id: RequestId) -> None:
+    """Let others have the name and the addresses of a request."""
+    await tx.execute(GIVE_BACK, tx.tenant_id, request_id)
+
+
+async def shorten(tx: Transaction, request_ids: Sequence[RequestId]) -> None:
+    """Keep the newest part alone of timelines that may grow for long."""
+    await tx.execute(SHORTEN, request_ids, MOST_ENTRIES)
+
+
+async def move(tx: Transaction, before: RequestRecord, after: RequestRecord) -> bool:
+    """Let a request become what it is after it, and tell so in its timeline; False when it has moved meanwhile."""
     row = await tx.fetch_row(
         MOVE,
         tx.tenant_id,
@@ -248,6 +260,7 @@ async def _move(tx: Transaction, before: RequestRecord, after: RequestRecord) ->
         after.finished_at,
         _encode(entries_of_move(before, after)).decode(),
         before.state,
+        after.blocked,
     )
     return row is not None
 

@@ -1,9 +1,11 @@
-"""List requests, newest first: one's own, or all of the tenant's for its administrators."""
+"""List requests, newest first: one's own, those that one has to decide on, or all of the tenant's for its
+administrators."""
 
 from dataclasses import dataclass
 
 from chamberlain.rules.actions import RequestView, viewed
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.ids import RequestId
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.permissions import Extent, Operation, ScopePrefixes, require
 from chamberlain.rules.requests import RequestFilter
@@ -24,9 +26,14 @@ class ListRequests:
         """Raises Forbidden when somebody who is no administrator has only the permission of one."""
         allowance = require(caller, Operation.READ_REQUESTS, self.prefixes)
         # Nobody has to be asked about what is one's own.
-        only_own = wanted.mine and allowance.plain is not None
-        extent = Extent.OWN if only_own else await self.callers.extent(caller, allowance)
-        owner = caller.id if extent is Extent.OWN or wanted.mine else None
+        is_own = wanted.mine or wanted.to_decide
+        extent = Extent.OWN if is_own and allowance.plain is not None else await self.callers.extent(caller, allowance)
+        user = caller.user_id
+        if wanted.to_decide and (wanted.mine or user is None):
+            # Nobody decides on an own request, and no application on any.
+            return Page([], None)
+        owner = caller.id if extent is Extent.OWN or is_own else None
         async with self.database.transaction(caller.tenant_id) as tx:
             found = await request_lists.find_page(tx, wanted, owner=owner, page=page)
-        return Page([viewed(record) for record in found.items], found.next)
+            turn = frozenset[RequestId]() if user is None else await request_lists.to_decide(tx, user, found.items)
+        return Page([viewed(each, to_decide=each.request_id in turn) for each in found.items], found.next)

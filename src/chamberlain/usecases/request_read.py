@@ -1,8 +1,9 @@
-"""Read a request: one's own, or any of the tenant's for its administrators."""
+"""Read a request: one's own, one that one has to decide or has decided on, or any of the tenant's for its
+administrators."""
 
 from dataclasses import dataclass
 
-from chamberlain.rules.actions import RequestView, viewed
+from chamberlain.rules.actions import RequestView, viewed_by
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
@@ -24,4 +25,4 @@ class ReadRequest:
         allowance = require(caller, Operation.READ_REQUESTS, self.prefixes)
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await requests.find(tx, request_id)
-        return viewed(await self.callers.require_visible(caller, allowance, record))
+        return viewed_by(caller, await self.callers.require_visible(caller, allowance, record))

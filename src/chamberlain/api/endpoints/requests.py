@@ -9,11 +9,12 @@ from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.request_shapes import Request, RequestSummary, request_of, summary_of
 from chamberlain.api.services import Services
-from chamberlain.api.submission import act_of, acted
+from chamberlain.api.submission import act_of, acted, creating_act_of
 from chamberlain.rules.actions import RequestView
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.requests import RequestFilter, RequestKind, RequestState
 from chamberlain.shapes.actions import ActionBody
+from chamberlain.shapes.approvers import ApproversBody, to_naming
 
 
 class RequestPage(Struct, rename="camel", frozen=True):
@@ -30,6 +31,7 @@ async def list_(services: Services, call: Call[None]) -> Answer:
         state=RequestState(query["state"]) if "state" in query else None,
         kind=RequestKind(query["kind"]) if "kind" in query else None,
         mine=query.get("mine") == "true",
+        to_decide=query.get("toDecide") == "true",
     )
     page = await services.requests.list(call.caller, wanted, page_wanted(services, call))
     body = RequestPage(tuple(map(summary_of, page.items)), next_cursor(services, call, page.next))
@@ -40,6 +42,25 @@ async def read(services: Services, call: Call[None]) -> Answer:
     """One request with its steps."""
     view = await services.requests.read(call.caller, RequestId(call.ids["requestId"]))
     return Answer(200, json.encode(request_of(view)), (NO_STORE,))
+
+
+async def approve(services: Services, call: Call[ActionBody]) -> Answer:
+    """Say yes to a request, as an approver."""
+    request_id = RequestId(call.ids["requestId"])
+    return acted(await services.requests.approve(call.caller, request_id, act_of(call), _render))
+
+
+async def reject(services: Services, call: Call[ActionBody]) -> Answer:
+    """Say no to a request, as an approver."""
+    request_id = RequestId(call.ids["requestId"])
+    return acted(await services.requests.reject(call.caller, request_id, act_of(call), _render))
+
+
+async def name_approvers(services: Services, call: Call[ApproversBody]) -> Answer:
+    """Say who decides on a blocked request."""
+    request_id, naming = RequestId(call.ids["requestId"]), to_naming(call.body)
+    kept = await services.requests.name_approvers(call.caller, request_id, naming, creating_act_of(call), _render)
+    return acted(kept)
 
 
 async def cancel(services: Services, call: Call[ActionBody]) -> Answer:
@@ -62,13 +83,39 @@ ABOUT_LIST = About(
     id="listRequests",
     tag="Requests",
     summary="List requests, newest first",
-    description="One's own; an administrator of the tenant sees all of it. Without what was sent, steps and approvals.",
+    description="One's own; an administrator of the tenant sees all of it. With `toDecide`, those that it is one's "
+    "turn to decide on. Without what was sent, steps and approvals.",
 )
 FILTERS = (
     Parameter("state", {"type": "string", "enum": list(RequestState)}, "Only requests in this state."),
     Parameter("kind", {"type": "string", "enum": list(RequestKind)}, "Only requests of this kind."),
     Parameter("mine", {"type": "boolean"}, "`true`: only one's own, for an administrator too."),
+    Parameter("toDecide", {"type": "boolean"}, "`true`: only those that it is one's turn to decide on."),
     *PARAMETERS,
+)
+ABOUT_APPROVE = About(
+    id="approveRequest",
+    tag="Requests",
+    summary="Approve a request",
+    description="For approvers of the level that is open, and never for whoever asked for it. When the last level has "
+    "approved, the request is queued; before, the next level is opened. What is decided is final. The body may be left "
+    "out.",
+    example={"comment": "For the board alone."},
+)
+ABOUT_REJECT = About(
+    id="rejectRequest",
+    tag="Requests",
+    summary="Reject a request",
+    description="As approving. One rejection at any level ends the request, and gives its name and mail address back.",
+    example={"comment": "There is such a team already."},
+)
+ABOUT_NAME_APPROVERS = About(
+    id="nameApprovers",
+    tag="Requests",
+    summary="Name approvers of a blocked request",
+    description="For administrators, where `blocked` is `noApprover`: the users decide at the level that is blocked. "
+    "Whoever asked for it cannot be named. The deadline stays what it was.",
+    example={"level": 1, "userIds": ["da7a0000-0000-4000-8000-000000000004"]},
 )
 ABOUT_CANCEL = About(
     id="cancelRequest",
@@ -152,3 +199,5 @@ ACT_CODES = (
     "notAdministrator", "notFound", "stateDoesNotAllow", "idempotencyKeyReused", "idempotencyKeyInProgress",
     "databaseUnavailable", "overloaded",
 )  # fmt: skip
+DECIDE_CODES = ("notApprover", "selfApproval", *ACT_CODES)
+NAME_APPROVERS_CODES = ("selfApproval", "notPossible", *ACT_CODES)

@@ -9,8 +9,9 @@ from chamberlain.api.calls import NO_STORE, Answer, Call, Stream
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.request_shapes import Approval, RequestStep, RequestSummary, approval_of, step_of, summary_of
 from chamberlain.api.services import Services
-from chamberlain.rules.actions import viewed
+from chamberlain.rules.actions import viewed_by
 from chamberlain.rules.approvals import ApprovalRecord
+from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Malformed
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.requests import RequestRecord, StepRecord
@@ -30,7 +31,7 @@ async def watch(services: Services, call: Call[None]) -> Answer | Stream:
         # By the standard of such streams, whoever is told so does not come again.
         return Answer(204, b"", (NO_STORE,))
     return Stream(
-        chunks=_events(happenings),
+        chunks=_events(call.caller, happenings),
         content_type=b"text/event-stream",
         headers=(NO_STORE, (b"x-accel-buffering", b"no")),
         ends_at=call.caller.expires_at,
@@ -46,16 +47,16 @@ def _last_event(headers: Iterable[tuple[bytes, bytes]]) -> int:
     return int(sent or b"0")
 
 
-async def _events(happenings: Happenings) -> AsyncGenerator[bytes, None]:
+async def _events(caller: Caller, happenings: Happenings) -> AsyncGenerator[bytes, None]:
     async with aclosing(happenings):
         async for several in happenings:
-            yield b"".join(map(_event, several)) if several else _STILL_THERE
+            yield b"".join([_event(caller, each) for each in several]) if several else _STILL_THERE
 
 
-def _event(happening: Happening) -> bytes:
+def _event(caller: Caller, happening: Happening) -> bytes:
     match happening.what:
         case RequestRecord() as record:
-            return _written(happening.number, EntryKind.STATE, summary_of(viewed(record)))
+            return _written(happening.number, EntryKind.STATE, summary_of(viewed_by(caller, record)))
         case StepRecord() as step:
             return _written(happening.number, EntryKind.STEP, step_of(step))
         case ApprovalRecord() as approval:

@@ -1,0 +1,94 @@
+"""Approvals: the rule of a request, and what follows when its levels have moved.
+
+The levels themselves stand in the request. A job attends to each request that waits for approval (`approval_attend`);
+it ends with the wait, and is made due at once when a level is to be opened.
+"""
+
+from dataclasses import dataclass
+
+from chamberlain.rules.approval_levels import current_level
+from chamberlain.rules.approvals import ApprovalRule, ApprovalState
+from chamberlain.rules.errors import Unauthenticated
+from chamberlain.rules.ids import RequestId, TemplateId, TraceId
+from chamberlain.rules.jobs import job_kind_of
+from chamberlain.rules.requests import RequestRecord, RequestState
+from chamberlain.store import jobs, requests, templates, tenants
+from chamberlain.store.database import Transaction
+
+# With the trace that the request came in by.
+FIND_ORIGIN = """
+SELECT template_id, template_revision, trace_id FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
+"""
+
+# One that waited before there were such jobs, or that an older process has accepted, has none yet.
+HURRY = """
+WITH hurried AS (
+    UPDATE chamberlain.job SET run_at = now()
+    WHERE tenant_id = $1 AND subject = $2 AND kind = 'approvalAttend'
+    RETURNING job_id
+)
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
+SELECT $1, 'approvalAttend', $2, $3 WHERE NOT EXISTS (SELECT FROM hurried)
+"""
+
+# One that a worker is just at ends by itself.
+WITHDRAW = """
+DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
+    SELECT job_id FROM chamberlain.job
+    WHERE tenant_id = $1 AND subject = $2 AND kind = 'approvalAttend' AND (lease_until IS NULL OR lease_until < now())
+    FOR UPDATE SKIP LOCKED
+))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a request that waits for approval came with: the rule as it was at submission, and its trace."""
+
+    rule: ApprovalRule
+    trace_id: TraceId
+
+
+async def find_origin(tx: Transaction, request_id: RequestId) -> Origin | None:
+    """Who has to agree to a request; None where nobody has to, or there is no such request."""
+    row = await tx.fetch_row(FIND_ORIGIN, tx.tenant_id, request_id)
+    if row is None or row["template_id"] is None or tx.tenant_id is None:
+        return None
+    template_id, revision = TemplateId(row["template_id"]), row["template_revision"]
+    stored = await templates.find_revision(tx, tx.tenant_id, template_id, revision)
+    if stored is None:
+        raise LookupError(f"Request {request_id} names a revision of a template that is not there.")
+    compiled = templates.group_template(stored) or templates.mailbox_template(stored)
+    rule = None if compiled is None else compiled.template.approval
+    return None if rule is None else Origin(rule, TraceId(row["trace_id"]))
+
+
+async def require_served(tx: Transaction) -> None:
+    """Raises Unauthenticated where the tenant was suspended or removed since the token was looked at."""
+    tenant = None if tx.tenant_id is None else await tenants.find(tx, tx.tenant_id)
+    if tenant is None or tenant.suspended:
+        raise Unauthenticated("tokenInvalid", "The organisation of this token is not served here any more.")
+
+
+async def move(tx: Transaction, before: RequestRecord, after: RequestRecord, trace_id: TraceId) -> None:
+    """Let a request that waits for approval become what it is after it, with all that follows: it is queued with the
+    job that brings it about, or gives its names back, or its next level is opened soon. Nobody else changes
+    it until the transaction ends (`requests.hold`)."""
+    if not await requests.move(tx, before, after):
+        raise RuntimeError(f"Request {before.request_id} has moved though it was held.")
+    if after.state is RequestState.PENDING_APPROVAL:
+        await requests.shorten(tx, [after.request_id])
+        current = current_level(after.approvals)
+        if current is None or current.state is ApprovalState.NOT_REACHED:
+            await tx.execute(HURRY, tx.tenant_id, after.request_id, trace_id)
+        return
+    await withdraw(tx, after.request_id)
+    if after.state is RequestState.QUEUED:
+        await jobs.queue(tx, job_kind_of(after.kind), after.request_id, trace_id)
+    else:
+        await requests.give_back(tx, after.request_id)
+
+
+async def withdraw(tx: Transaction, request_id: RequestId) -> None:
+    """Nobody has to attend to a request any more."""
+    await tx.execute(WITHDRAW, tx.tenant_id, request_id)

@@ -1,0 +1,156 @@
+"""Attend to requests that wait for approval: open their levels, see who is still there, and end them in time.
+
+Each has a job, from its acceptance until somebody has decided. The directory is asked outside of any transaction; what
+it has answered is written only if the request still stands as it was.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from chamberlain.directory.port import People
+from chamberlain.rules.approval_levels import attend, current_level, has_run_out
+from chamberlain.rules.approvals import ApprovalRecord, ApprovalState
+from chamberlain.rules.approver_questions import attention_question
+from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.decisions import expired, moved_on, next_look, until_deadline
+from chamberlain.rules.errors import TryAgain
+from chamberlain.rules.events import Event, approval_required, request_expired, summary_of
+from chamberlain.rules.ids import EventId, RequestId, UserId
+from chamberlain.rules.jobs import NOBODY, Claim, Job, Postponed
+from chamberlain.rules.people import PeopleAnswer
+from chamberlain.rules.requests import RequestRecord, RequestState
+from chamberlain.store import approvals, changes, jobs, requests
+from chamberlain.store.approvals import Origin
+from chamberlain.store.database import Database, Transaction
+from chamberlain.store.notifier import Notifier
+
+SERVICE = Actor(ActorType.SYSTEM, None, "Chamberlain")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A job with its request as it stood when the directory was asked, and what it has answered or why it has not."""
+
+    job: Job
+    seen: RequestRecord
+    origin: Origin
+    answer: PeopleAnswer | TryAgain
+
+
+@dataclass(frozen=True, slots=True)
+class AttendApprovals:
+    """Works as the worker's role, on a batch of claimed jobs; each has its own outcome. `watchers` hear of requests
+    that have changed."""
+
+    database: Database
+    people: People
+    watchers: Notifier
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+
+    async def __call__(self, claim: Claim) -> None:
+        """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
+        waiting = [(job, await self._waiting(job)) for job in claim.jobs]
+        # Asked at the same time, the questions travel together.
+        looks = await asyncio.gather(*[self._look(job, *found) for job, found in waiting if found is not None])
+        over = [job.id for job, found in waiting if found is None]
+        async with self.database.across_tenants() as tx:
+            await jobs.complete(tx, claim.lease_id, over)
+        for look in looks:
+            await self._attend(claim, look)
+        self.watchers.tell([look.seen.request_id for look in looks])
+
+    async def _waiting(self, job: Job) -> tuple[RequestRecord, Origin] | None:
+        """The request, if it still waits for approval."""
+        async with self.database.transaction(job.tenant_id) as tx:
+            record = await requests.find(tx, RequestId(job.subject))
+            origin = await approvals.find_origin(tx, RequestId(job.subject))
+        if record is None or origin is None or record.state is not RequestState.PENDING_APPROVAL:
+            return None
+        return record, origin
+
+    async def _look(self, job: Job, seen: RequestRecord, origin: Origin) -> Look:
+        question = attention_question(origin.rule, seen.approvals, tenant_id=seen.tenant_id, requester=_requester(seen))
+        try:
+            return Look(job, seen, origin, await self.people.look_up(question))
+        except TryAgain as fault:
+            return Look(job, seen, origin, fault)
+
+    async def _attend(self, claim: Claim, look: Look) -> None:
+        # First the request and then its job, as those do who decide: nobody waits in a circle.
+        async with self.database.transaction(look.seen.tenant_id) as tx:
+            before = await requests.hold(tx, look.seen.request_id)
+            again = None if before is None else await self._again(tx, before, look)
+            if again is None:
+                await jobs.complete(tx, claim.lease_id, [look.job.id])
+            else:
+                await jobs.postpone(tx, claim.lease_id, [Postponed(look.job.id, again)])
+
+    async def _again(self, tx: Transaction, before: RequestRecord, look: Look) -> timedelta | None:
+        """When to look again; None when nobody has to."""
+        now = self.now()
+        if before.state is not RequestState.PENDING_APPROVAL:
+            return None
+        if has_run_out(before.approvals, now):
+            await self._write(tx, before, expired(before, at=now), look.origin)
+            return None
+        if before.approvals != look.seen.approvals:
+            return timedelta(0)
+        if isinstance(look.answer, TryAgain):
+            return until_deadline(before, look.answer.after, now=now)
+        levels = attend(look.origin.rule, before.approvals, look.answer, requester=_requester(before), now=now)
+        after = before if levels == before.approvals else moved_on(before, levels, at=now)
+        if after is not before:
+            await self._write(tx, before, after, look.origin)
+        return None if after.state is not RequestState.PENDING_APPROVAL else next_look(after, now=now)
+
+    async def _write(self, tx: Transaction, before: RequestRecord, after: RequestRecord, origin: Origin) -> None:
+        await approvals.move(tx, before, after, origin.trace_id)
+        await changes.record(tx, _change(before, after, origin, self._event(after)))
+
+    def _event(self, after: RequestRecord) -> Event | None:
+        event_id, at = EventId(self.new_id()), after.updated_at
+        if after.state is RequestState.EXPIRED:
+            return request_expired(event_id, summary_of(after), now=at)
+        current = current_level(after.approvals)
+        if current is None or current.state is ApprovalState.NOT_REACHED:
+            return None
+        return approval_required(event_id, summary_of(after), level=current.level, approvers=current.approvers, now=at)
+
+
+def _requester(record: RequestRecord) -> UserId:
+    # The id of an application is no user's, so that it stands in nobody's way.
+    return UserId(record.created_by.id or NOBODY)
+
+
+def _change(before: RequestRecord, after: RequestRecord, origin: Origin, event: Event | None) -> Change:
+    """The record of what the service has done by itself: ended the request, or opened or closed a level of it."""
+    action, was, became = "request.expire", _state(before), _state(after)
+    if after.state is not RequestState.EXPIRED:
+        (old, new), *_ = [pair for pair in zip(before.approvals, after.approvals, strict=True) if pair[0] != pair[1]]
+        action = "request.closeLevel" if new.state is ApprovalState.APPROVED else "request.openLevel"
+        was, became = _level(old), _level(new)
+    return Change(
+        tenant_id=after.tenant_id,
+        action=action,
+        actor=SERVICE,
+        client_id=None,
+        subject=Subject("request", after.request_id, after.display_name),
+        before=was,
+        after=became,
+        request_id=after.request_id,
+        trace_id=origin.trace_id,
+        event=event,
+    )
+
+
+def _state(record: RequestRecord) -> dict[str, Json]:
+    return {"state": record.state}
+
+
+def _level(level: ApprovalRecord) -> dict[str, Json]:
+    return {"level": level.level, "state": level.state, "approvers": [str(each.id) for each in level.approvers]}
