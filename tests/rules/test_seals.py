@@ -47,6 +47,7 @@ UNSEALED = Link(
 )
 LINK = replace(UNSEALED, digest=digest_of(TENANT, UNSEALED, FACTS))
 OTHER = b"\xff" * 32
+UNREADABLE = FaultKind.UNREADABLE
 CHANGED, MISSING, INSERTED, CUT = FaultKind.CHANGED, FaultKind.MISSING, FaultKind.INSERTED, FaultKind.CUT
 
 
@@ -79,6 +80,7 @@ def test_it_works() -> None:
         pytest.param(
             replace(LINK, facts=replace(FACTS, action="x", erasure=TraceId("e0"))), [CHANGED], id="erased and changed"
         ),
+        pytest.param(replace(LINK, facts=replace(FACTS, is_readable=False)), [UNREADABLE], id="unreadable"),
         pytest.param(replace(LINK, payload_digest=OTHER), [CHANGED], id="sealed payload"),
         pytest.param(replace(LINK, digest=OTHER), [CHANGED], id="digest"),
         pytest.param(replace(LINK, sequence=8), [CHANGED], id="sequence"),

@@ -128,7 +128,7 @@ def trail(service: Service, path: str) -> list[Json]:
     """Every assignment to a group that is on record, the first one first."""
     found: list[Json] = []
     subject = path.rstrip("/").rpartition("/")[2]
-    cursor = ""
+    cursor: str | None = ""
     while cursor is not None:
         page = record(service, f"/admin/v1/audit/?action=group.assign&subjectId={subject}&limit=200{cursor}")
         found = page["items"][::-1] + found

@@ -2,13 +2,15 @@
 
 import pytest
 
+from chamberlain.rules.audit import AuditFilter
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import TenantId
+from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.seals import FaultKind, Head
-from chamberlain.store import seals
+from chamberlain.store import audit, seals
 from chamberlain.usecases.audit_verify import VerifyAudit
 from tests.databases import Databases
-from tests.estates import ESTATE, OTHER_HOUSE, rows
+from tests.estates import ADA, ESTATE, OTHER_HOUSE, rows
 from tests.usecases.auditors import TEMPLATE, Auditor, change, record, seal, tamper
 
 CHANGED, MISSING, INSERTED, CUT = FaultKind.CHANGED, FaultKind.MISSING, FaultKind.INSERTED, FaultKind.CUT
@@ -252,6 +254,51 @@ async def test_it_handles_rows_that_wait_for_their_seal(auditor: Auditor) -> Non
     assert (verdict.waiting, verdict.faults) == (2, 0)
     ((oldest,),) = await rows(auditor.databases, "SELECT at FROM chamberlain.audit WHERE sequence = 8")
     assert verdict.waiting_since == oldest
+
+
+UNREADABLE = """
+INSERT INTO chamberlain.audit (tenant_id, action, trace_id, payload) VALUES ($1, 'template.replace', '', $2::text::json)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("\\u0000", [(FaultKind.UNREADABLE, 8)]),
+        ("\\ud800", [(FaultKind.UNREADABLE, 8)]),
+        ("\\udc00 \\ud83d", [(FaultKind.UNREADABLE, 8)]),
+        ("\\ud83d\\ude00 \\u00e9", []),
+        ("\\\\u0000", []),
+    ],
+)
+async def test_a_row_that_cannot_be_read_is_told_and_holds_up_no_seal(
+    auditor: Auditor, name: str, found: list[tuple[FaultKind, int | None]]
+) -> None:
+    person = f'{{"type": "user", "id": "{ADA}", "displayName": "{name}"}}'
+    async with auditor.databases.application.transaction(ESTATE) as tx:
+        await tx.execute(UNREADABLE, ESTATE, f'{{"actor": {person}, "subject": {person}}}')
+    await record(auditor.databases, change())
+    waiting = await pages(auditor.databases)
+    verdict_before = await auditor.verify()
+
+    sealed = await seal(auditor.databases)
+    verdict = await auditor.verify()
+
+    assert (verdict_before.waiting, sealed, verdict.waiting) == (2, 2, 0)
+    assert auditor.kinds == found
+    # It can be listed all the same, and is found by its actor where that can be told.
+    assert waiting == await pages(auditor.databases) == [[9, 8, 7], [9, 7, 6] if found else [9, 8, 7]]
+
+
+async def pages(databases: Databases) -> list[list[int]]:
+    """The newest three rows, and those of Ada."""
+    async with databases.application.transaction(ESTATE) as tx:
+        found = [
+            await audit.find_page(tx, wanted, PageWanted(3, None))
+            for wanted in (AuditFilter(), AuditFilter(actor_id=ADA, since=None))
+        ]
+        await audit.find_window(tx, AuditFilter(actor_id=ADA), 0, 9)
+    return [[row.sequence for row in page.items] for page in found]
 
 
 async def test_it_finds_that_nobody_seals_because_the_job_is_held(auditor: Auditor) -> None:

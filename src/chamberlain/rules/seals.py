@@ -54,7 +54,8 @@ class Head:
 @dataclass(frozen=True, slots=True)
 class AuditFacts:
     """What is sealed of a row beside its payload. `payload_digest` is that of the payload as it is now; `erasure`
-    names the trace of the erasure by which it was emptied, if that and nothing else is what the payload says."""
+    names the trace of the erasure by which it was emptied, if that and nothing else is what the payload says. One that
+    is not readable has in it what PostgreSQL cannot take out."""
 
     at: datetime
     action: str
@@ -62,6 +63,7 @@ class AuditFacts:
     trace_id: TraceId
     payload_digest: bytes
     erasure: TraceId | None
+    is_readable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class FaultKind(StrEnum):
     MISSING = "missing"
     INSERTED = "inserted"
     CUT = "cut"
+    UNREADABLE = "unreadable"
     HELD = "held"
 
 
@@ -187,6 +190,11 @@ def faults_of(tenant_id: TenantId, link: Link, before: Head) -> Iterator[AuditFa
         yield AuditFault(FaultKind.CHANGED, link.sequence, f"{row} is not as it was sealed: its payload was changed.")
     elif not link.agrees:
         yield AuditFault(FaultKind.CHANGED, link.sequence, f"{row} is listed under other names than its own.")
+    if facts is not None and not facts.is_readable:
+        detail = (
+            f"{row} has in it what no text can have: \\u0000, or half a surrogate pair. No list finds whom it names."
+        )
+        yield AuditFault(FaultKind.UNREADABLE, link.sequence, detail)
     if link.is_suspect:
         yield AuditFault(FaultKind.INSERTED, link.sequence, f"{row} was inserted: the service did not write it then.")
 

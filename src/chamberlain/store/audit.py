@@ -62,8 +62,8 @@ _WAITING: Final = f"""
 SELECT r.at, r.sequence FROM chamberlain.audit r
 WHERE r.tenant_id = $1 AND r.sequence > $10 AND NOT pg_visible_in_snapshot(r.written_in, $11::text::pg_snapshot)
 AND {_BEHIND} AND {_WITHIN} AND {_OF_ANY_ACTION}
-AND ($4::text IS NULL OR strpos(r.payload::text, $4) > 0 AND r.payload -> 'actor' ->> 'id' = $4)
-AND ($5::text IS NULL OR strpos(r.payload::text, $5) > 0 AND r.payload -> 'subject' ->> 'id' = $5)
+AND ($4::text IS NULL OR strpos(r.payload::text, $4) > 0 AND chamberlain.readable(r.payload) -> 'actor' ->> 'id' = $4)
+AND ($5::text IS NULL OR strpos(r.payload::text, $5) > 0 AND chamberlain.readable(r.payload) -> 'subject' ->> 'id' = $5)
 AND (SELECT s.position FROM chamberlain.audit_seal s WHERE s.tenant_id = $1 AND s.sequence = r.sequence) IS NULL
 {_NEWEST}
 """  # noqa: S608 - text of ours alone.
@@ -115,8 +115,8 @@ SELECT {_COLUMNS} FROM chamberlain.audit a LEFT JOIN LATERAL (
     WHERE s.tenant_id = $1 AND s.sequence = a.sequence OFFSET 0
 ) s ON true
 WHERE a.tenant_id = $1 AND a.sequence > $2 AND a.sequence <= $3
-AND ($4::text IS NULL OR a.payload -> 'actor' ->> 'id' = $4)
-AND ($5::text IS NULL OR a.payload -> 'subject' ->> 'id' = $5)
+AND ($4::text IS NULL OR chamberlain.readable(a.payload) -> 'actor' ->> 'id' = $4)
+AND ($5::text IS NULL OR chamberlain.readable(a.payload) -> 'subject' ->> 'id' = $5)
 AND ($6::text IS NULL OR a.action = $6)
 AND ($7::timestamptz IS NULL OR a.at >= $7) AND ($8::timestamptz IS NULL OR a.at < $8)
 ORDER BY a.sequence

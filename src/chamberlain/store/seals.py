@@ -43,8 +43,8 @@ FIND_DIGEST = "SELECT digest FROM chamberlain.audit_seal WHERE tenant_id = $1 AN
 # of an erasure is never emptied.
 _ERASURE: Final = """CASE
         WHEN a.action <> 'user.erase'
-            AND a.payload::text = json_build_object('erased', a.payload ->> 'erased')::text
-        THEN a.payload ->> 'erased'
+            AND a.payload::text = json_build_object('erased', chamberlain.readable(a.payload) ->> 'erased')::text
+        THEN chamberlain.readable(a.payload) ->> 'erased'
     END AS erasure"""
 
 # What lists search by is compared with the row here, and the rest by whoever reads it. OFFSET 0 keeps the planner from
@@ -52,9 +52,10 @@ _ERASURE: Final = """CASE
 LINKS = f"""
 SELECT s.position, s.sequence, s.previous, s.digest, s.payload_digest, s.is_suspect, a.sequence IS NOT NULL AS is_there,
     a.at, a.action, a.request_id, a.trace_id, sha256(convert_to(a.payload::text, 'UTF8')) AS payload_digest_now,
-    {_ERASURE},
+    {_ERASURE}, chamberlain.readable(a.payload) IS NOT NULL AS is_readable,
     (s.at, s.action, s.actor_id, s.subject_id) IS NOT DISTINCT FROM (
-        a.at, a.action, a.payload -> 'actor' ->> 'id', a.payload -> 'subject' ->> 'id'
+        a.at, a.action, chamberlain.readable(a.payload) -> 'actor' ->> 'id',
+        chamberlain.readable(a.payload) -> 'subject' ->> 'id'
     ) AS agrees
 FROM (
     SELECT position, sequence, previous, digest, payload_digest, is_suspect, at, action, actor_id, subject_id
@@ -87,8 +88,8 @@ ORDER BY a.sequence
 """  # noqa: S608 - text of ours alone.
 
 ERASURES = """
-SELECT sequence, trace_id, payload -> 'after' ->> 'auditSequences' AS sequences FROM chamberlain.audit
-WHERE tenant_id = $1 AND action = 'user.erase'
+SELECT sequence, trace_id, chamberlain.readable(payload) -> 'after' ->> 'auditSequences' AS sequences
+FROM chamberlain.audit WHERE tenant_id = $1 AND action = 'user.erase'
 """
 
 FIND_HELD = "SELECT held_reason FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NOT NULL"
@@ -206,6 +207,7 @@ def _facts(row: Record) -> AuditFacts:
         trace_id=TraceId(row["trace_id"]),
         payload_digest=bytes(row["payload_digest_now"]),
         erasure=_erasure(row),
+        is_readable=row["is_readable"],
     )
 
 

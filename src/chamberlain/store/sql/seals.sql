@@ -6,6 +6,21 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT sha256(coalesce(previous, first) || convert_
 
 CREATE OR REPLACE AGGREGATE chamberlain.audit_chain(first bytea, content text) (SFUNC = chamberlain.audit_link, STYPE = bytea);
 
+-- A payload, or null when nothing can be taken out of it: JSON may have \u0000 and half a pair of surrogates in it, and no text of
+-- PostgreSQL can. One that has is sealed by its text as any other, and `verify` tells of it.
+CREATE OR REPLACE FUNCTION chamberlain.readable(payload json) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF strpos(payload::text, '\u') > 0 THEN
+        BEGIN
+            PERFORM payload -> 'actor';
+        EXCEPTION WHEN untranslatable_character OR invalid_text_representation THEN
+            RETURN NULL;
+        END;
+    END IF;
+    RETURN payload;
+END
+$$;
+
 -- Whether a row was not written by the service in its course: it began after a look and has a sequence that is older than that, or a time
 -- that is older by more than a transaction can take, or it was written by a role that is none of the service's.
 CREATE OR REPLACE FUNCTION chamberlain.is_suspect(
@@ -76,7 +91,8 @@ BEGIN
 
     WITH fresh AS MATERIALIZED (
         SELECT a.sequence, a.at, a.action, a.request_id, a.trace_id, sha256(convert_to(a.payload::text, 'UTF8')) AS payload_digest,
-            a.payload -> 'actor' ->> 'id' AS actor_id, a.payload -> 'subject' ->> 'id' AS subject_id,
+            chamberlain.readable(a.payload) -> 'actor' ->> 'id' AS actor_id,
+            chamberlain.readable(a.payload) -> 'subject' ->> 'id' AS subject_id,
             chamberlain.is_suspect(
                 a.written_in, a.written_by, a.sequence, a.at, before_horizon, before_newest, before_at
             ) AS is_suspect
