@@ -46,3 +46,16 @@ def test_it_shows_how_many_travel_together() -> None:
 
     assert _figure('chamberlain_submission_batch_size_bucket{le="64.0"}') == before + 1
     assert _figure("process_start_time_seconds") > 0
+
+
+def test_it_counts_deliveries_and_the_calls_that_were_made() -> None:
+    line, count = (
+        'chamberlain_webhook_deliveries_total{outcome="again"}',
+        "chamberlain_webhook_call_duration_seconds_count",
+    )
+    before = _figure(line), _figure(count)
+
+    metrics.delivery_run("again", 0.25)
+    metrics.delivery_run("again", None)
+
+    assert (_figure(line), _figure(count)) == (before[0] + 2, before[1] + 1)

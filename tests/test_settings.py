@@ -1,6 +1,7 @@
 """What an operator sets, and what they are told when it cannot be used."""
 
 import os
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,8 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "failed_request_days": "1",
         "retention_requests": "7",
         "retention_events": "8",
+        "webhook_allowed_networks": "10.20.0.0/16, fd12:3456::/32",
+        "webhook_allow_http": "true",
         "fault_visibility_delay": "1.5",
         "fault_throttle": "3",
         "fault_not_found_after_create": "0",
@@ -72,6 +75,8 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
     assert (settings.port, settings.tls_port, settings.metrics_port) == (9000, 9001, 9090)
     assert (settings.tenant_running_jobs, settings.failed_request_days, settings.retention_requests) == (7, 1, 7)
     assert settings.retention_events == 8
+    assert settings.allowed_networks == (ip_network("10.20.0.0/16"), ip_network("fd12:3456::/32"))
+    assert settings.webhook_allow_http
     assert (settings.fault_visibility_delay, settings.fault_throttle) == (1.5, 3)
     assert (settings.fault_not_found_after_create, settings.fault_unavailable) == (0, "5/30")
     assert settings.base_url == "https://chamberlain.example.org"
@@ -149,6 +154,12 @@ def test_it_takes_an_empty_value_as_not_set(monkeypatch: pytest.MonkeyPatch) -> 
         ("directory", "ldap", "embedded"),
         ("allow_embedded_identity", "perhaps", "true or false"),
         ("tenant_running_jobs", "0", "a whole number from 1 to 100000"),
+        (
+            "webhook_allowed_networks",
+            "10.20.0.1/16",
+            "networks as CIDR blocks, joined by commas, such as 10.20.0.0/16,fd12:3456::/32",
+        ),
+        ("webhook_allow_http", "perhaps", "true or false"),
         ("fault_visibility_delay", "nan", "a number of seconds from 0 to 86400"),
         ("fault_not_found_after_create", "-1", "a number of seconds from 0 to 86400"),
         ("fault_throttle", "1", "a whole number from 2 to 100000"),

@@ -36,6 +36,19 @@ _jobs_held = Gauge("chamberlain_jobs_held", "Jobs that wait for somebody to look
 _jobs_done = Counter(
     "chamberlain_jobs_done", "Runs of jobs by kind and how they ended.", ("kind", "outcome"), registry=_registry
 )
+_deliveries = Counter(
+    "chamberlain_webhook_deliveries",
+    "Runs of webhook deliveries by what became of them: succeeded, again, failed, cancelled.",
+    ("outcome",),
+    registry=_registry,
+)
+_webhook_calls = Histogram(
+    "chamberlain_webhook_call_duration_seconds",
+    "Time from the beginning of a call of a webhook to its answer, or to giving it up.",
+    registry=_registry,
+    # From a receiver next door to the time-out.
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0),
+)
 
 
 def call_answered(endpoint: str, method: str, status: int, *, seconds: float) -> None:
@@ -58,6 +71,13 @@ def jobs_seen(*, queued: int, oldest_seconds: float, held: int) -> None:
 def jobs_done(kind: str, outcome: str, count: int = 1) -> None:
     """Count runs of jobs of one kind that ended the same way."""
     _jobs_done_of(kind, outcome).inc(count)
+
+
+def delivery_run(outcome: str, seconds: float | None) -> None:
+    """Count what became of one run of a delivery; the call took so long, if there was one."""
+    _deliveries.labels(outcome).inc()
+    if seconds is not None:
+        _webhook_calls.observe(seconds)
 
 
 def exposition() -> bytes:

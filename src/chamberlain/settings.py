@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -71,6 +71,10 @@ def _outages(value: str) -> str:
     return value
 
 
+def _networks(value: str) -> str:
+    return ",".join(str(ip_network(each.strip())) for each in value.split(",") if each.strip())
+
+
 def _path(value: Path) -> Path:
     return value.expanduser().absolute()
 
@@ -102,6 +106,10 @@ _OneIn = Annotated[
 _Outages = Annotated[
     Annotated[str, AfterValidator(_outages)] | None,
     Expected("seconds out of seconds, such as 5/30, the first number smaller than the second"),
+]
+_Networks = Annotated[
+    Annotated[str, AfterValidator(_networks)] | None,
+    Expected("networks as CIDR blocks, joined by commas, such as 10.20.0.0/16,fd12:3456::/32"),
 ]
 _Days = Annotated[int, Field(ge=1, le=36_500), Expected("a number of days from 1 to 36500")]
 # An idempotency key names its request for seven days; and a reader of events may be away for a week.
@@ -162,12 +170,19 @@ class Settings(BaseSettings):
     failed_request_days: _Days = 30
     retention_requests: _Retention = 400
     retention_events: _Retention = 400
+    webhook_allowed_networks: _Networks = None
+    webhook_allow_http: _Bool = False
 
     # Faults on purpose, of the embedded directory alone.
     fault_visibility_delay: _Seconds = None
     fault_throttle: _OneIn = None
     fault_not_found_after_create: _Seconds = None
     fault_unavailable: _Outages = None
+
+    @property
+    def allowed_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """The networks that webhooks may stand in beyond public ones."""
+        return tuple(ip_network(each) for each in (self.webhook_allowed_networks or "").split(",") if each)
 
     @property
     def tls_port(self) -> int:

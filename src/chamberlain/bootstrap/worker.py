@@ -9,14 +9,17 @@ from chamberlain.bootstrap.jobs import errand_handlers, request_handlers
 from chamberlain.bootstrap.means import WorkMeans, make_work_means
 from chamberlain.bootstrap.origins import new_id
 from chamberlain.bootstrap.processes import running
+from chamberlain.bootstrap.webhooks import webhook_sender, webhook_work
 from chamberlain.metrics import jobs_done
-from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.jobs import PROVISIONING, JobKind
 from chamberlain.settings import Settings
 from chamberlain.store.database import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.job_hold import HoldJob
-from chamberlain.worker.loop import Handler, Loop, Pace
+from chamberlain.webhooks.send import Sender
+from chamberlain.worker.lanes import LaneLoop
+from chamberlain.worker.loop import Handler, Loop, Observe, Pace
 
 
 @asynccontextmanager
@@ -25,35 +28,58 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
 
     With `stop` the grace begins at once, beside whatever else has to end: the service has ten seconds for all of it.
     """
-    wake = asyncio.Event()
+    wake, lanes_wake = asyncio.Event(), asyncio.Event()
     notifier = Notifier(databases.addresses.direct, REQUESTS_CHANNEL)
     means = make_work_means(settings, databases, notifier)
     pace = Pace(tenant_limit=settings.tenant_running_jobs)
-    # What takes seconds and hurries nobody has a loop of its own, so that no request waits for it.
-    loops = (
-        _loop(means, request_handlers(means), wake, pace),
-        _loop(means, await errand_handlers(means), asyncio.Event(), Pace()),
-    )
-    work = [asyncio.create_task(each.run()) for each in loops]
-    async with (
-        running(listen(databases.addresses.direct, JOBS_CHANNEL, lambda _payload: wake.set())),
-        running(_stop_with(stop, *loops)),
-        running(notifier.run()),
-    ):
-        try:
-            yield
-        finally:
-            for loop in loops:
-                loop.stop()
-            await asyncio.gather(*work)
+
+    def heard(_payload: str) -> None:
+        wake.set()
+        lanes_wake.set()
+
+    def observe(kind: JobKind, outcome: str, count: int) -> None:
+        jobs_done(kind, outcome, count)
+        # What was created is told to whom it may concern.
+        if kind in PROVISIONING:
+            lanes_wake.set()
+
+    async with webhook_sender(settings) as sender:
+        # What takes seconds and hurries nobody has a loop of its own, so that no request waits for it; and so has what
+        # depends on how long others take to answer.
+        loops = (
+            _loop(means, request_handlers(means), wake, pace, observe),
+            _loop(means, await errand_handlers(means), asyncio.Event(), Pace(), jobs_done),
+            _lane_loop(means, sender, lanes_wake),
+        )
+        work = [asyncio.create_task(each.run()) for each in loops]
+        async with (
+            running(listen(databases.addresses.direct, JOBS_CHANNEL, heard)),
+            running(_stop_with(stop, *loops)),
+            running(notifier.run()),
+        ):
+            try:
+                yield
+            finally:
+                for loop in loops:
+                    loop.stop()
+                await asyncio.gather(*work)
 
 
-def _loop(means: WorkMeans, handlers: Mapping[JobKind, Handler], wake: asyncio.Event, pace: Pace) -> Loop:
+def _loop(
+    means: WorkMeans, handlers: Mapping[JobKind, Handler], wake: asyncio.Event, pace: Pace, observe: Observe
+) -> Loop:
     hold = HoldJob(means.database, means.notifier)
-    return Loop(means.database, handlers, wake=wake, new_id=new_id, hold=hold, observe=jobs_done, pace=pace)
+    return Loop(means.database, handlers, wake=wake, new_id=new_id, hold=hold, observe=observe, pace=pace)
 
 
-async def _stop_with(stop: asyncio.Event, *loops: Loop) -> None:
+def _lane_loop(means: WorkMeans, sender: Sender, wake: asyncio.Event) -> LaneLoop:
+    hold = HoldJob(means.database, means.notifier)
+    deliver = webhook_work(means, sender)
+    kind = JobKind.WEBHOOK_DELIVER
+    return LaneLoop(means.database, kind, deliver, wake=wake, new_id=new_id, hold=hold, observe=jobs_done)
+
+
+async def _stop_with(stop: asyncio.Event, *loops: Loop | LaneLoop) -> None:
     await stop.wait()
     for loop in loops:
         loop.stop()

@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 
 # A client that has no answer after a week has given up (docs/reference/api.md, "Headers").
 KEYS = timedelta(days=7)
+# So long a delivery of a webhook can be looked at and sent again (docs/reference/webhooks.md).
+DELIVERIES = timedelta(days=30)
 
 # What one transaction takes: little enough that nobody waits for its locks.
 BATCH = 1_000
@@ -33,6 +35,7 @@ class Cutoffs:
     failed_requests: datetime
     finished_requests: datetime
     events: datetime
+    deliveries: datetime
 
 
 def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
@@ -42,6 +45,7 @@ def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
         failed_requests=now - retention.failed_requests,
         finished_requests=now - retention.finished_requests,
         events=now - retention.events,
+        deliveries=now - DELIVERIES,
     )
 
 

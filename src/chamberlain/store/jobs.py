@@ -142,11 +142,14 @@ UPDATE chamberlain.job SET lease_id = NULL, lease_until = NULL WHERE job_id = AN
 RETURNING job_id
 """
 
+# What waits in a lane waits for a receiver, and says nothing of workers.
 MEASURE = """
 SELECT
-    count(*) FILTER (WHERE held_reason IS NULL AND run_at <= now()) AS due,
+    count(*) FILTER (WHERE held_reason IS NULL AND lane IS NULL AND run_at <= now()) AS due,
     count(*) FILTER (WHERE held_reason IS NOT NULL) AS held,
-    coalesce(now() - min(run_at) FILTER (WHERE held_reason IS NULL AND run_at <= now()), interval '0') AS oldest
+    coalesce(
+        now() - min(run_at) FILTER (WHERE held_reason IS NULL AND lane IS NULL AND run_at <= now()), interval '0'
+    ) AS oldest
 FROM chamberlain.job j
 WHERE j.kind = 'auditSeal'
 OR NOT EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = j.tenant_id AND t.suspended)

@@ -14,7 +14,7 @@ from chamberlain.rules.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.rules.jobs import Claim, JobKind, Postponed
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.retention import BATCH, BATCHES, Retention, cutoffs, next_sweep
-from chamberlain.store import changes, idempotency, jobs, requests, retention
+from chamberlain.store import changes, deliveries, idempotency, jobs, requests, retention
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.deeds import cancel
 from chamberlain.store.notifier import Notifier
@@ -55,7 +55,8 @@ class SweepRetention:
             await self._cancel(tenant_id, request_id, trace_id)
         finished = await self._remove(lambda tx: retention.remove_finished(tx, before.finished_requests, BATCH))
         events = await self._remove(lambda tx: retention.remove_events(tx, before.events, BATCH))
-        return max(keys, len(failed), finished, events)
+        told = await self._remove(lambda tx: deliveries.sweep(tx, before=before.deliveries, most=BATCH))
+        return max(keys, len(failed), finished, events, told)
 
     async def _remove(self, batch: Callable[[Transaction], Awaitable[int]]) -> int:
         """Gives the size of the last batch; when that was full, there may be more."""
