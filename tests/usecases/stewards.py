@@ -170,7 +170,7 @@ def steward_of(estate: Estate) -> Steward:
             database, look_up, callers, PREFIXES, Assigner(database), workers(estate), uuid4, estate.now
         ),
         apply=ApplyAssignments(worker, guests, watchers(estate), uuid4, estate.now),
-        discover=DiscoverSubjects(worker, guests, estate.now),
+        discover=DiscoverSubjects(worker, guests, uuid4, estate.now),
         read=ReadSubject(database, look_up, callers, PREFIXES, estate.now),
         list_subjects=ListSubjects(database, callers, PREFIXES),
         findings=ListFindings(database, callers, PREFIXES),

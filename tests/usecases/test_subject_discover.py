@@ -1,5 +1,6 @@
 """Discovery: every group and site of the directory is known, by its name, and what becomes of it later."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -113,6 +114,42 @@ async def test_what_was_assigned_to_a_group_that_is_gone_is_on_record_once(stewa
     assert sorted(await steward.estate.rows(SYSTEM_ROWS), key=str) == [
         ("group.assign", str(ALL_STAFF), f'{{"templateId":"{NO_GUESTS}"}}', None),
         ("site.assign", str(HANDBOOK), f'{{"policyId":"{NINETY_DAYS}"}}', None),
+    ]
+
+
+async def test_what_was_assigned_to_a_group_that_is_gone_is_told(steward: Steward) -> None:
+    await steward.look_around()
+    await steward.assign(templateId=str(NO_GUESTS))
+    await steward.assign(HANDBOOK, kind=SubjectType.SITE, policyId=str(NINETY_DAYS))
+    await steward.work()
+    for group_id in (ALL_STAFF, HANDBOOK, SUPPLIERS):
+        await change(steward, "DELETE FROM directory.groups WHERE id = $1", group_id)
+
+    await steward.look_around()
+    await steward.look_around()
+
+    told = await steward.estate.rows("SELECT type, data::text FROM chamberlain.event WHERE request_id IS NULL")
+    nothing = {"templateId": None, "policyId": None}
+    by = {"type": "system", "id": None, "displayName": "Chamberlain"}
+    assert sorted((type_, json.loads(str(data))) for type_, data in told) == [
+        (
+            "group.assignmentChanged",
+            {
+                "group": {"id": str(ALL_STAFF), "displayName": "All staff"},
+                "before": {**nothing, "templateId": str(NO_GUESTS)},
+                "after": nothing,
+                "changedBy": by,
+            },
+        ),
+        (
+            "site.assignmentChanged",
+            {
+                "site": {"id": str(HANDBOOK), "displayName": "Handbook"},
+                "before": {**nothing, "policyId": str(NINETY_DAYS)},
+                "after": nothing,
+                "changedBy": by,
+            },
+        ),
     ]
 
 

@@ -29,4 +29,4 @@ def assignment_work(means: WorkMeans) -> ApplyAssignments:
 
 def discovery(means: WorkMeans) -> DiscoverSubjects:
     """What finds out which groups and sites there are."""
-    return DiscoverSubjects(means.database, means.guests, now)
+    return DiscoverSubjects(means.database, means.guests, new_id, now)

@@ -1,12 +1,13 @@
 """Departures: what was assigned to a group or site that the directory does not have any more."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.events import assignment_document
-from chamberlain.rules.ids import GroupId, TenantId, TraceId
+from chamberlain.rules.events import AssignedSubject, assignment_changed, assignment_document
+from chamberlain.rules.ids import EventId, GroupId, TenantId, TraceId
 from chamberlain.rules.subjects import SubjectType
 
 SERVICE = Actor(ActorType.SYSTEM, None, "Chamberlain")
@@ -23,8 +24,9 @@ class Departure:
     assignment: Assignment
 
 
-def change_of(departure: Departure, trace_id: TraceId) -> Change:
-    """The record that the assignment went with the group; the service found that out itself."""
+def change_of(departure: Departure, trace_id: TraceId, event_id: EventId, *, now: datetime) -> Change:
+    """The record that the assignment went with the group, and the event that tells of it; the service found that out
+    itself."""
     assigned = assignment_document(departure.assignment)
     return Change(
         tenant_id=departure.tenant_id,
@@ -36,4 +38,13 @@ def change_of(departure: Departure, trace_id: TraceId) -> Change:
         after=None,
         request_id=None,
         trace_id=trace_id,
+        event=assignment_changed(
+            event_id,
+            AssignedSubject(departure.tenant_id, departure.id, departure.type, departure.display_name),
+            departure.assignment,
+            Assignment(),
+            request_id=None,
+            changed_by=SERVICE,
+            now=now,
+        ),
     )

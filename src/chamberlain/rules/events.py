@@ -154,11 +154,12 @@ def assignment_changed(
     before: Assignment,
     after: Assignment,
     *,
-    request_id: RequestId,
+    request_id: RequestId | None,
     changed_by: Actor,
     now: datetime,
 ) -> Event:
-    """A guest template or policy was assigned to a group or site, or cleared."""
+    """A guest template or policy was assigned to a group or site, or cleared, or went with it: then without a
+    request."""
     is_site = subject.type is SubjectType.SITE
     return Event(
         id=event_id,

@@ -7,11 +7,12 @@ theirs. What a page showed and where the next begins is written together, so tha
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from chamberlain.directory.port import MOST_CHANGES, Guests, SubjectChanges
 from chamberlain.rules.departures import change_of
 from chamberlain.rules.errors import Rejected, TryAgain
-from chamberlain.rules.ids import GroupId, TenantId, TraceId
+from chamberlain.rules.ids import EventId, GroupId, TenantId, TraceId
 from chamberlain.rules.jobs import NOBODY, Claim, Job, JobKind, Postponed
 from chamberlain.rules.subject_records import entry_of
 from chamberlain.rules.subjects import SubjectReference
@@ -35,6 +36,7 @@ class DiscoverSubjects:
 
     database: Database
     guests: Guests
+    new_id: Callable[[], UUID]
     now: Callable[[], datetime]
 
     async def begin(self, trace_id: TraceId) -> None:
@@ -85,7 +87,7 @@ class DiscoverSubjects:
         going_on = Discovery(page.cursor, at if known.position is None else known.scan_began_at)
         async with self.database.across_tenants() as tx:
             await subjects.observe(tx, [entry_of(each, at=at) for each in page.subjects])
-            await _leave(tx, tenant.id, page.removed, trace_id, at=at)
+            await self._leave(tx, tenant.id, page.removed, trace_id, at=at)
             await discovery.put(tx, tenant.id, going_on)
         if page.is_complete and going_on.scan_began_at is not None:
             await self._forget_unseen(tenant, going_on.scan_began_at, trace_id)
@@ -118,18 +120,18 @@ class DiscoverSubjects:
             gone = [each for each, observed in zip(unseen, shown, strict=True) if observed is None]
             async with self.database.across_tenants() as tx:
                 await subjects.observe(tx, [entry_of(each, at=at) for each in shown if each is not None])
-                await _leave(tx, tenant.id, gone, trace_id, at=at)
+                await self._leave(tx, tenant.id, gone, trace_id, at=at)
 
-
-async def _leave(
-    tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId], trace_id: TraceId, *, at: datetime
-) -> None:
-    """What was assigned to a group goes with it, which is on record, and nothing is true about it any more."""
-    if gone:
-        for departure in await discovery.departing(tx, tenant_id, gone):
-            await changes.record(tx, change_of(departure, trace_id))
-        await findings.leave(tx, tenant_id, gone, at=at)
-        await subjects.remove(tx, tenant_id, gone)
+    async def _leave(
+        self, tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId], trace_id: TraceId, *, at: datetime
+    ) -> None:
+        """What was assigned to a group goes with it, which is on record and told, and nothing is true about it any
+        more."""
+        if gone:
+            for departure in await discovery.departing(tx, tenant_id, gone):
+                await changes.record(tx, change_of(departure, trace_id, EventId(self.new_id()), now=at))
+            await findings.leave(tx, tenant_id, gone, at=at)
+            await subjects.remove(tx, tenant_id, gone)
 
 
 def _extension(tenant: Tenant) -> str:
