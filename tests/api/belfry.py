@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from chamberlain.api.services import Webhooks
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.deliveries import Attempt
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.template_records import RotatedWebhook
 from chamberlain.rules.webhooks import no_webhook
@@ -14,6 +15,7 @@ from chamberlain.shapes.webhooks import kept_webhook
 from tests.api.shelf import SECRET, Shelf
 
 UNTIL = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+ATTEMPT = Attempt(1, datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC), 204, 35, None, "")
 
 
 @dataclass
@@ -23,9 +25,10 @@ class Belfry:
     shelf: Shelf
     acts: list[Act] = field(default_factory=list)
     replayed: bool = False
+    attempt: Attempt = ATTEMPT
 
     def services(self) -> Webhooks:
-        return Webhooks(rotate=self.rotate)
+        return Webhooks(rotate=self.rotate, test=self.test)
 
     async def rotate(
         self, caller: Caller, template_id: TemplateId, act: Act, render: Callable[[RotatedWebhook], bytes]
@@ -36,3 +39,12 @@ class Belfry:
         self.acts.append(act)
         made = None if self.replayed else SECRET
         return KeptAnswer(render(RotatedWebhook(replace(record, made_secret=made), UNTIL)), self.replayed)
+
+    async def test(
+        self, caller: Caller, template_id: TemplateId, act: Act, render: Callable[[Attempt], bytes]
+    ) -> KeptAnswer:
+        record = await self.shelf.read(caller, template_id)
+        if kept_webhook(record.stored.content) is None:
+            raise no_webhook()
+        self.acts.append(act)
+        return KeptAnswer(render(self.attempt), self.replayed)

@@ -1,10 +1,12 @@
 """What is done with webhooks over HTTP."""
 
+from dataclasses import replace
 from typing import Any
 
 import httpx2
 import pytest
 
+from tests.api.belfry import ATTEMPT
 from tests.api.house import House
 from tests.api.shelf import ROOM, SECRET, TEAM
 
@@ -62,19 +64,23 @@ async def test_it_takes_a_comment_and_nothing_else(api: httpx2.AsyncClient, hous
     assert [fault["code"] for fault in sent.json()["errors"]] == ["unknownProperty"]
 
 
+@pytest.mark.parametrize("verb", ["rotate", "test"])
 @pytest.mark.parametrize("path", ONES)
-async def test_it_rejects_a_template_without_a_webhook(api: httpx2.AsyncClient, path: str) -> None:
+async def test_it_rejects_a_template_without_a_webhook(api: httpx2.AsyncClient, path: str, verb: str) -> None:
     await api.post(f"{path.rsplit('/', 2)[0]}/", json=BODIES[path], headers=ADMINISTRATOR)
 
-    answer = await api.post(f"{path}webhook/rotate/", headers=ADMINISTRATOR)
+    answer = await api.post(f"{path}webhook/{verb}/", headers=ADMINISTRATOR)
 
     assert (answer.status_code, answer.json()["code"]) == (404, "notFound")
 
 
+@pytest.mark.parametrize("verb", ["rotate", "test"])
 @pytest.mark.parametrize("path", ONES)
 @pytest.mark.parametrize("who", ["Bearer ada", "Bearer mail", "Bearer automation", "Bearer mail manager"])
-async def test_it_rejects_callers_without_the_permission(api: httpx2.AsyncClient, path: str, who: str) -> None:
-    answer = await api.post(f"{path}webhook/rotate/", headers={"authorization": who})
+async def test_it_rejects_callers_without_the_permission(
+    api: httpx2.AsyncClient, path: str, verb: str, who: str
+) -> None:
+    answer = await api.post(f"{path}webhook/{verb}/", headers={"authorization": who})
 
     assert (answer.status_code, answer.json()["code"]) == (403, "insufficientScope")
 
@@ -87,7 +93,34 @@ async def test_it_rejects_callers_without_the_permission(api: httpx2.AsyncClient
     ],
 )
 async def test_each_area_has_permissions_of_its_own(api: httpx2.AsyncClient, path: str, may: str, may_not: str) -> None:
-    allowed = await api.post(f"{path}webhook/rotate/", headers={"authorization": may})
-    refused = await api.post(f"{path}webhook/rotate/", headers={"authorization": may_not})
+    for verb in ("rotate", "test"):
+        allowed = await api.post(f"{path}webhook/{verb}/", headers={"authorization": may})
+        refused = await api.post(f"{path}webhook/{verb}/", headers={"authorization": may_not})
+        assert (allowed.status_code, refused.status_code) == (404, 403)
 
-    assert (allowed.status_code, refused.status_code) == (404, 403)
+
+async def test_a_test_call_is_answered_with_what_came_back(api: httpx2.AsyncClient, house: House, one: str) -> None:
+    answer = await api.post(f"{one}webhook/test/", headers=ADMINISTRATOR | {"idempotency-key": "k"})
+
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+    assert answer.json() == {
+        "number": 1,
+        "at": "2026-11-20T09:30:01.000Z",
+        "status": 204,
+        "durationMs": 35,
+        "error": None,
+        "answer": "",
+    }
+    assert [each.idempotency.key for each in (*house.belfry.acts, *house.collab_belfry.acts) if each.idempotency] == [
+        "k"
+    ]
+
+
+async def test_a_call_that_fails_is_no_failure_of_ours(api: httpx2.AsyncClient, house: House, one: str) -> None:
+    failed = replace(ATTEMPT, status=None, error="There was no answer.", answer=None)
+    house.belfry.attempt = house.collab_belfry.attempt = failed
+
+    answer = await api.post(f"{one}webhook/test/", headers=ADMINISTRATOR)
+
+    assert answer.status_code == 200
+    assert (answer.json()["status"], answer.json()["error"]) == (None, "There was no answer.")

@@ -9,7 +9,7 @@ from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.decisions import Naming
-from chamberlain.rules.deliveries import DeliveryFilter, DeliveryRecord
+from chamberlain.rules.deliveries import Attempt, DeliveryFilter, DeliveryRecord
 from chamberlain.rules.edits import Edit
 from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.findings import FindingFilter, FindingRecord
@@ -97,6 +97,8 @@ ReadTemplate = Callable[[Caller, TemplateId], Awaitable[TemplateRecord]]
 ReplaceTemplate = Callable[[Caller, TemplateId, TemplateBody, Edit], Awaitable[TemplateRecord]]
 DeleteTemplate = Callable[[Caller, TemplateId, Edit], Awaitable[None]]
 RotateWebhook = Callable[[Caller, TemplateId, Act, Callable[[RotatedWebhook], bytes]], Awaitable[KeptAnswer]]
+# One call with a test event; the answer is what the last argument makes of what came back.
+TestWebhook = Callable[[Caller, TemplateId, Act, Callable[[Attempt], bytes]], Awaitable[KeptAnswer]]
 ListPolicies = Callable[[Caller, PageWanted], Awaitable[Page[PolicyRecord]]]
 CreatePolicy = Callable[[Caller, PolicyBody, Act, Callable[[PolicyRecord], bytes]], Awaitable[KeptAnswer]]
 ReadPolicy = Callable[[Caller, PolicyId], Awaitable[PolicyRecord]]
@@ -185,6 +187,7 @@ class Webhooks:
     """What may be done with the webhooks of the templates of one area."""
 
     rotate: RotateWebhook
+    test: TestWebhook
 
 
 @dataclass(frozen=True, slots=True)

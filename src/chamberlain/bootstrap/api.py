@@ -21,6 +21,7 @@ from chamberlain.bootstrap.origins import now
 from chamberlain.bootstrap.services import make_services
 from chamberlain.bootstrap.trust import make_trust
 from chamberlain.bootstrap.watching import Watching
+from chamberlain.bootstrap.webhooks import webhook_sender
 from chamberlain.embedded.identity.certificates import make_server_certificate
 from chamberlain.settings import Settings
 from chamberlain.store.keyring import Keyring, KeysUnusable, load_keyring
@@ -53,6 +54,7 @@ async def built_endpoints(
     async with AsyncExitStack() as stack:
         trust = make_trust(settings, databases, certificate.authority_pem)
         stack.push_async_callback(trust.keys.close)
+        sender = await stack.enter_async_context(webhook_sender(settings))
         means = await stack.enter_async_context(
             made_means(
                 settings,
@@ -61,6 +63,7 @@ async def built_endpoints(
                 notifier=notifier,
                 watching=watching,
                 keyring=keyring,
+                sender=sender,
             )
         )
         verify = trust.verifier(api_audiences(trust.prefixes)).verify

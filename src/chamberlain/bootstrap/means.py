@@ -23,11 +23,13 @@ from chamberlain.store.keyring import Keyring
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.submit import Submitter
+from chamberlain.webhooks.send import Sender
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What those use cases share that answer calls. `notifier` wakes workers, `watching` whoever watches a request."""
+    """What those use cases share that answer calls. `notifier` wakes workers, `watching` whoever watches a request,
+    `sender` calls webhooks."""
 
     settings: Settings
     database: Database
@@ -41,6 +43,7 @@ class Means:
     notifier: Notifier
     watching: Watching
     keyring: Keyring
+    sender: Sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ async def made_means(
     notifier: Notifier,
     watching: Watching,
     keyring: Keyring,
+    sender: Sender,
 ) -> AsyncIterator[Means]:
     """The means for as long as the block runs; what is being written at its end is written."""
     database, names = databases.application, client_names(databases)
@@ -84,6 +88,7 @@ async def made_means(
             notifier=notifier,
             watching=watching,
             keyring=keyring,
+            sender=sender,
         )
     finally:
         await acceptor.close()

@@ -15,6 +15,7 @@ from chamberlain.store.keyring import load_keyring
 from chamberlain.store.webhook_secrets import WebhookSecrets
 from chamberlain.usecases.webhook_deliver import DeliverWebhooks
 from chamberlain.usecases.webhook_rotate import RotateWebhook
+from chamberlain.usecases.webhook_test import CallWebhook
 from chamberlain.webhooks.connect import Resolver
 from chamberlain.webhooks.send import Sender
 
@@ -22,7 +23,19 @@ from chamberlain.webhooks.send import Sender
 def webhook_services(means: Means, area: TemplateArea) -> Webhooks:
     """What the API may ask to be done with the webhooks of an area. The key ring seals their secrets."""
     secrets = WebhookSecrets(means.keyring, new_webhook_secret, now)
-    return Webhooks(rotate=RotateWebhook(means.database, means.callers, means.prefixes, area, secrets))
+    return Webhooks(
+        rotate=RotateWebhook(means.database, means.callers, means.prefixes, area, secrets),
+        test=CallWebhook(
+            database=means.database,
+            callers=means.callers,
+            prefixes=means.prefixes,
+            area=area,
+            keyring=means.keyring,
+            send=means.sender.send,
+            new_id=new_id,
+            now=now,
+        ),
+    )
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""What is done with the webhook of a template: it gets a new secret."""
+"""What is done with the webhook of a template: it gets a new secret, or is called with a test event."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -6,10 +6,12 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType, json
 
 from chamberlain.api.calls import Answer, Call
+from chamberlain.api.delivery_shapes import Attempt, attempt_of
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.request_shapes import Time, time_of
 from chamberlain.api.services import Services, Webhooks
 from chamberlain.api.submission import act_of, acted
+from chamberlain.rules.deliveries import Attempt as RecordedAttempt
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.template_records import RotatedWebhook
 from chamberlain.shapes.actions import ActionBody
@@ -35,9 +37,24 @@ async def rotate_of_collab_template(services: Services, call: Call[ActionBody]) 
     return await _rotate(services.collab_webhooks, call)
 
 
+async def test_of_mailbox_template(services: Services, call: Call[ActionBody]) -> Answer:
+    """Call the webhook of a mailbox template."""
+    return await _test(services.mailbox_webhooks, call)
+
+
+async def test_of_collab_template(services: Services, call: Call[ActionBody]) -> Answer:
+    """Call the webhook of a template of groups or teams."""
+    return await _test(services.collab_webhooks, call)
+
+
 async def _rotate(webhooks: Webhooks, call: Call[ActionBody]) -> Answer:
     template_id = TemplateId(call.ids["templateId"])
     return acted(await webhooks.rotate(call.caller, template_id, act_of(call), _render))
+
+
+async def _test(webhooks: Webhooks, call: Call[ActionBody]) -> Answer:
+    template_id = TemplateId(call.ids["templateId"])
+    return acted(await webhooks.test(call.caller, template_id, act_of(call), _render_attempt))
 
 
 def _render(rotated: RotatedWebhook) -> bytes:
@@ -50,6 +67,10 @@ def _render(rotated: RotatedWebhook) -> bytes:
             secret=UNSET if record.made_secret is None else record.made_secret,
         )
     )
+
+
+def _render_attempt(attempt: RecordedAttempt) -> bytes:
+    return json.encode(attempt_of(attempt))
 
 
 _ROTATING = (
@@ -72,18 +93,48 @@ ABOUT_ROTATE_OF_COLLAB_TEMPLATE = About(
     description=_ROTATING,
     example={"comment": "Yearly change."},
 )
+_TESTING = (
+    "One call with an event of the type `webhook.test`, signed as every other, and answered with what came back within "
+    "15 seconds. It is no delivery: it is not made again, and changes nothing, also where the webhook is not active or "
+    "was disabled. An address that may not be called is refused in the same words whatever the reason. The body may be "
+    "left out."
+)
+ABOUT_TEST_OF_MAILBOX_TEMPLATE = About(
+    id="testMailboxTemplateWebhook",
+    tag="Mailbox templates",
+    summary="Call the webhook of a mailbox template with a test event",
+    description=_TESTING,
+)
+ABOUT_TEST_OF_COLLAB_TEMPLATE = About(
+    id="testCollabTemplateWebhook",
+    tag="Templates of groups, teams and guests",
+    summary="Call the webhook of a template of groups or teams with a test event",
+    description=_TESTING,
+)
 _EXAMPLE: Mapping[str, object] = {
     "templateId": "7e000000-0000-4000-8000-000000000011",
     "hasSecret": True,
     "previousSecretUntil": "2026-11-21T09:30:00.000Z",
     "secret": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 }
+_REPLAYED = "`true` when an earlier call with this key did it; this is its answer"
 _HEADERS: Mapping[str, str] = {
     "Cache-Control": "Always `no-store`.",
-    "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer, without the secret.",
+    "Idempotency-Replayed": f"{_REPLAYED}, without the secret.",
 }
+_TEST_HEADERS: Mapping[str, str] = {**_HEADERS, "Idempotency-Replayed": f"{_REPLAYED}."}
 ROTATED = (Success(200, "The new secret.", RotatedSecret, _HEADERS, _EXAMPLE),)
 ROTATE_CODES = (
     "notAdministrator", "notFound", "idempotencyKeyReused", "idempotencyKeyInProgress", "databaseUnavailable",
     "overloaded",
 )  # fmt: skip
+_ATTEMPT: Mapping[str, object] = {
+    "number": 1,
+    "at": "2026-11-20T09:30:01.000Z",
+    "status": 204,
+    "durationMs": 35,
+    "error": None,
+    "answer": "",
+}
+TESTED = (Success(200, "What came back, whatever it was.", Attempt, _TEST_HEADERS, _ATTEMPT),)
+TEST_CODES = (*ROTATE_CODES, "stateDoesNotAllow")

@@ -1,0 +1,52 @@
+"""Test calls of webhooks: an event that has not happened, for whoever wants to know whether the receiver takes one."""
+
+from datetime import UTC, datetime
+
+from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.deliveries import Attempt, Reply
+from chamberlain.rules.edits import Editor
+from chamberlain.rules.errors import Conflict
+from chamberlain.rules.events import Document
+from chamberlain.rules.templates import TemplateHead
+
+# No event of the feed has this type: a receiver that knows what it wants passes by it.
+TEST_TYPE = "webhook.test"
+
+
+def payload_of_test(head: TemplateHead, now: datetime) -> Document:
+    """What is sent: the five members of every payload, about the template alone."""
+    return {
+        "type": TEST_TYPE,
+        "timestamp": now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "requestId": None,
+        "tenantId": str(head.tenant_id),
+        "data": {"templateId": str(head.id)},
+    }
+
+
+def only_attempt(reply: Reply) -> Attempt:
+    """What came back, as attempts are shown: there is one, and none follows."""
+    milliseconds = round(reply.duration.total_seconds() * 1000)
+    return Attempt(1, reply.at, reply.status, milliseconds, reply.error, reply.answer)
+
+
+def no_secret() -> Conflict:
+    """What to say of a webhook whose calls cannot be signed."""
+    detail = "There is no secret that a call could be signed with. Make one: POST .../webhook/rotate/."
+    return Conflict("stateDoesNotAllow", detail)
+
+
+def tested(head: TemplateHead, url: str, attempt: Attempt, editor: Editor) -> Change:
+    """The record of a test call."""
+    after: dict[str, Json] = {"url": url, "status": attempt.status, "error": attempt.error}
+    return Change(
+        tenant_id=head.tenant_id,
+        action="webhook.test",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject("template", head.id, head.name),
+        before=None,
+        after=after,
+        request_id=None,
+        trace_id=editor.trace_id,
+    )
