@@ -108,7 +108,8 @@ class _Place:
 def _place(table: str, key: str, column: str, *, key_type: str, type_: str) -> _Place:
     where = f"tenant_id = $1 AND {column} IS NOT NULL AND {_names_user(column)}"
     return _Place(
-        find=f"SELECT {key} AS key FROM chamberlain.{table} WHERE {where}",  # noqa: S608 - text of ours alone.
+        # In order, so that nobody who holds several of them is waited for crosswise.
+        find=f"SELECT {key} AS key FROM chamberlain.{table} WHERE {where} ORDER BY {key}",  # noqa: S608 - ours alone.
         read=f"SELECT {key} AS key, {column}::text AS document FROM chamberlain.{table} "  # noqa: S608 - as above.
         f"WHERE tenant_id = $1 AND {key} = ANY ($2::{key_type}[]) ORDER BY {key} FOR UPDATE",
         write=f"UPDATE chamberlain.{table} t SET {column} = new.document::{type_} "  # noqa: S608 - as above.
