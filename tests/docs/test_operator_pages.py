@@ -74,7 +74,7 @@ def test_the_issuers_that_are_shown_can_be_read() -> None:
 
 
 def test_it_works_with_tenants(service: Service, tmp_path: Path) -> None:
-    list_, suspend, resume, export, delete = shell_blocks(TENANTS)
+    list_, suspend, resume, export, delete, deleted = shell_blocks(TENANTS)
 
     assert "  served     Other House  other.example\n" in run(service, tmp_path, list_)
     assert run(service, tmp_path, suspend).startswith("Other House is suspended")
@@ -82,3 +82,4 @@ def test_it_works_with_tenants(service: Service, tmp_path: Path) -> None:
     run(service, tmp_path, export)
     assert '{"table":"chamberlain.tenant","row":{"tenant_id":' in (tmp_path / "other-house.jsonl").read_text()
     assert "Other House (e57a7e00-0000-4000-8000-000000000002) is gone: " in run(service, tmp_path, delete)
+    assert "  Other House  head " in run(service, tmp_path, deleted)

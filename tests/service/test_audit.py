@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import pwd
 import subprocess
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -377,7 +379,11 @@ def test_a_user_is_forgotten(service: Service) -> None:
     (row,) = [row for row in page(service) if row["requestId"] == request_id]
     assert (row["erased"], row["actor"], row["subject"], row["after"]) == (True, None, None, None)
     (record,) = page(service, "action=user.erase")
-    assert record["actor"] == {"type": "system", "id": None, "displayName": "Command line"}
+    assert record["actor"] == {
+        "type": "system",
+        "id": None,
+        "displayName": f"Command line ({pwd.getpwuid(os.getuid()).pw_name})",
+    }
     assert record["subject"] == {"type": "user", "id": BEN, "displayName": ""}
     request = service.request(request_id, BEN_MAIL)
     assert (request["body"], request["createdBy"]) == ({}, {"type": "user", "id": BEN, "displayName": ""})

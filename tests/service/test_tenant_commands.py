@@ -1,6 +1,9 @@
 """Tenants at a shell: listed, suspended, resumed, exported and deleted, beside a running service."""
 
 import json
+import os
+import pwd
+import re
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -86,6 +89,7 @@ def test_it_is_printed_where_no_file_is_named(service: Service) -> None:
 
 
 def test_one_is_deleted_by_its_name(service: Service) -> None:
+    assert printed(service, "list", "--deleted") == "No tenant was deleted.\n"
     served = run(service, "delete", OTHER_HOUSE, typed="Other House\n")
     printed(service, "suspend", OTHER_HOUSE)
     wrong = [run(service, "delete", OTHER_HOUSE, typed=typed) for typed in ("other house\n", "")]
@@ -100,6 +104,11 @@ def test_one_is_deleted_by_its_name(service: Service) -> None:
     assert "         1  chamberlain.tenant\n" in done
     assert f"Other House ({OTHER_HOUSE}) is gone: " in done
     assert OTHER_HOUSE not in printed(service, "list")
+    (line,) = printed(service, "list", "--deleted").splitlines()
+    who = pwd.getpwuid(os.getuid()).pw_name
+    assert re.fullmatch(
+        rf"\S+Z  {OTHER_HOUSE}  Other House  head [1-9]\d*:sha256:[0-9a-f]{{64}}  Command line \({who}\)", line
+    )
     assert service.get("/requests/v1/").status_code == 200
 
 

@@ -1,14 +1,16 @@
 """A tenant that leaves gets all that is its, and then nothing of it is left, in whatever table."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import asyncpg
 import pytest
 
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.tenant_rows import TenantRow
+from chamberlain.rules.tenant_rows import RemovedRows, TenantRow
+from chamberlain.usecases.deleted_tenant_list import ListDeletedTenants
 from chamberlain.usecases.tenant_delete import DeleteTenant
 from chamberlain.usecases.tenant_export import ExportTenant
 from chamberlain.usecases.tenant_suspend import SuspendTenant
@@ -26,6 +28,7 @@ from tests.estates import (
     caller_of,
 )
 from tests.postgres import connected
+from tests.usecases.auditors import seal
 
 # Asked of the owner, who sees every table, whether anybody else may or not.
 TABLES = """
@@ -67,6 +70,10 @@ async def suspend(estate: Estate) -> None:
     await SuspendTenant(estate.databases.worker)(ESTATE, actor=OPERATOR, trace_id=TRACE)
 
 
+async def delete(estate: Estate, tenant_id: TenantId = ESTATE) -> Sequence[RemovedRows]:
+    return await DeleteTenant(estate.databases.worker)(tenant_id, actor=OPERATOR, trace_id=TRACE)
+
+
 async def digests(databases: Databases, tenant_id: TenantId) -> Mapping[str, str]:
     """How many rows of a tenant each table has, and what they say."""
     async with connected(databases.addresses.owner) as connection:
@@ -88,7 +95,7 @@ async def test_it_works(furnished: Estate) -> None:
     before = await digests(furnished.databases, ESTATE)
     others = await digests(furnished.databases, OTHER_HOUSE)
 
-    removed = await DeleteTenant(furnished.databases.worker)(ESTATE)
+    removed = await delete(furnished)
 
     left = await digests(furnished.databases, ESTATE)
     assert {name: told for name, told in left.items() if not told.startswith("0 ")} == {}
@@ -105,19 +112,50 @@ async def test_it_works(furnished: Estate) -> None:
 
 async def test_a_deleted_tenant_is_gone(furnished: Estate) -> None:
     await suspend(furnished)
-    delete = DeleteTenant(furnished.databases.worker)
-    await delete(ESTATE)
+    await delete(furnished)
 
-    for attempt in (delete(ESTATE), delete.check(ESTATE), exported(furnished.databases)):
+    check = DeleteTenant(furnished.databases.worker).check
+    for attempt in (delete(furnished), check(ESTATE), exported(furnished.databases)):
         with pytest.raises(NotFound):
             await attempt
 
 
+async def test_a_deleted_tenant_is_on_record_with_the_last_head_of_its_trail(furnished: Estate) -> None:
+    worker = furnished.databases.worker
+    nothing = await ListDeletedTenants(worker)()
+    await suspend(furnished)
+    count = "SELECT count(*) FROM chamberlain.audit WHERE tenant_id = $1"
+    ((written,),) = await furnished.rows(count, ESTATE)
+    # A tenant that leaves takes its trail along, sealed as it is just then.
+    await seal(furnished.databases, most=2)
+    links = [row.content for row in await exported(furnished.databases) if row.table == "chamberlain.audit_seal"]
+    await delete(furnished)
+
+    (gone,) = await ListDeletedTenants(worker)()
+
+    assert nothing == []
+    assert (gone.id, gone.name, gone.deleted_by) == (ESTATE, "Example Estate", "Test")
+    # The export is on record as well, behind what is in it.
+    assert gone.head.position == int(str(written)) + 1 == len(links) + 1
+
+
+async def test_the_record_of_deleted_tenants_cannot_be_changed_by_the_service(furnished: Estate) -> None:
+    await suspend(furnished)
+    await delete(furnished)
+
+    for statement in ("UPDATE chamberlain.deleted_tenant SET name = ''", "DELETE FROM chamberlain.deleted_tenant"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with furnished.databases.worker.across_tenants() as tx:
+                await tx.execute(statement)
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        async with furnished.databases.application.transaction(ESTATE) as tx:
+            await tx.fetch("SELECT FROM chamberlain.deleted_tenant")
+
+
 async def test_it_rejects_to_delete_one_that_is_served(furnished: Estate) -> None:
     before = await digests(furnished.databases, ESTATE)
-    delete = DeleteTenant(furnished.databases.worker)
 
-    for attempt in (delete(ESTATE), delete.check(ESTATE)):
+    for attempt in (delete(furnished), DeleteTenant(furnished.databases.worker).check(ESTATE)):
         with pytest.raises(Conflict, match="Suspend it first"):
             await attempt
 
@@ -130,7 +168,7 @@ async def test_it_rejects_to_delete_one_that_somebody_works_for(furnished: Estat
     await suspend(furnished)
 
     with pytest.raises(Conflict, match='1 jobs of "Example Estate" are still being done'):
-        await DeleteTenant(furnished.databases.worker)(ESTATE)
+        await delete(furnished)
 
 
 async def test_everything_is_exported_as_it_is(furnished: Estate) -> None:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from chamberlain.api.services import Audit
 from chamberlain.bootstrap.databases import opened_at_hand
-from chamberlain.bootstrap.errands import COMMAND_LINE
 from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.means import Means
+from chamberlain.bootstrap.operators import command_line
 from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.rules.erasures import Erasure
 from chamberlain.rules.ids import TenantId, UserId
@@ -40,4 +40,4 @@ async def erase_user(settings: Settings, user_id: UserId, tenant_id: TenantId | 
     """What was emptied, in each tenant where there was something. Raises CannotStart and NotFound."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            return await EraseUser(database)(user_id, tenant_id, actor=COMMAND_LINE, trace_id=new_trace_id())
+            return await EraseUser(database)(user_id, tenant_id, actor=command_line(), trace_id=new_trace_id())

@@ -1,8 +1,8 @@
 """Configuration files, for whoever has the database: planned, applied and exported."""
 
 from chamberlain.bootstrap.databases import opened_at_hand, opened_or_made
-from chamberlain.bootstrap.errands import COMMAND_LINE
 from chamberlain.bootstrap.faults import expected_faults
+from chamberlain.bootstrap.operators import command_line
 from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.rules.configurations import Plan
 from chamberlain.rules.ids import TenantId
@@ -34,7 +34,7 @@ async def apply_configuration(settings: Settings, configuration: Configuration, 
     with expected_faults():
         async with opened_or_made(settings) as database:
             apply = ApplyConfiguration(database)
-            return await apply(configuration, actor=COMMAND_LINE, trace_id=new_trace_id(), agreed=agreed)
+            return await apply(configuration, actor=command_line(), trace_id=new_trace_id(), agreed=agreed)
 
 
 async def export_configuration(settings: Settings, tenant_id: TenantId | None) -> str:

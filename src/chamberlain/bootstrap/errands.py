@@ -6,16 +6,14 @@ from chamberlain.bootstrap.data_folder import open_data_folder
 from chamberlain.bootstrap.databases import DatabaseNotReady, migration_sets, opened_beside, opened_databases
 from chamberlain.bootstrap.example import load_example_estate
 from chamberlain.bootstrap.faults import expected_faults
+from chamberlain.bootstrap.operators import command_line
 from chamberlain.bootstrap.origins import new_trace_id
-from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.ids import JobId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.settings import Settings
 from chamberlain.store.migrate import migrate, script
 from chamberlain.usecases.job_list import ListJobsByHand
 from chamberlain.usecases.job_release import ReleaseJobByHand
-
-COMMAND_LINE = Actor(ActorType.SYSTEM, None, "Command line")
 
 
 async def bring_up_to_date(settings: Settings) -> list[str]:
@@ -45,7 +43,7 @@ async def release_job(settings: Settings, job_id: JobId) -> HeldJob:
     """Let a held job of any tenant run again. Raises NotFound."""
     with expected_faults():
         async with opened_beside(settings) as database:
-            return await ReleaseJobByHand(database)(job_id, actor=COMMAND_LINE, trace_id=new_trace_id())
+            return await ReleaseJobByHand(database)(job_id, actor=command_line(), trace_id=new_trace_id())
 
 
 def migration_script() -> str:

@@ -120,11 +120,18 @@ app.add_typer(tenants)
 
 
 @tenants.command("list")
-def list_tenants(data_dir: DataDir = None) -> None:
+def list_tenants(
+    data_dir: DataDir = None,
+    *,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted, in their stead.")] = False,
+) -> None:
     """Print all tenants, the oldest first."""
-    from chamberlain.cli.tenants import list_tenants
+    from chamberlain.cli.tenants import list_deleted, list_tenants
 
-    list_tenants(_settings(data_dir=data_dir))
+    if deleted:
+        list_deleted(_settings(data_dir=data_dir))
+    else:
+        list_tenants(_settings(data_dir=data_dir))
 
 
 @tenants.command("suspend")

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from datetime import UTC
 from pathlib import Path
 from uuid import UUID
 
@@ -34,6 +35,17 @@ def list_tenants(settings: Settings) -> None:
         print(f"{tenant.id}  {state:9}  {tenant.name}  {', '.join(tenant.domains)}")
     if not found:
         print("There is no tenant.")
+
+
+def list_deleted(settings: Settings) -> None:
+    """Print one line for each that was deleted: when, which, the last head of its audit trail, and by whom."""
+    with told_faults():
+        found = asyncio.run(tenants.list_deleted_tenants(settings))
+    for each in found:
+        when = f"{each.deleted_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        print(f"{when}  {each.id}  {each.name}  head {each.head}  {each.deleted_by}")
+    if not found:
+        print("No tenant was deleted.")
 
 
 def suspend(settings: Settings, tenant_id: TenantId) -> None:
@@ -84,6 +96,7 @@ def delete(settings: Settings, tenant_id: TenantId) -> None:
         print(f"{each.count:10}  {each.table}")
     rows = sum(each.count for each in removed)
     print(f"{tenant.name} ({tenant.id}) is gone: {rows} rows were removed from {len(removed)} tables.")
+    print("`chamberlain tenant list --deleted` shows that it was there, and the last head of its audit trail.")
 
 
 def _export(settings: Settings, tenant_id: TenantId, write: Callable[[str], object]) -> int:
