@@ -58,7 +58,8 @@ def draft_from(
 ) -> Draft:
     """The request as it is to be written. `answer` is None when the directory gave none: then people are checked
     later. The moment matters, and must be given, where somebody has to approve. `steps` lead to what is asked for."""
-    kind = RequestKind(asked.head.kind)
+    head = asked.head
+    kind = RequestKind(head.kind)
     actor = _actor(asked.caller, answer)
     change = _change(asked, submission, actor, display_name)
     approvals: tuple[ApprovalRecord, ...] = ()
@@ -72,9 +73,9 @@ def draft_from(
         state=RequestState.PENDING_APPROVAL if approvals else RequestState.QUEUED,
         display_name=display_name,
         addresses=addresses,
-        template_id=asked.head.id,
-        template_revision=asked.head.revision,
-        template_name=asked.head.name,
+        template_id=head.id,
+        template_revision=head.revision,
+        template_name=head.name,
         body=submission.body,
         approval_required=bool(approvals),
         people_checked=answer is not None,

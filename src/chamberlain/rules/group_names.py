@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from chamberlain.rules.errors import Conflict
 from chamberlain.rules.groups import GroupOrder
@@ -43,11 +42,10 @@ def names_of(
     numbers: Numbers = NO_NUMBERS,
 ) -> GroupNames:
     """The names that the template's rules make. `properties` are the caller's, as far as the rules need any."""
-    made = partial(expand, given=order.display_name, metadata=order.metadata or {}, properties=properties)
-    display_name = made(template.display_name, number=numbers.display_name)
-    by_rule = None
+    given, metadata, by_rule = order.display_name, order.metadata or {}, None
+    display_name = expand(template.display_name, given, metadata, properties, number=numbers.display_name)
     if template.mail_nickname is not None:
-        by_rule = made(template.mail_nickname, number=numbers.mail_nickname)
+        by_rule = expand(template.mail_nickname, given, metadata, properties, number=numbers.mail_nickname)
     nicknames = nickname_candidates(display_name, by_rule=by_rule, request_id=request_id)
     return GroupNames(display_name, tuple([MailAddress(name, f"{name}@{domain}") for name in nicknames]))
 

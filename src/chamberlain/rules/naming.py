@@ -128,10 +128,10 @@ def placeholder_of(found: re.Match[str]) -> Part:
 
 def expand(
     rule: NamingRule,
-    *,
     given: str,
     metadata: Mapping[str, str | bool],
     properties: Mapping[str, str],
+    *,
     number: int | None,
 ) -> str:
     """The name that a rule makes. What is absent is empty.
@@ -165,8 +165,7 @@ def local_part(text: str) -> str | None:
     It may be longer than an address allows: whether that is a fault or is cut depends on where the text comes from.
     """
     # Marks that the decomposition has split off go with everything else that no local part holds.
-    plain = text if text.isascii() else unicodedata.normalize("NFKD", text)
-    small = plain.lower().translate(LETTERS)
+    small = text.lower() if text.isascii() else unicodedata.normalize("NFKD", text).lower().translate(LETTERS)
     kept = NOT_OF_A_LOCAL_PART.sub("", WHITE_SPACE.sub("-", small))
     return DOTS.sub(".", kept).strip(".-") or None
 

@@ -74,16 +74,20 @@ def _steps(
     has_guest_rules: bool,
 ) -> tuple[Step, ...]:
     """What is to be done in the directory. A group is created with its first owner, who is the caller."""
-    applies = (
-        (Step.CREATE_GROUP, True),
-        (Step.ADD_OWNERS, len(owners) > 1),
-        (Step.ADD_MEMBERS, not set(members).issubset(owners)),
-        (Step.SET_LABEL, label is not None),
-        (Step.CREATE_TEAM, channels is not None),
-        (Step.CREATE_CHANNELS, bool(channels)),
-        (Step.ASSIGN_GUEST_RULES, has_guest_rules),
-    )
-    return tuple([step for step, does_apply in applies if does_apply])
+    steps = [Step.CREATE_GROUP]
+    if len(owners) > 1:
+        steps.append(Step.ADD_OWNERS)
+    if not set(members).issubset(owners):
+        steps.append(Step.ADD_MEMBERS)
+    if label is not None:
+        steps.append(Step.SET_LABEL)
+    if channels is not None:
+        steps.append(Step.CREATE_TEAM)
+    if channels:
+        steps.append(Step.CREATE_CHANNELS)
+    if has_guest_rules:
+        steps.append(Step.ASSIGN_GUEST_RULES)
+    return tuple(steps)
 
 
 def remaining(wanted: WantedGroup, observed: ObservedGroup | None, steps: Iterable[Step]) -> tuple[Step, ...]:

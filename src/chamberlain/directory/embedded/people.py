@@ -72,11 +72,10 @@ def _answer(question: PeopleQuestion, people: Mapping[UserId, Person], found: Fo
         people={user: people[user] for user in question.users if user in people},
         labels=question.labels & found.labels,
         taken_addresses=question.addresses & found.taken_addresses,
-        member_of=frozenset(
-            group for group in question.groups if member is not None and (member, group) in found.memberships
-        ),
+        member_of=question.groups
+        and frozenset([group for group in question.groups if (member, group) in found.memberships]),
         relations=_relations(question, found) if question.manager_of or question.members_of else NO_RELATIONS,
-        known_groups=frozenset(group for group in question.named_groups if group in found.groups),
+        known_groups=question.named_groups & found.groups,
         rule_faults={rule: fault for rule in question.membership_rules if (fault := _rule_fault(rule)) is not None},
     )
 
