@@ -35,7 +35,7 @@ class Received:
 @dataclass(slots=True)
 class PostOffice:
     """What was delivered. `refusals` are answers to recipients, such as `550 unknown`, `data_answer` one to every
-    message; `holds` keeps every message from being answered."""
+    message; with `holds` it has every message and does not say so."""
 
     port: int = 0
     received: list[Received] = field(default_factory=list)
@@ -79,9 +79,6 @@ class PostOffice:
         return "250 OK"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802 - the library's word
-        self.arrived.set()
-        if self.holds:
-            await asyncio.Event().wait()
         if self.data_answer is not None:
             return self.data_answer
         assert isinstance(envelope.content, bytes)
@@ -91,6 +88,9 @@ class PostOffice:
         (to,), is_protected = envelope.rcpt_tos, server.transport.get_extra_info("sslcontext") is not None
         sender, signed_in = envelope.mail_from or "", bool(session.authenticated)
         self.received.append(Received(to, sender, message, is_protected, signed_in))
+        self.arrived.set()
+        if self.holds:
+            await asyncio.Event().wait()
         return "250 OK"
 
 

@@ -61,6 +61,9 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "retention_events": "8",
         "webhook_allowed_networks": "10.20.0.0/16, fd12:3456::/32",
         "webhook_allow_http": "true",
+        "smtp_url": "smtps://ada:p4@mail.example.org",
+        "smtp_sender": "Chamberlain <chamberlain@example.org>",
+        "notice_link": "https://portal.example.org/{tenantId}/{requestId}",
         "fault_visibility_delay": "1.5",
         "fault_throttle": "3",
         "fault_not_found_after_create": "0",
@@ -251,6 +254,88 @@ def test_it_rejects_a_secret_given_twice(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("CHAMBERLAIN_DATABASE_WORKER_URL", "postgresql://worker@db/chamberlain")
 
     assert _faults() == ("CHAMBERLAIN_DATABASE_URL and CHAMBERLAIN_DATABASE_URL_FILE are both set: keep one of them.",)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "smtp://localhost",
+        "smtp://10.1.2.3:2525",
+        "smtp://[::1]:25/",
+        "smtp://ada%40example.org:p%3Aq@mail.example.org:587?starttls=required",
+        "smtp://mail.example.org?starttls=never",
+        "smtps://ada:secret@mail.example.org",
+    ],
+)
+def test_it_takes_a_mail_server(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_SMTP_URL", url)
+
+    settings = read_settings()
+
+    assert settings.smtp_url is not None
+    assert settings.smtp_url.get_secret_value() == url
+    assert settings.database_url is None
+    assert url not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mail.example.org",
+        "http://mail.example.org",
+        "smtp://",
+        "smtp://:25",
+        "smtp://mail.example.org:0",
+        "smtp://mail.example.org:65536",
+        "smtp://mail.example.org/folder",
+        "smtp://mail.example.org?starttls=maybe",
+        "smtps://mail.example.org?starttls=required",
+        "smtp://ada:hidden@mail.example.org?tls=1",
+        "smtp://ada@mail.example.org",
+        "smtp://:hidden@mail.example.org",
+    ],
+)
+def test_it_rejects_what_is_no_mail_server(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_SMTP_URL", url)
+
+    (fault,) = _faults()
+
+    assert fault.startswith("CHAMBERLAIN_SMTP_URL has a value that is not shown here: expected an address such as smtp")
+    assert "hidden" not in fault
+
+
+@pytest.mark.parametrize(
+    ("base_url", "sender"),
+    [
+        ("http://127.0.0.1:8365", "Chamberlain <chamberlain@localhost>"),
+        ("https://chamberlain.example.org", "Chamberlain <chamberlain@chamberlain.example.org>"),
+    ],
+)
+def test_it_works_out_whom_mail_comes_from(base_url: str, sender: str) -> None:
+    assert read_settings(base_url=base_url).smtp_sender == sender
+
+
+@pytest.mark.parametrize("sender", ["chamberlain@example.org", "IT <it@example.org>", "Zürich, IT <it@[127.0.0.1]>"])
+def test_it_takes_a_sender(sender: str) -> None:
+    assert read_settings(smtp_sender=sender).smtp_sender == sender
+
+
+@pytest.mark.parametrize("sender", ["it", "it@", "a@b@c", "it@example.org, eve@evil.example", "IT\n <it@example.org>"])
+def test_it_rejects_a_sender_that_is_none(sender: str) -> None:
+    assert "CHAMBERLAIN_SMTP_SENDER" in _faults(smtp_sender=sender)[0]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://portal.example.org/",
+        "portal/{requestId}",
+        "https://x.example/{requestId}{other}",
+        "javascript:{requestId}",
+    ],
+)
+def test_it_rejects_a_link_without_its_request(link: str) -> None:
+    assert "CHAMBERLAIN_NOTICE_LINK" in _faults(notice_link=link)[0]
 
 
 def test_it_cannot_be_changed_afterwards() -> None:

@@ -64,6 +64,32 @@ def _database_address(value: SecretStr) -> SecretStr:
     return value
 
 
+def _smtp_address(value: SecretStr) -> SecretStr:
+    parts = urlsplit(value.get_secret_value())
+    signs_in = bool(parts.username and parts.password)
+    known = {"", "starttls=required", "starttls=never"} if parts.scheme == "smtp" else {""}
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname or parts.port == 0 or parts.query not in known:
+        raise ValueError
+    if parts.path not in {"", "/"} or parts.fragment or signs_in != ("@" in parts.netloc):
+        raise ValueError
+    return value
+
+
+def _mail_sender(value: str) -> str:
+    address = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.:\[\]-]+"
+    if re.fullmatch(rf"[^<>@]+<{address}>|{address}", value) is None or not value.isprintable():
+        raise ValueError
+    return value
+
+
+def _link(value: str) -> str:
+    if value.count("{requestId}") != 1 or re.search(r"[\s{}]", re.sub(r"{(requestId|tenantId)}", "", value)):
+        raise ValueError
+    if re.match(r"https?://[^/?#{}]+([/?#]|$)", value) is None:
+        raise ValueError
+    return value
+
+
 def _outages(value: str) -> str:
     found = re.fullmatch(r"(\d{1,5}(?:\.\d{1,3})?)/(\d{1,5}(?:\.\d{1,3})?)", value)
     if found is None or not 0 < float(found[1]) < float(found[2]):
@@ -87,6 +113,17 @@ _Bool = Annotated[bool, Expected("true or false")]
 _Database = Annotated[
     Annotated[SecretStr, AfterValidator(_database_address)] | None,
     Expected("an address such as postgresql://role:password@host:5432/database"),
+]
+_Smtp = Annotated[
+    Annotated[SecretStr, AfterValidator(_smtp_address)] | None,
+    Expected("an address such as smtp://user:password@host:587?starttls=required, or smtps://user:password@host"),
+]
+_Sender = Annotated[
+    str, AfterValidator(_mail_sender), Expected("a mail address, alone or as Chamberlain <chamberlain@example.org>")
+]
+_Link = Annotated[
+    Annotated[str, AfterValidator(_link)] | None,
+    Expected("an address such as https://portal.example.org/requests/{requestId}"),
 ]
 # The port behind it is taken too, so 65535 is out of reach.
 _Port = Annotated[int, Field(ge=1, le=65534), Expected("a whole number from 1 to 65534")]
@@ -127,6 +164,15 @@ def _default_data_dir() -> Path:
 
 def _default_base_url(data: Mapping[str, object]) -> str:
     return f"http://{_reachable(str(data['host']), here='127.0.0.1')}:{data['port']}"
+
+
+def _default_sender(data: Mapping[str, object]) -> str:
+    host = urlsplit(str(data["base_url"])).hostname or ""
+    try:
+        ip_address(host)
+    except ValueError:
+        return f"Chamberlain <chamberlain@{host}>"
+    return "Chamberlain <chamberlain@localhost>"
 
 
 def _reachable(host: str, *, here: str) -> str:
@@ -173,6 +219,11 @@ class Settings(BaseSettings):
     webhook_allowed_networks: _Networks = None
     webhook_allow_http: _Bool = False
 
+    # Notices by mail: without the first there are none.
+    smtp_url: _Smtp = None
+    smtp_sender: _Sender = Field(default_factory=_default_sender)
+    notice_link: _Link = None
+
     # Faults on purpose, of the embedded directory alone.
     fault_visibility_delay: _Seconds = None
     fault_throttle: _OneIn = None
@@ -205,7 +256,8 @@ class Settings(BaseSettings):
 
 
 # Settings that hold a password; each may be given as the path of a file that holds it.
-SECRETS = ("database_url", "database_worker_url", "database_owner_url", "database_direct_url")
+_DATABASES = ("database_url", "database_worker_url", "database_owner_url", "database_direct_url")
+SECRETS = (*_DATABASES, "smtp_url")
 
 
 def variable(name: str) -> str:
@@ -220,7 +272,7 @@ def read_settings(**options: object) -> Settings:
     """
     secrets, faults = _read_secret_files()
     faults += _unknown_names()
-    faults += _half_a_database({name for name in SECRETS if name in secrets or os.environ.get(variable(name))})
+    faults += _half_a_database({name for name in _DATABASES if name in secrets or os.environ.get(variable(name))})
     try:
         settings = Settings.model_validate({**secrets, **options})
     except ValidationError as error:

@@ -65,11 +65,14 @@ async def opened_databases(settings: Settings, folder: DataFolder) -> AsyncItera
             addresses = await _start_embedded(stack, settings, folder)
         else:
             addresses = _outside(settings)
+        notices = settings.smtp_url is not None
         application = await open_database(
-            addresses.application, most=MOST_APPLICATION_CONNECTIONS, name="chamberlain application"
+            addresses.application, most=MOST_APPLICATION_CONNECTIONS, name="chamberlain application", notices=notices
         )
         stack.push_async_callback(application.close)
-        worker = await open_database(addresses.worker, most=MOST_WORKER_CONNECTIONS, name="chamberlain worker")
+        worker = await open_database(
+            addresses.worker, most=MOST_WORKER_CONNECTIONS, name="chamberlain worker", notices=notices
+        )
         stack.push_async_callback(worker.close)
         await _require_up_to_date(application)
         yield Databases(addresses, application, worker, is_embedded=settings.database_url is None)

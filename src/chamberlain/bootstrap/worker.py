@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.jobs import errand_handlers, request_handlers
 from chamberlain.bootstrap.means import WorkMeans, make_work_means
+from chamberlain.bootstrap.notices import notice_loop
 from chamberlain.bootstrap.origins import new_id
 from chamberlain.bootstrap.processes import running
 from chamberlain.bootstrap.webhooks import webhook_sender, webhook_work
@@ -50,6 +51,7 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
             _loop(means, request_handlers(means), wake, pace, observe),
             _loop(means, await errand_handlers(means), asyncio.Event(), Pace(), jobs_done),
             _lane_loop(means, sender, lanes_wake),
+            notice_loop(means),
         )
         work = [asyncio.create_task(each.run()) for each in loops]
         async with (

@@ -8,8 +8,9 @@ CREATE OR REPLACE FUNCTION chamberlain.queue_notice(
 BEGIN
     INSERT INTO chamberlain.notice (tenant_id, notice_id, kind, request_id, level, at)
     VALUES (tenant, notice, kind, request, level, at);
-    INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
-    SELECT tenant, 'noticeSend', notice, r.trace_id FROM chamberlain.request r
+    -- The lane of notices is that of their tenant.
+    INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, lane)
+    SELECT tenant, 'noticeSend', notice, r.trace_id, tenant FROM chamberlain.request r
     WHERE r.tenant_id = tenant AND r.request_id = request;
 END
 $$;

@@ -1,0 +1,54 @@
+"""What the page about notices says is what happens."""
+
+import os
+import re
+from uuid import UUID
+
+import pytest
+
+from chamberlain.bootstrap.notices import link_maker, mail_server
+from chamberlain.rules.ids import RequestId, TenantId
+from chamberlain.rules.notices import END, WAITS, NoticeKind
+from chamberlain.settings import read_settings
+from tests.docs.pages import ROOT, named, section
+
+TENANT = UUID("e57a7e00-0000-4000-8000-000000000001")
+REQUEST = UUID("0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10")
+PAGE = ROOT / "docs" / "how-to" / "notices.md"
+
+
+def test_it_works_with_the_settings_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("CHAMBERLAIN_")]:
+        monkeypatch.delenv(name)
+    (block,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    for line in block.splitlines():
+        monkeypatch.setenv(*line.split("=", 1))
+
+    settings = read_settings()
+    server = mail_server(settings)
+
+    assert server is not None
+    assert (server.address.host, server.address.port, server.address.user) == (
+        "mail.estate.example",
+        587,
+        "chamberlain",
+    )
+    assert (server.sender.name, server.sender.address) == ("IT of Example Estate", "it@estate.example")
+    tenant_id, request_id = TenantId(TENANT), RequestId(REQUEST)
+    assert link_maker(settings)(tenant_id, request_id) == f"https://portal.estate.example/requests/{REQUEST}"
+
+
+def test_it_names_every_notice_and_no_other() -> None:
+    assert named(section(PAGE, "## Who is told what")) == list(NoticeKind)
+
+
+def test_it_names_every_wait() -> None:
+    text = " ".join(section(PAGE, "## When the mail server is away").split())
+    *seconds, short, medium, long, one, two, four = [int(wait.total_seconds()) for wait in WAITS]
+
+    said = (
+        f"after {seconds[0]} and {seconds[1]} seconds, {short // 60}, {medium // 60} and {long // 60} minutes, "
+        f"{one // 3600}, {two // 3600} and {four // 3600} hours, and every {four // 3600} hours"
+    )
+    assert said in text
+    assert f"After {END.days} days it is given up" in text
