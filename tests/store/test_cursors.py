@@ -26,6 +26,17 @@ def test_a_place_in_a_feed_opens_as_one_and_as_nothing_else() -> None:
         CURSORS.open(cursor, "here")
 
 
+def test_it_opens_as_long_as_its_key_is_there() -> None:
+    cursor = CURSORS.seal(FeedPosition(7), "here")
+    rotated, without = [
+        Cursors(Keyring("k2", keys)) for keys in ({"k2": b"2" * 32, "k1": bytes(32)}, {"k2": b"2" * 32})
+    ]
+
+    assert rotated.open_feed(cursor, "here") == FeedPosition(7)
+    with pytest.raises(Malformed):
+        without.open_feed(cursor, "here")
+
+
 @pytest.mark.parametrize("foreign", ["!", " ", "\n", "\u00e9", "*"])
 def test_it_rejects_one_with_signs_in_it_that_no_cursor_has(foreign: str) -> None:
     cursor = CURSORS.seal(POSITION, "here")
