@@ -226,12 +226,13 @@ async def test_nothing_says_the_name_any_more(estate: Estate) -> None:
         ESTATE,
         str(BEN),
     )
+    await told_elsewhere(estate)
     before = await said(estate)
 
     await erase(estate, BEN)
 
     after = await said(estate)
-    assert before.count("Ben Okafor") > 5
+    assert before.count("Ben Okafor") > 8
     assert "Ben Okafor" not in after
     assert "ben@estate.example" not in after
     assert "Ada Achterberg" in after
@@ -239,7 +240,49 @@ async def test_nothing_says_the_name_any_more(estate: Estate) -> None:
     assert (await estate.record(ended.request_id)).body == b"{}"
     (level,) = (await estate.record(secret.request_id)).approvals
     assert [(approver.id, approver.display_name) for approver in level.approvers] == [(BEN, "")]
+    assert [(decision.by.id, decision.by.display_name, decision.comment) for decision in level.decisions] == [
+        (BEN, "", "Fine.")
+    ]
+    told = "SELECT payload, attempts ->> 0 FROM chamberlain.delivery"
+    ((payload, attempt),) = await estate.rows(told)
+    assert msgspec.json.decode(str(payload)) == {
+        "data": {"createdBy": {"type": "user", "id": str(BEN), "displayName": ""}}
+    }
+    assert msgspec.json.decode(str(attempt)) == {"number": 1, "status": 200, "answer": None}
+    ((kept,),) = await estate.rows("SELECT answer FROM chamberlain.idempotency_key WHERE key = 'of Ada'")
+    assert msgspec.json.decode(str(kept))["createdBy"]["displayName"] == ""
     assert (await Auditor(estate.databases).verify()).faults == 0
+
+
+async def told_elsewhere(estate: Estate) -> None:
+    """A webhook was told of Ben and has answered with his name, he has decided, and Ada's key keeps an answer."""
+    person = f'{{"type": "user", "id": "{BEN}", "displayName": "Ben Okafor"}}'
+    await estate.rows(
+        "INSERT INTO chamberlain.delivery (tenant_id, delivery_id, event_id, type, template_id, url, payload, "
+        "attempts, trace_id) VALUES ($1, gen_random_uuid(), gen_random_uuid(), 'group.created', gen_random_uuid(), '', "
+        "$2, $3::text::jsonb, '')",
+        ESTATE,
+        f'{{"data": {{"createdBy": {person}}}}}',
+        '[{"number": 1, "status": 200, "answer": "Thank you, Ben Okafor."}]',
+    )
+    await estate.rows(
+        "INSERT INTO chamberlain.idempotency_key (tenant_id, client_id, caller_id, key, digest, answer) "
+        "VALUES ($1, 'c', $2, 'of Ada', '', $3)",
+        ESTATE,
+        ADA,
+        f'{{"createdBy": {person}}}',
+    )
+    decision = (
+        f'[{{"by": {{"type": "user", "id": "{BEN}", "display_name": "Ben Okafor"}}, "outcome": "approved", '
+        '"comment": "Fine.", "decided_at": "2026-11-20T09:30:00Z"}]'
+    )
+    await estate.rows(
+        "UPDATE chamberlain.request SET approvals = "
+        "jsonb_set(approvals::jsonb, '{0,decisions}', $2::text::jsonb)::json "
+        "WHERE tenant_id = $1 AND state = 'pendingApproval'",
+        ESTATE,
+        decision,
+    )
 
 
 async def test_the_body_of_a_request_under_way_stays_until_it_has_ended(estate: Estate) -> None:

@@ -87,6 +87,19 @@ WITH forgotten AS (
 SELECT count(*) AS number FROM forgotten
 """
 
+# What a receiver has answered to a call that names somebody may name them too, in whatever words.
+EMPTY_ANSWERS = f"""
+WITH emptied AS (
+    UPDATE chamberlain.delivery SET attempts = (
+        SELECT jsonb_agg(attempt || '{{"answer": null}}' ORDER BY place)
+        FROM jsonb_array_elements(attempts) WITH ORDINALITY AS each (attempt, place)
+    )
+    WHERE tenant_id = $1 AND jsonb_path_exists(attempts, '$[*].answer ? (@ != null)') AND {_names_user("payload")}
+    RETURNING delivery_id
+)
+SELECT count(*) AS number FROM emptied
+"""  # noqa: S608 - text of ours alone.
+
 REMOVE_KEYS = """
 WITH removed AS (
     DELETE FROM chamberlain.idempotency_key WHERE tenant_id = $1 AND caller_id = $2::uuid RETURNING key
@@ -125,6 +138,9 @@ PLACES: Final = (
     _place("template", "template_id", "created_by", key_type="uuid", type_="json"),
     _place("policy", "policy_id", "created_by", key_type="uuid", type_="json"),
     _place("subject", "subject_id", "assigned_by", key_type="uuid", type_="json"),
+    _place("delivery", "delivery_id", "payload", key_type="uuid", type_="text"),
+    # Those of others: what they were answered stays good for them. The key has four parts, so that it goes by the row.
+    _place("idempotency_key", "ctid", "answer", key_type="tid", type_="text"),
 )
 TOGETHER: Final = 500
 PATIENCE: Final = timedelta(minutes=30)
@@ -148,6 +164,7 @@ async def erase(tx: Transaction, tenant_id: TenantId, user_id: UserId, trace_id:
         events=await _take_names(tx, EVENTS, tenant_id, user_id),
         others=sum([await _take_names(tx, place, tenant_id, user_id) for place in PLACES])
         + await _number(tx, FORGET_FINDINGS, *values)
+        + await _number(tx, EMPTY_ANSWERS, *values)
         + await _number(tx, REMOVE_KEYS, *values),
     )
 
