@@ -8,6 +8,7 @@ from uuid import UUID
 from chamberlain.api.endpoints.events import FeedEvent
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.deliveries import PAYLOAD_LIMIT, webhook_disabled
 from chamberlain.rules.events import (
     LARGEST,
     LONGEST_DETAIL,
@@ -40,7 +41,7 @@ SOME = UUID(int=1)
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 MAILBOX = mailbox(name="info", display_name="Information", mail="info@estate.example")
 # What nothing makes yet.
-LATER = {EventType.POLICY_REMINDER, EventType.POLICY_ACTION_TAKEN, EventType.WEBHOOK_DISABLED}
+LATER = {EventType.POLICY_REMINDER, EventType.POLICY_ACTION_TAKEN}
 
 
 def summary(kind: RequestKind) -> RequestSummary:
@@ -70,6 +71,7 @@ def every_event() -> list[Event]:
         request_failed(id_, team, now=NOW),
         request_cancelled(id_, team, now=NOW),
         request_expired(id_, team, now=NOW),
+        webhook_disabled(id_, team.tenant_id, template, url="https://hooks.estate.example", reason="No.", now=NOW),
     ]
 
 
@@ -126,6 +128,7 @@ def test_it_names_the_limits() -> None:
     text = PAGE.read_text(encoding="utf-8")
 
     assert f"less than {LARGEST:,} bytes" in text
+    assert LARGEST <= PAYLOAD_LIMIT
     assert f"at most {MOST_APPROVERS} " in text
     assert f"after {LONGEST_DETAIL:,} characters" in text
     assert f"after {LONGEST_NAME}." in text
