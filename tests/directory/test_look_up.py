@@ -139,14 +139,19 @@ async def test_it_answers_a_question_about_nothing(stage: Stage) -> None:
 
 async def test_it_handles_texts_that_no_directory_can_hold(stage: Stage) -> None:
     strange = PeopleQuestion(
-        TENANT, labels=frozenset({"nul\x00", "half \ud800", INTERNAL}), addresses=frozenset({"\x00"})
+        TENANT,
+        labels=frozenset({"nul\x00", "half \ud800", INTERNAL}),
+        addresses=frozenset({"\x00", "two\x1fparts@estate.example"}),
     )
-    usual = PeopleQuestion(TENANT, users=frozenset({ADA}))
+    usual = PeopleQuestion(
+        TENANT, users=frozenset({ADA}), addresses=frozenset({"ada@estate.example", "free@estate.example"})
+    )
 
     answers = await asyncio.gather(stage.people.look_up(strange), stage.people.look_up(usual))
 
     assert answers[0] == PeopleAnswer(labels=frozenset({INTERNAL}))
     assert set(answers[1].people) == {ADA}
+    assert answers[1].taken_addresses == {"ada@estate.example"}
 
 
 async def test_it_knows_managers_and_who_is_in_a_group(stage: Stage) -> None:

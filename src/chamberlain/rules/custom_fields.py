@@ -19,7 +19,7 @@ def field_faults(fields: Sequence[CustomField], metadata: Metadata | None) -> It
     values = metadata or {}
     for field in fields:
         value = values.get(field.key)
-        if is_missing(value) and field.required:
+        if field.required and is_missing(value):
             yield fault_at(field, "customFieldRequired", f'"{field.label}" is required.')
         elif value is not None and (wrong := what_is_wrong(field, value)):
             yield fault_at(field, "customFieldInvalid", f'"{field.label}" {wrong}')

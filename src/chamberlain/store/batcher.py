@@ -165,7 +165,7 @@ def _columns(drafts: Sequence[Draft]) -> Sequence[Sequence[object]]:
 
 def _filled(column: Sequence[object]) -> Sequence[object]:
     """A column in which nothing stands is not sent at all: the function reads what is not there as null."""
-    return column if any(each is not None for each in column) else ()
+    return column if any(column) else ()
 
 
 def _joined(column: Sequence[str | None]) -> str:

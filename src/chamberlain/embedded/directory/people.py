@@ -71,10 +71,13 @@ class Found:
 _cards = msgspec.json.Decoder(list[Card])
 _relatives = msgspec.json.Decoder(list[Relative])
 
-_LOOK_UP = """
+# Every question has addresses. They go as one text: the driver asks each element of an array whether it is an array
+# itself, which takes as long as all else about a short text.
+_LOOK_UP = r"""
 SELECT tenant_id, people, known_labels, taken_addresses, found_members, found_groups
-FROM directory.look_up($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+FROM directory.look_up($1, $2, $3, $4, $5, string_to_array($6, E'\x1f'), $7, $8, $9, $10)
 """
+_BETWEEN = "\x1f"
 
 _RELATIONS = """
 SELECT tenant_id, managers, members FROM directory.relations($1, $2, $3, $4, $5, $6)
@@ -110,7 +113,7 @@ class Register:
                 _ends([len(question.users) for question in asked]),
                 list(chain.from_iterable(labels)),
                 _ends([len(several) for several in labels]),
-                list(chain.from_iterable(addresses)),
+                _BETWEEN.join(chain.from_iterable(addresses)),
                 _ends([len(several) for several in addresses]),
                 [member for several in pairs for member, _ in several],
                 [group for several in pairs for _, group in several],
@@ -169,8 +172,9 @@ def _ends(lengths: Sequence[int]) -> list[int]:
 
 
 def _storable(texts: Iterable[str]) -> Sequence[str]:
-    """Those that the database can hold. The others are not in it, and asking for them would fail for everybody."""
-    return [text for text in texts if "\x00" not in text and not _SURROGATE.search(text)]
+    """Those that the database can hold. The others are not in it, and asking for them would fail for everybody; so
+    would what stands between addresses, which none of them holds."""
+    return [text for text in texts if not _NOT_STORABLE.search(text)]
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOT_STORABLE = re.compile(f"[\x00{_BETWEEN}\ud800-\udfff]")
