@@ -45,11 +45,12 @@ def document() -> Json:
 
 
 def operations() -> Mapping[str, tuple[str, Json]]:
-    """The operations on mailboxes and their templates by their names, each with where it is."""
+    """The operations on mailboxes and their templates by their names, each with where it is. What is done with their
+    webhooks is the same for templates of every kind, and stands on the page of webhooks."""
     return {
         operation["operationId"]: (f"{method.upper()} {path}", operation)
         for path, methods in document()["paths"].items()
-        if "/mail/v1/" in path
+        if "/mail/v1/" in path and "/webhook/" not in path
         for method, operation in methods.items()
     }
 

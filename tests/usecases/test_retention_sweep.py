@@ -69,6 +69,23 @@ async def test_it_works(estate: Estate) -> None:
     assert events == [("request.failed",), ("request.cancelled",)]
 
 
+async def test_a_secret_that_does_not_sign_any_more_is_not_kept(estate: Estate) -> None:
+    await estate.rows(
+        "INSERT INTO chamberlain.webhook_secret (tenant_id, template_id, sealed, previous_secret, previous_until) "
+        "VALUES ($1, $2, 'new', 'old', now() + interval '1 day') RETURNING 1",
+        ESTATE,
+        CONFIDENTIAL_TEAM,
+    )
+    kept = "SELECT sealed, previous_secret FROM chamberlain.webhook_secret"
+
+    await sweep(estate, days=0.9)
+    within = await estate.rows(kept)
+    await sweep(estate, days=1.1)
+
+    assert within == [(b"new", b"old")]
+    assert await estate.rows(kept) == [(b"new", None)]
+
+
 async def test_the_address_of_one_that_failed_long_ago_is_free_again(estate: Estate) -> None:
     await failed(estate, ["Apollo"])
     (taken,) = await estate.rows("SELECT value FROM chamberlain.reservation")

@@ -14,7 +14,7 @@ from chamberlain.rules.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.rules.jobs import Claim, JobKind, Postponed
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.retention import BATCH, BATCHES, Retention, cutoffs, next_sweep
-from chamberlain.store import changes, deliveries, idempotency, jobs, requests, retention
+from chamberlain.store import changes, deliveries, idempotency, jobs, requests, retention, webhook_secrets
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.deeds import cancel
 from chamberlain.store.notifier import Notifier
@@ -56,7 +56,8 @@ class SweepRetention:
         finished = await self._remove(lambda tx: retention.remove_finished(tx, before.finished_requests, BATCH))
         events = await self._remove(lambda tx: retention.remove_events(tx, before.events, BATCH))
         told = await self._remove(lambda tx: deliveries.sweep(tx, before=before.deliveries, most=BATCH))
-        return max(keys, len(failed), finished, events, told)
+        secrets = await self._remove(lambda tx: webhook_secrets.sweep(tx, before=self.now(), most=BATCH))
+        return max(keys, len(failed), finished, events, told, secrets)
 
     async def _remove(self, batch: Callable[[Transaction], Awaitable[int]]) -> int:
         """Gives the size of the last batch; when that was full, there may be more."""

@@ -64,7 +64,7 @@ def _render_count(count: int) -> bytes:
     return json.encode(Redelivered(count))
 
 
-_TAG = "Operation"
+_TAG = "Webhooks"
 _HOW = (
     "The same `webhook-id` and the same payload are sent, to the address that the webhook has now and signed with the "
     "secrets that it has now, so that a receiver that keeps the ids of what it has seen can tell. The schedule begins "

@@ -81,14 +81,14 @@ _ROTATING = (
 )
 ABOUT_ROTATE_OF_MAILBOX_TEMPLATE = About(
     id="rotateMailboxTemplateWebhook",
-    tag="Mailbox templates",
+    tag="Webhooks",
     summary="Make a new secret for the webhook of a mailbox template",
     description=_ROTATING,
     example={"comment": "Yearly change."},
 )
 ABOUT_ROTATE_OF_COLLAB_TEMPLATE = About(
     id="rotateCollabTemplateWebhook",
-    tag="Templates of groups, teams and guests",
+    tag="Webhooks",
     summary="Make a new secret for the webhook of a template of groups or teams",
     description=_ROTATING,
     example={"comment": "Yearly change."},
@@ -101,13 +101,13 @@ _TESTING = (
 )
 ABOUT_TEST_OF_MAILBOX_TEMPLATE = About(
     id="testMailboxTemplateWebhook",
-    tag="Mailbox templates",
+    tag="Webhooks",
     summary="Call the webhook of a mailbox template with a test event",
     description=_TESTING,
 )
 ABOUT_TEST_OF_COLLAB_TEMPLATE = About(
     id="testCollabTemplateWebhook",
-    tag="Templates of groups, teams and guests",
+    tag="Webhooks",
     summary="Call the webhook of a template of groups or teams with a test event",
     description=_TESTING,
 )

@@ -1,0 +1,133 @@
+"""The page of webhooks and the code say the same: what is told and how, what comes of it, and for how long."""
+
+import re
+import ssl
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+from uuid import UUID
+
+from chamberlain.api.app import ENDPOINTS
+from chamberlain.api.delivery_shapes import Attempt, Delivery
+from chamberlain.api.endpoints.webhooks import RotatedSecret
+from chamberlain.rules.deliveries import (
+    GONE,
+    KEPT_ANSWER,
+    KEPT_ATTEMPTS,
+    LONGEST_WAIT,
+    PATIENCE,
+    PAYLOAD_LIMIT,
+    SCHEDULE,
+    SILENT,
+    TOLD,
+    DeliveryState,
+    WebhookCall,
+    payload_document,
+)
+from chamberlain.rules.events import Event, EventType
+from chamberlain.rules.ids import EventId, TemplateId, TenantId, TraceId
+from chamberlain.rules.redeliveries import BATCH
+from chamberlain.rules.templates import TemplateHead, TemplateKind
+from chamberlain.rules.webhook_tests import TEST_TYPE, payload_of_test
+from chamberlain.rules.webhooks import OVERLAP
+from chamberlain.usecases.webhook_deliver import UNSIGNED
+from chamberlain.webhooks.connect import Resolver
+from chamberlain.webhooks.send import REFUSED, TIME_OUT, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
+from tests.docs.pages import REFERENCE, named, rows, section
+from tests.webhooks.receiver import receiving
+
+PAGE = REFERENCE / "webhooks.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+SOME = UUID(int=1)
+NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+UNITS: Mapping[str, timedelta] = {
+    "s": timedelta(seconds=1),
+    "min": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+}
+
+
+async def test_it_works_for_every_header_that_is_sent() -> None:
+    secret = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+    trace_id = TraceId("4bf92f3577b34da6a3ce929d0e0e4736")
+    async with receiving() as receiver:
+        sender = Sender(
+            resolve=Resolver(),
+            allowed_networks=[ip_network("127.0.0.0/8")],
+            allow_http=True,
+            trust=ssl.create_default_context(),
+            now=lambda: NOW,
+        )
+        await sender.send(WebhookCall(receiver.address, EventId(SOME), b"{}", (secret,), trace_id))
+        await sender.close()
+
+    (received,) = receiver.received
+    documented = [row[0].strip("`") for row in rows(section(PAGE, "## The call"))]
+    assert set(received.headers) == {name for name in documented if name not in payload()}
+    assert [name for name in documented if name in payload()] == list(payload())
+
+
+def payload() -> Mapping[str, object]:
+    """What is sent of an event."""
+    return payload_document(Event(EventId(SOME), EventType.GROUP_CREATED, NOW, TenantId(SOME), None, {}))
+
+
+def test_it_names_what_is_told() -> None:
+    assert set(named(section(PAGE, "## What is told"))) == {str(type_) for type_ in TOLD}
+
+
+def test_it_has_the_schedule() -> None:
+    table = rows(section(PAGE, "### Called again"))
+    waits = [int(number) * UNITS[unit] for number, unit in (row[1].split() for row in table)]
+
+    assert waits == list(SCHEDULE)
+    assert [int(row[0]) for row in table] == list(range(2, len(SCHEDULE) + 2))
+
+
+def test_it_names_the_limits() -> None:
+    assert f"at most {LONGEST_WAIT / UNITS['h']:.0f} hours later" in TEXT
+    assert f"none within {TIME_OUT.total_seconds():.0f} seconds" in TEXT
+    assert f"first {KEPT_ANSWER:,} bytes" in TEXT
+    assert f"below {PAYLOAD_LIMIT:,} bytes" in TEXT
+    assert f"The newest {KEPT_ATTEMPTS}." in TEXT
+    assert f"batches of {BATCH}" in TEXT
+    assert f"{OVERLAP / UNITS['h']:.0f} hours from now" in TEXT
+    assert timedelta(days=5) == PATIENCE
+
+
+def test_it_names_why_a_webhook_is_disabled() -> None:
+    assert named(section(PAGE, "## Disabled")) == [GONE, SILENT]
+
+
+def test_it_names_every_member_of_an_answer() -> None:
+    assert named(section(PAGE, "### A delivery")) == list(Delivery.__struct_encode_fields__)
+    assert named(section(PAGE, "### An attempt")) == list(Attempt.__struct_encode_fields__)
+    assert named(section(PAGE, "## Secrets")) == list(RotatedSecret.__struct_encode_fields__)
+
+
+def test_it_names_every_state_and_filter() -> None:
+    (listed,) = [each for each in ENDPOINTS if each.path == "/admin/v1/deliveries/"]
+
+    assert named(section(PAGE, "### States")) == [str(state) for state in DeliveryState]
+    assert named(section(PAGE, "## Deliveries")) == [each.name for each in listed.parameters]
+
+
+def test_it_names_every_error_that_an_attempt_can_have() -> None:
+    assert named(section(PAGE, "### Errors")) == [REFUSED, TIMED_OUT, UNREACHABLE, UNTRUSTED, UNREADABLE, UNSIGNED]
+
+
+def test_it_says_what_a_test_call_sends() -> None:
+    head = TemplateHead(TenantId(SOME), TemplateId(SOME), 1, TemplateKind.GROUP, "Group", active=True)
+    sent = payload_of_test(head, NOW)
+
+    assert list(sent) == list(payload())
+    assert sent["data"] == {"templateId": str(SOME)}
+    assert f"`{TEST_TYPE}`, whose `data` is `{{templateId}}`" in section(PAGE, "## A test call").replace("\n", " ")
+
+
+def test_it_names_what_may_be_done() -> None:
+    served = {f"{each.method} {each.path}" for each in ENDPOINTS}
+    told = re.findall(r"`(POST /admin/v1/deliveries/[^` ]+)`", section(PAGE, "### Sent again"))
+
+    assert len(told) == 2
+    assert set(told) <= served
