@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import Meta, Raw, Struct, json
 
+from chamberlain.api.administered import CACHE
 from chamberlain.api.calls import NO_STORE, Answer, Call, Stream
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import CURSOR, LIMIT, PARAMETERS, next_cursor, page_wanted
@@ -189,7 +190,7 @@ LISTED = (
         200,
         "A page of the trail, or all of it as lines.",
         AuditPage,
-        headers={"Cache-Control": "Always `no-store`.", "Vary": "Always `Accept`."},
+        headers={**CACHE, "Vary": "Always `Accept`."},
         example={"items": [_EXAMPLE], "nextCursor": None},
         lines=AuditRow,
     ),

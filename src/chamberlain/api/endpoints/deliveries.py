@@ -5,7 +5,8 @@ from uuid import UUID
 
 from msgspec import Struct, json
 
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.administered import CACHE
+from chamberlain.api.calls import NO_STORE, Answer, Call
 from chamberlain.api.delivery_shapes import Delivery, delivery_of
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
@@ -40,7 +41,7 @@ async def list_(services: Services, call: Call[None]) -> Answer:
     )
     page = await services.deliveries.list(call.caller, wanted, page_wanted(services, call))
     body = DeliveryPage(tuple(map(delivery_of, page.items)), next_cursor(services, call, page.next))
-    return Answer(200, json.encode(body), ((b"cache-control", b"no-store"),))
+    return Answer(200, json.encode(body), (NO_STORE,))
 
 
 async def redeliver(services: Services, call: Call[ActionBody]) -> Answer:
@@ -120,12 +121,11 @@ _EXAMPLE: Mapping[str, object] = {
     ],
     "createdAt": "2026-11-20T09:30:01.000Z",
 }
-_CACHE: Mapping[str, str] = {"Cache-Control": "Always `no-store`."}
 _KEPT: Mapping[str, str] = {
-    **_CACHE,
+    **CACHE,
     "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
 }
-LISTED = (Success(200, "A page of deliveries.", DeliveryPage, _CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
+LISTED = (Success(200, "A page of deliveries.", DeliveryPage, CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
 REDELIVERED = (Success(200, "The delivery, which is pending again.", Delivery, _KEPT, _EXAMPLE),)
 SPAN_REDELIVERED = (Success(202, "They are queued.", Redelivered, _KEPT, {"count": 42}),)
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from msgspec import Meta, Raw, Struct, json
 
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.administered import CACHE
+from chamberlain.api.calls import NO_STORE, Answer, Call
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import LIMIT, feed_cursor, feed_wanted
 from chamberlain.api.request_shapes import Time, time_of
@@ -42,7 +43,7 @@ async def list_(services: Services, call: Call[None]) -> Answer:
     """The next events behind the cursor."""
     page = await services.list_events(call.caller, feed_wanted(services, call))
     body = EventFeed(tuple(map(_event, page.items)), feed_cursor(services, call, page.next))
-    return Answer(200, json.encode(body), ((b"cache-control", b"no-store"),))
+    return Answer(200, json.encode(body), (NO_STORE,))
 
 
 def _event(record: EventRecord) -> FeedEvent:
@@ -100,7 +101,7 @@ LISTED = (
         200,
         "The next events.",
         EventFeed,
-        headers={"Cache-Control": "Always `no-store`."},
+        headers=CACHE,
         example={"items": [_EXAMPLE], "nextCursor": "AmsxQ2hhbWJlcmxhaW4"},
     ),
 )

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from msgspec import Meta, Raw, Struct, json
 
+from chamberlain.api.administered import CACHE
 from chamberlain.api.calls import NO_STORE, Answer, Call
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
@@ -125,7 +126,7 @@ LISTED = (
         200,
         "A page of findings.",
         FindingPage,
-        headers={"Cache-Control": "Always `no-store`."},
+        headers=CACHE,
         example={"items": [_EXAMPLE], "nextCursor": None},
     ),
 )

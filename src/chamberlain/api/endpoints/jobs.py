@@ -4,6 +4,7 @@ from uuid import UUID
 
 from msgspec import Struct, json
 
+from chamberlain.api.administered import CACHE
 from chamberlain.api.calls import NO_STORE, Answer, Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.paging import next_cursor, page_wanted
@@ -96,7 +97,7 @@ LISTED = (
         200,
         "A page of held jobs.",
         JobPage,
-        headers={"Cache-Control": "Always `no-store`."},
+        headers=CACHE,
         example={"items": [_EXAMPLE], "nextCursor": None},
     ),
 )
@@ -106,7 +107,7 @@ RELEASED = (
         "The job, which is held no longer.",
         Job,
         headers={
-            "Cache-Control": "Always `no-store`.",
+            **CACHE,
             "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
         },
         example={**_EXAMPLE, "heldReason": None},

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, json
 
+from chamberlain.api.administered import CACHE
 from chamberlain.api.calls import NO_STORE, Answer, Call, Headers
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.mailbox_shapes import AcceptedMailbox, Mailbox, accepted_mailbox_of, mailbox_of
@@ -202,9 +203,8 @@ CREATED = (
         links=_LINKS,
     ),
 )
-_CACHE = {"Cache-Control": "Always `no-store`."}
-READ = (Success(200, "The mailbox.", Mailbox, _CACHE, _EXAMPLE),)
-LISTED = (Success(200, "A page of mailboxes.", MailboxPage, _CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
+READ = (Success(200, "The mailbox.", Mailbox, CACHE, _EXAMPLE),)
+LISTED = (Success(200, "A page of mailboxes.", MailboxPage, CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
 CREATE_CODES = (
     "templateNotAllowed", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress", "nameTaken",
     "addressTaken", "quotaExceeded",

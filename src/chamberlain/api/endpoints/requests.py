@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, json
 
+from chamberlain.api.administered import CACHE
 from chamberlain.api.calls import NO_STORE, Answer, Call
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
@@ -168,14 +169,14 @@ _EXAMPLE: Mapping[str, object] = {
     "updatedAt": "2026-11-20T09:30:20.000Z",
     "finishedAt": None,
 }
-READ = (Success(200, "The request.", Request, headers={"Cache-Control": "Always `no-store`."}, example=_EXAMPLE),)
+READ = (Success(200, "The request.", Request, headers=CACHE, example=_EXAMPLE),)
 READ_CODES = ("notAdministrator", "notFound", "databaseUnavailable", "overloaded")
 LISTED = (
     Success(
         200,
         "A page of requests.",
         RequestPage,
-        headers={"Cache-Control": "Always `no-store`."},
+        headers=CACHE,
         example={
             "items": [{name: value for name, value in _EXAMPLE.items() if name not in {"body", "steps", "approvals"}}],
             "nextCursor": None,
@@ -189,7 +190,7 @@ ACTED = (
         "The request, as it is now.",
         Request,
         headers={
-            "Cache-Control": "Always `no-store`.",
+            **CACHE,
             "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
         },
         example={**_EXAMPLE, "state": "cancelled", "waiting": None, "finishedAt": "2026-11-20T09:30:20.000Z"},

@@ -5,6 +5,7 @@ from contextlib import aclosing
 
 from msgspec import Struct, json
 
+from chamberlain.api.administered import CACHE
 from chamberlain.api.calls import NO_STORE, Answer, Call, Stream
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.request_shapes import Approval, RequestStep, RequestSummary, approval_of, step_of, summary_of
@@ -88,13 +89,13 @@ WATCHED = (
     Success(
         200,
         "What happens.",
-        headers={"Cache-Control": "Always `no-store`.", "X-Accel-Buffering": "Always `no`."},
+        headers={**CACHE, "X-Accel-Buffering": "Always `no`."},
         events={EntryKind.STATE: RequestSummary, EntryKind.STEP: RequestStep, EntryKind.APPROVAL: Approval},
     ),
     Success(
         204,
         "The request has ended, and there is nothing behind `Last-Event-ID`: do not come again.",
-        headers={"Cache-Control": "Always `no-store`."},
+        headers=CACHE,
     ),
 )
 WATCH_CODES = ("notAdministrator", "notFound", "quotaExceeded", "databaseUnavailable", "overloaded")

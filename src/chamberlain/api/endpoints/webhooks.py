@@ -5,6 +5,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType, json
 
+from chamberlain.api.administered import CACHE
 from chamberlain.api.calls import Answer, Call
 from chamberlain.api.delivery_shapes import Attempt, attempt_of
 from chamberlain.api.endpoint import About, Success
@@ -119,7 +120,7 @@ _EXAMPLE: Mapping[str, object] = {
 }
 _REPLAYED = "`true` when an earlier call with this key did it; this is its answer"
 _HEADERS: Mapping[str, str] = {
-    "Cache-Control": "Always `no-store`.",
+    **CACHE,
     "Idempotency-Replayed": f"{_REPLAYED}, without the secret.",
 }
 _TEST_HEADERS: Mapping[str, str] = {**_HEADERS, "Idempotency-Replayed": f"{_REPLAYED}."}
