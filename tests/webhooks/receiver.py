@@ -31,15 +31,24 @@ class Receiver:
     sent: int = 0
     connections: int = 0
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    open: set[asyncio.StreamWriter] = field(default_factory=set)
+
+    async def hang_up(self) -> None:
+        """End all connections."""
+        for writer in list(self.open):
+            writer.close()
+            await writer.wait_closed()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.open.add(writer)
         try:
             while await self._answer(reader, writer):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
+            self.open.discard(writer)
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:

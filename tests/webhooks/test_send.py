@@ -1,6 +1,7 @@
 """Sending: what a receiver gets, and that none of them can make us wait, follow, swallow or call what is not public."""
 
 import asyncio
+import gc
 import ssl
 from base64 import b64encode
 from collections.abc import AsyncIterator, Sequence
@@ -138,6 +139,26 @@ async def test_it_rejects_a_certificate_of_another_name(certificate: ServerCerti
         reply = await sent(url, trust=trust, resolve=names(["127.0.0.1"]))
 
         assert (reply.status, reply.error, receiver.received) == (None, UNTRUSTED, [])
+
+
+async def test_it_does_not_wait_for_a_secure_connection_that_never_comes_about(receiver: Receiver) -> None:
+    reply = await sent(receiver.address.replace("http:", "https:"), time_out=SOON)
+
+    assert (reply.status, reply.error) == (None, TIMED_OUT)
+    gc.collect()
+
+
+async def test_it_takes_a_new_connection_where_the_receiver_has_ended_the_one_before(receiver: Receiver) -> None:
+    receiver.usual = answer(204, Connection="close")
+    async with sending() as sender:
+        replies = [await sender.send(call(receiver.address)) for _ in range(2)]
+        receiver.usual = answer(204)
+        await sender.send(call(receiver.address))
+        await receiver.hang_up()
+        replies.append(await sender.send(call(receiver.address)))
+
+    assert [each.status for each in replies] == [204] * 3
+    assert receiver.connections == 4
 
 
 async def test_it_handles_an_error(receiver: Receiver) -> None:

@@ -3,9 +3,11 @@ connection goes to one of exactly these addresses. A later look-up with another 
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from ipaddress import ip_address
 from threading import Thread
 
@@ -87,12 +89,30 @@ class Guard:
         return found
 
 
-class GuardedBackend(httpcore2.AsyncNetworkBackend):
+class GuardedConnection(httpcore2.AsyncHTTPConnection):
+    """One connection to a receiver, for one call after the other; it is made by the first."""
+
+    def __init__(self, origin: httpcore2.Origin, guard: Guard, *, trust: ssl.SSLContext, idle: timedelta) -> None:
+        self._backend = _Backend(guard)
+        super().__init__(
+            origin, ssl_context=trust, keepalive_expiry=idle.total_seconds(), network_backend=self._backend
+        )
+
+    async def aclose(self) -> None:
+        """End it, however far it has come."""
+        await super().aclose()
+        if self._backend.stream is not None:
+            # Where TLS has not come about, the library leaves what is below it open.
+            await self._backend.stream.aclose()
+
+
+class _Backend(httpcore2.AsyncNetworkBackend):
     """Connects to what the guard lets through. TLS is made above it, with the name and not with the address."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._network = httpcore2.AnyIOBackend()
+        self.stream: httpcore2.AsyncNetworkStream | None = None
 
     async def connect_tcp(
         self,
@@ -103,20 +123,10 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         """Connect to the first address that answers. Raises Refused, and what the library raises of the last one."""
-        *others, last = await self._guard.addresses(host, port)
+        *others, last = map(str, await self._guard.addresses(host, port))
         for address in others:
-            try:
-                return await self._connect(address, port, timeout, local_address, socket_options)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
-                continue
-        return await self._connect(last, port, timeout, local_address, socket_options)
-
-    async def _connect(
-        self,
-        address: Address,
-        port: int,
-        timeout: float | None,  # noqa: ASYNC109 - as above
-        local_address: str | None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None,
-    ) -> httpcore2.AsyncNetworkStream:
-        return await self._network.connect_tcp(str(address), port, timeout, local_address, socket_options)
+            with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                self.stream = await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+                return self.stream
+        self.stream = await self._network.connect_tcp(last, port, timeout, local_address, socket_options)
+        return self.stream

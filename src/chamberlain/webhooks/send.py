@@ -1,7 +1,8 @@
 """Sending one call, and what came back: within 15 seconds, without redirects or a proxy, and with little of the answer
 read.
 
-It is made with the engine of httpx2, which takes a way to connect of our own; httpx2 itself does not.
+It is made with the engine of httpx2, which takes a way to connect of our own; httpx2 itself does not. Connections are
+kept in a list for each receiver, since the engine's own pool looks at all of them at each call.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ import httpcore2
 
 from chamberlain.rules.deliveries import KEPT_ANSWER, Reply, WebhookCall, kept_answer
 from chamberlain.webhooks.addresses import Network
-from chamberlain.webhooks.connect import Guard, GuardedBackend, Refused, Resolve
+from chamberlain.webhooks.connect import Guard, GuardedConnection, Refused, Resolve
 from chamberlain.webhooks.sign import signed_headers
 
 TIME_OUT: Final = timedelta(seconds=15)
@@ -35,9 +36,8 @@ UNREACHABLE: Final = "No connection could be made, or it ended before there was 
 UNTRUSTED: Final = "No secure connection could be made: the certificate is not valid for this name, or not trusted."
 UNREADABLE: Final = "What came back was not an answer of HTTP."
 
-# How long a connection that is not used is kept, and how many of one receiver. There are never more calls at a time.
+# How long a connection is kept that is not used.
 _IDLE: Final = timedelta(seconds=30)
-_CONNECTIONS: Final = 32
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -63,9 +63,9 @@ class _Target:
 
 @dataclass(slots=True)
 class _Line:
-    """The connections to one receiver, and how many calls are on them just now."""
+    """The connections to one receiver that are not in use, the last used last, and how many calls are on others."""
 
-    pool: httpcore2.AsyncConnectionPool
+    idle: list[GuardedConnection] = field(default_factory=list)
     calls: int = 0
     last_used: float = field(default_factory=monotonic)
 
@@ -83,7 +83,7 @@ class Sender:
         now: Callable[[], datetime],
         time_out: timedelta = TIME_OUT,
     ) -> None:
-        self._backend = GuardedBackend(Guard(resolve, allowed_networks))
+        self._guard = Guard(resolve, allowed_networks)
         self._schemes = {"http", "https"} if allow_http else {"https"}
         self._trust = trust
         self._now = now
@@ -109,10 +109,10 @@ class Sender:
         return Reply(at, _since(begun), status=status, answer=kept_answer(body), retry_after=wait)
 
     async def close(self) -> None:
-        """End all connections."""
+        """End all connections that are not in use."""
         lines, self._lines = self._lines, {}
         for line in lines.values():
-            await line.pool.aclose()
+            await _end(line)
 
     def _target(self, url: str) -> _Target:
         """Raises Refused for what cannot be called."""
@@ -131,40 +131,62 @@ class Sender:
     async def _exchange(
         self, target: _Target, call: WebhookCall, at: datetime
     ) -> tuple[int, Mapping[bytes, bytes], bytes]:
-        async with self._line(target) as pool:
-            url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
-            headers = [(b"host", target.authority.encode()), *_headers(call, at)]
-            async with pool.stream("POST", url, headers=headers, content=call.payload) as response:
+        url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
+        headers = [(b"host", target.authority.encode()), *_headers(call, at)]
+        request = httpcore2.Request("POST", url, headers=headers, content=call.payload)
+        async with self._connection(target, url.origin) as connection:
+            response = await connection.handle_async_request(request)
+            try:
                 body = await _beginning(response.aiter_stream())
-                return response.status, {name.lower(): value for name, value in response.headers}, body
+            finally:
+                await response.aclose()
+            return response.status, {name.lower(): value for name, value in response.headers}, body
 
     @asynccontextmanager
-    async def _line(self, target: _Target) -> AsyncIterator[httpcore2.AsyncConnectionPool]:
-        """The connections to a receiver; those that nobody has used for long are ended on the way."""
-        line = self._lines.get(target.origin)
-        if line is None:
-            await self._end_idle()
-            line = self._lines.setdefault(target.origin, _Line(self._new_pool()))
+    async def _connection(self, target: _Target, origin: httpcore2.Origin) -> AsyncIterator[GuardedConnection]:
+        """A connection to a receiver for one call, kept for the next one if the call leaves it in order."""
+        line = await self._line(target)
         line.calls += 1
         try:
-            yield line.pool
+            connection = await _usable(line) or GuardedConnection(origin, self._guard, trust=self._trust, idle=_IDLE)
+            try:
+                yield connection
+            finally:
+                if connection.is_idle():
+                    line.idle.append(connection)
+                else:
+                    await connection.aclose()
         finally:
             line.calls -= 1
             line.last_used = monotonic()
 
-    async def _end_idle(self) -> None:
-        long_ago = monotonic() - _IDLE.total_seconds()
-        idle = [origin for origin, line in self._lines.items() if line.calls == 0 and line.last_used < long_ago]
-        for line in [self._lines.pop(origin) for origin in idle]:
-            await line.pool.aclose()
+    async def _line(self, target: _Target) -> _Line:
+        """The connections to a receiver; those to others that nobody has used for long are ended on the way."""
+        if (line := self._lines.get(target.origin)) is None:
+            await self._end_unused()
+            line = self._lines.setdefault(target.origin, _Line())
+        return line
 
-    def _new_pool(self) -> httpcore2.AsyncConnectionPool:
-        return httpcore2.AsyncConnectionPool(
-            ssl_context=self._trust,
-            network_backend=self._backend,
-            max_connections=_CONNECTIONS,
-            keepalive_expiry=_IDLE.total_seconds(),
-        )
+    async def _end_unused(self) -> None:
+        long_ago = monotonic() - _IDLE.total_seconds()
+        unused = [origin for origin, line in self._lines.items() if line.calls == 0 and line.last_used < long_ago]
+        for line in [self._lines.pop(origin) for origin in unused]:
+            await _end(line)
+
+
+async def _usable(line: _Line) -> GuardedConnection | None:
+    """The connection that was used last, if the receiver has not ended it meanwhile."""
+    while line.idle:
+        connection = line.idle.pop()
+        if not connection.has_expired():
+            return connection
+        await connection.aclose()
+    return None
+
+
+async def _end(line: _Line) -> None:
+    for connection in line.idle:
+        await connection.aclose()
 
 
 # What may stand in the first line of a request as it was written; all else is sent as percent signs and digits.
