@@ -195,6 +195,23 @@ def test_it_rejects_two_defaults_of_a_kind() -> None:
     ]
 
 
+def test_it_rejects_what_a_template_names_twice() -> None:
+    text = TENANT + (
+        b"    templates:\n"
+        b"      - id: 7e000000-0000-4000-8000-000000000012\n"
+        b"        kind: team\n"
+        b"        name: Project team\n"
+        b"        channels:\n"
+        b"          - General\n"
+        b"          - general\n"
+    )
+
+    assert _told(text) == [
+        "line 16, tenants[0].templates[0].channels[1]: The same is there already, at place 0, counted from 0. "
+        "Leave one of the two out."
+    ]
+
+
 OTHER = b"""\
 tenants:
   - {id: e57a7e00-0000-4000-8000-000000000002, name: Other House, domains: [other.example]}
