@@ -206,10 +206,11 @@ def test_it_rejects_what_a_template_names_twice() -> None:
         b"          - general\n"
     )
 
-    assert _told(text) == [
+    (told,) = _told(text)
+    assert told == (
         "line 16, tenants[0].templates[0].channels[1]: The same is there already, at place 0, counted from 0. "
         "Leave one of the two out."
-    ]
+    )
 
 
 OTHER = b"""\
