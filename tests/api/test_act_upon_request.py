@@ -1,4 +1,4 @@
-"""Cancel and retry over HTTP: bodies, keys and answers. What they do is tested with the use cases."""
+"""Approve, reject, cancel and retry over HTTP: bodies, keys and answers. What they do is tested with the use cases."""
 
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ from chamberlain.rules.actions import Act
 from chamberlain.rules.errors import Conflict, KeyReused, NotFound, Refusal
 from tests.api.house import REQUEST, USER, House, record
 
-PATHS = [f"/requests/v1/{REQUEST}/cancel/", f"/requests/v1/{REQUEST}/retry/"]
+PATHS = [f"/requests/v1/{REQUEST}/{verb}/" for verb in ("approve", "reject", "cancel", "retry")]
 JSON = {"content-type": "application/json"}
 
 

@@ -39,9 +39,13 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
 
 async def test_it_hands_on_every_filter(api: httpx2.AsyncClient, house: House) -> None:
     await api.get(f"{PATH}?state=failed&kind=team&mine=true&limit=7")
+    await api.get(f"{PATH}?toDecide=true&mine=false")
 
     wanted = RequestFilter(RequestState.FAILED, RequestKind.TEAM, mine=True)
-    assert house.lists == [(USER, wanted, PageWanted(7, None))]
+    assert house.lists == [
+        (USER, wanted, PageWanted(7, None)),
+        (USER, RequestFilter(to_decide=True), PageWanted(50, None)),
+    ]
 
 
 async def test_the_cursor_leads_to_the_next_page(api: httpx2.AsyncClient, house: House) -> None:
@@ -98,7 +102,7 @@ async def test_it_rejects_a_cursor_that_is_none(api: httpx2.AsyncClient, cursor:
     "query",
     [
         "limit=0", "limit=201", "limit=-1", "limit=1.0", "limit=", "limit=%D9%A1", "limit=" + "9" * 5000,
-        "state=done", "state=", "kind=site", "mine=1", "mine=True", "state=failed&state=queued",
+        "state=done", "state=", "kind=site", "mine=1", "mine=True", "toDecide=yes", "state=failed&state=queued",
     ],
 )  # fmt: skip
 async def test_it_rejects_what_a_parameter_cannot_be(api: httpx2.AsyncClient, query: str) -> None:

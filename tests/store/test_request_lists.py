@@ -39,11 +39,17 @@ SELECT tenant_id, 'groupProvision', request_id, '',
 FROM chamberlain.request
 WHERE state IN ('queued', 'running', 'waiting')
 """
+APPROVERS = """
+INSERT INTO chamberlain.request_approver (tenant_id, user_id, kind, created_at, request_id)
+SELECT tenant_id, approver, kind, created_at, request_id
+FROM chamberlain.request CROSS JOIN unnest(ARRAY[$1::uuid, gen_random_uuid()]) approver WHERE state = 'pendingApproval'
+"""
+KINDS = [None, RequestKind.TEAM, RequestKind.ASSIGNMENT]
 FILTERS = [
-    (RequestFilter(state, kind), owner)
-    for state, kind, owner in product(
-        [None, *RequestState], [None, RequestKind.TEAM, RequestKind.ASSIGNMENT], [None, ADA]
-    )
+    (RequestFilter(state, kind), owner) for state, kind, owner in product([None, *RequestState], KINDS, [None, ADA])
+] + [
+    (RequestFilter(state, kind, to_decide=True), ADA)
+    for state, kind in product([None, RequestState.PENDING_APPROVAL, RequestState.FAILED], KINDS)
 ]
 
 
@@ -54,6 +60,7 @@ async def fill(databases: Databases, number: int) -> None:
         await tx.connection.execute(FILL, ESTATE, ADA, number, timeout=300)
         await tx.connection.execute(FILL, OTHER_HOUSE, ADA, number // 10, timeout=300)
         await tx.execute(JOBS)
+        await tx.execute(APPROVERS, ADA)
 
 
 async def positions(tx: Transaction) -> Sequence[Position | None]:
