@@ -169,16 +169,21 @@ WITH again AS MATERIALIZED (
 ), {_AGAIN}
 """  # noqa: S608 - text of ours alone.
 
-# Those that somebody is just at are left to that one, who finds out by itself.
+# Those that somebody is just at are left to that one, who finds out by itself. Deliveries are locked before their jobs,
+# as by whoever sends them again.
 CANCEL: Final = """
-WITH withdrawn AS (
+WITH pending AS MATERIALIZED (
+    SELECT delivery_id, job_id FROM chamberlain.delivery
+    WHERE tenant_id = $1 AND template_id = $2 AND state = 'pending' AND state <> 'succeeded' FOR UPDATE SKIP LOCKED
+), withdrawn AS (
     DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
-        SELECT job_id FROM chamberlain.job
-        WHERE tenant_id = $1 AND lane = $2 AND (lease_until IS NULL OR lease_until < now()) FOR UPDATE SKIP LOCKED
-    )) RETURNING tenant_id, subject
+        SELECT j.job_id FROM chamberlain.job j
+        WHERE j.tenant_id = $1 AND j.job_id IN (SELECT job_id FROM pending)
+        AND (j.lease_until IS NULL OR j.lease_until < now()) FOR UPDATE SKIP LOCKED
+    )) RETURNING subject
 )
 UPDATE chamberlain.delivery d SET state = 'cancelled', job_id = NULL FROM withdrawn w
-WHERE d.tenant_id = w.tenant_id AND d.delivery_id = w.subject AND d.state = 'pending'
+WHERE d.tenant_id = $1 AND d.delivery_id = w.subject
 """
 
 SWEEP: Final = """

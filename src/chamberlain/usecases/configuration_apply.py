@@ -18,7 +18,16 @@ from chamberlain.shapes.guest_templates import GuestTemplateShape
 from chamberlain.shapes.policies import stored_policy
 from chamberlain.shapes.templates import TemplateShape, stored_template
 from chamberlain.shapes.tenants import to_issuers, to_tenant
-from chamberlain.store import changes, configurations, policies, templates, tenants, webhook_secrets, webhook_states
+from chamberlain.store import (
+    changes,
+    configurations,
+    deliveries,
+    policies,
+    templates,
+    tenants,
+    webhook_secrets,
+    webhook_states,
+)
 from chamberlain.store.database import Database, Transaction
 
 
@@ -79,6 +88,7 @@ async def _carry_out(tx: Transaction, change: PlannedChange, entry: TenantEntry,
             for issuer in to_issuers(entry.tenant):
                 await tenants.put_issuer(tx, issuer)
         case Noun.TEMPLATE if change.verb is Verb.REMOVE:
+            await deliveries.cancel_pending(tx, change.tenant_id, TemplateId(change.id))
             await templates.remove(tx, change.tenant_id, TemplateId(change.id))
         case Noun.TEMPLATE:
             (template,) = [each for each in entry.templates or () if each.id == change.id]
@@ -104,6 +114,8 @@ async def _settle_webhook(tx: Transaction, change: PlannedChange, template: Temp
     # The secret that is there stays as long as there is a webhook.
     if webhook is None:
         await webhook_secrets.forget(tx, change.tenant_id, TemplateId(change.id))
+    if webhook is None or not webhook.active:
+        await deliveries.cancel_pending(tx, change.tenant_id, TemplateId(change.id))
     # One that was disabled is called again, as after a PUT.
     if webhook is None or webhook.active:
         await webhook_states.enable(tx, change.tenant_id, TemplateId(change.id))

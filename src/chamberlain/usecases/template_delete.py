@@ -12,7 +12,7 @@ from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.template_records import TemplateRecord, in_area, removed
 from chamberlain.rules.templates import TemplateKind
 from chamberlain.rules.uses import require_unused
-from chamberlain.store import changes, subjects, template_records, templates
+from chamberlain.store import changes, deliveries, subjects, template_records, templates
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 
@@ -36,6 +36,7 @@ class DeleteTemplate:
             record = in_area(await template_records.find(tx, template_id), self.area)
             require_match(record.etag, edit, "template")
             await _require_unused(tx, record)
+            await deliveries.cancel_pending(tx, caller.tenant_id, template_id)
             await templates.remove(tx, caller.tenant_id, template_id)
             await changes.record(tx, removed(record, json.decode(record.stored.content), editor))
 

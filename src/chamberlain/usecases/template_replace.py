@@ -23,7 +23,7 @@ from chamberlain.rules.templates import StoredTemplate, TemplateKind
 from chamberlain.rules.webhooks import SettledSecret
 from chamberlain.shapes.templates import TemplateBody, identified, stored_template, webhook_of
 from chamberlain.shapes.webhooks import WebhookBody, kept_webhook
-from chamberlain.store import changes, template_records, templates, webhook_states
+from chamberlain.store import changes, deliveries, template_records, templates, webhook_states
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.template_checks import faults_in_directory, faults_in_tenant
@@ -60,6 +60,8 @@ class ReplaceTemplate:
             await _replace(
                 tx, before.stored, stored_template(shape, tenant_id), editor, secret=secret, disabled_reason=reason
             )
+            if (webhook := webhook_of(body)) is None or not webhook.active:
+                await deliveries.cancel_pending(tx, tenant_id, template_id)
             record = in_area(await template_records.find(tx, template_id), self.area)
             return replace(record, made_secret=secret.made)
 
