@@ -18,6 +18,9 @@ TIMES = [pytest.param(40, id="40 times"), pytest.param(1_000, id="1,000 times", 
 # So many pairs at once, so that they meet in every order.
 TOGETHER = 20
 
+# A decision has less statements than that.
+LATEST = 30
+
 # Two things that happen to a request at the same moment.
 Pair = Callable[[RequestId], Sequence[Awaitable[object]]]
 
@@ -116,16 +119,17 @@ async def test_the_requester_cancels_as_the_approver_approves(databases: Databas
 async def test_an_approver_decides_as_the_deadline_passes(databases: Databases, times: int) -> None:
     house = await approving(databases, any_of(user(DARA)), days=1)
 
-    async def pass_deadline() -> None:
+    async def pass_deadline(late: int) -> None:
+        for _ in range(late):
+            await house.estate.rows("SELECT")
         house.estate.moment += timedelta(days=1)
         await house.look_again()
 
     expired = 0
     for number in range(times):
         request_id = await house.ask(name=f"Race {number}")
-        calls = [house.approve(request_id, DARA), pass_deadline()]
-        # Each begins first as often as the other.
-        came = await both(calls if number % 2 else calls[::-1])
+        # It passes before the decision has begun, after it, and at every statement in between.
+        came = await both([house.approve(request_id, DARA), pass_deadline(number % LATEST)])
         (answer,) = [each for each in came if each is not None]
 
         if isinstance(answer, KeptAnswer):
@@ -135,6 +139,7 @@ async def test_an_approver_decides_as_the_deadline_passes(databases: Databases, 
             expired += 1
             assert await outcomes(house, request_id) == ("expired", 0, ["request.expired"], ["request.expire"])
     assert await house.jobs() == ["groupProvision"] * (times - expired)
+    assert 0 < expired < times
 
 
 @pytest.mark.timeout(600)
