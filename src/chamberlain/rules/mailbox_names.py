@@ -3,16 +3,16 @@
 import unicodedata
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from chamberlain.rules.errors import Conflict
 from chamberlain.rules.mailbox_templates import CompiledMailboxTemplate, MailboxTemplate
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxType
 from chamberlain.rules.naming import expand, local_part
 from chamberlain.rules.tenants import Tenant
+from chamberlain.rules.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class MailboxNames:
     """What must be the mailbox' own in its tenant: its name, in the form in which names are compared, its address and
     its alias. `local_part` is None when nothing is left of the name, `alias` when there is none of its own."""

@@ -9,9 +9,10 @@ from chamberlain.rules.ids import MailboxId, RequestId, TemplateId, TenantId
 from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxType, ObservedMailbox, TemplateSource
 from chamberlain.rules.requests import Accepted, RequestError, RequestResult
+from chamberlain.rules.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class MailboxRecord:
     """A mailbox whole. `order` is what was sent, with the template's defaults; `error` is that of the request."""
 
@@ -32,7 +33,7 @@ class MailboxRecord:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AcceptedMailbox:
     """A mailbox that was asked for, as it stood when its request was accepted, and that request."""
 

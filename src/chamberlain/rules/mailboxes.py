@@ -85,7 +85,7 @@ class MailboxOrder(MailboxProperties):
     alias: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AddressFields:
     """What an address book shows of a mailbox."""
 
@@ -101,7 +101,7 @@ class AddressFields:
     notes: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Place:
     """What a room finder shows of a room. `capacity` is a number of people."""
 
