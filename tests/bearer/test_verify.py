@@ -320,6 +320,14 @@ async def test_it_rejects_claims_that_are_missing_or_mistyped(world: World, chan
     assert await world.refusal(world.user_claims(**changes)) in ("tokenInvalid", "tokenExpired")
 
 
+@pytest.mark.parametrize("name", ["iss", "tid", "azp", "appid", "client_id"])
+@pytest.mark.parametrize("character", ["\x00", "\n", "\x9f"])
+async def test_it_rejects_control_characters_before_anybody_is_asked(world: World, name: str, character: str) -> None:
+    """They are asked of the database and kept in rows, and no text of it can have a NUL."""
+    assert await world.refusal(world.user_claims(**{name: f"x{character}"})) == "tokenInvalid"
+    assert world.lookups == 0
+
+
 async def test_it_rejects_a_null_where_a_claim_should_be(world: World) -> None:
     assert await world.refusal({**world.user_claims(), "scp": None}) == "tokenInvalid"
 

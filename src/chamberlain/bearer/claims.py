@@ -2,15 +2,17 @@
 
 import re
 from base64 import urlsafe_b64decode
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from chamberlain.rules.errors import Unauthenticated
 
 # Some platforms give several names as an array, the standard joins them by spaces (RFC 8693, 4.2).
 Names = str | tuple[str, ...]
+# What is looked up in the database or kept in its rows, where no text can have a NUL.
+Line = Annotated[str, Meta(pattern=r"^[^\u0000-\u001f\u007f-\u009f]*(?![\s\S])")]
 
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
@@ -28,16 +30,16 @@ class Header(Struct, frozen=True):
 class Claims(Struct, frozen=True):
     """The claims that are looked at. `roles` is read for applications only, so for others its form does not matter."""
 
-    iss: str
+    iss: Line
     aud: str | tuple[str, ...]
     exp: float
     nbf: float | UnsetType = UNSET
     sub: str | UnsetType = UNSET
     oid: str | UnsetType = UNSET
-    tid: str | UnsetType = UNSET
-    azp: str | UnsetType = UNSET
-    appid: str | UnsetType = UNSET
-    client_id: str | UnsetType = UNSET
+    tid: Line | UnsetType = UNSET
+    azp: Line | UnsetType = UNSET
+    appid: Line | UnsetType = UNSET
+    client_id: Line | UnsetType = UNSET
     idtyp: str | UnsetType = UNSET
     scp: Names | UnsetType = UNSET
     scope: Names | UnsetType = UNSET
