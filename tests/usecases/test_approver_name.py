@@ -38,7 +38,7 @@ async def test_it_works(databases: Databases) -> None:
         (CLEO, "Cleo Marchetti"),
     ]
     assert second == before.approvals[1]
-    told = {"level": 1, "approvers": [str(BEN), str(CLEO)]}
+    told = {"blocked": None, "level": 1, "approvers": [str(BEN), str(CLEO)]}
     assert await house.audit(request_id) == [("request.nameApprovers", told)]
     assert await house.events(request_id) == [
         ("request.approvalRequired", []),

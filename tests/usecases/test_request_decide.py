@@ -167,6 +167,11 @@ async def test_three_levels_open_one_after_the_other(databases: Databases) -> No
     third = await house.approvers(request_id, 3)
     await house.approve(request_id, BEN)
 
+    assert [after for _, after in await house.audit(request_id)][:3] == [
+        {"level": 1},
+        {"level": 2, "state": "pending", "approvers": [str(each) for each in second]},
+        {"level": 2},
+    ]
     assert (set(second), third) == ({BEN, ELI, DARA}, [BEN])
     record = await house.estate.record(request_id)
     assert [(each.state, len(each.decisions)) for each in record.approvals] == [

@@ -159,14 +159,18 @@ def change_of(
 ) -> Change:
     """The record of a deed, by which the request has become what it is after it; `told` is what else there is to say
     of it."""
+    # What one of several approvers has said need not move it.
+    has_moved = after.state is not before.state
+    was: Mapping[str, Json] = {"state": before.state} if has_moved else {}
+    became: Mapping[str, Json] = {"state": after.state} if has_moved else {}
     return Change(
         tenant_id=after.tenant_id,
         action=f"request.{deed.action}",
         actor=deed.actor,
         client_id=deed.client_id,
         subject=Subject("request", after.request_id, after.display_name),
-        before={"state": before.state},
-        after={"state": after.state, **told, **deed.act.said},
+        before=was,
+        after={**became, **told, **deed.act.said},
         request_id=after.request_id,
         trace_id=deed.act.trace_id,
         event=event,

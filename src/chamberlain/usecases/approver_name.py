@@ -95,7 +95,7 @@ class NameApprovers:
             client_id=client_id,
             subject=Subject("request", after.request_id, after.display_name),
             before={"blocked": NO_APPROVER},
-            after={"level": naming.level, "approvers": [str(each.id) for each in approvers]},
+            after={"blocked": None, "level": naming.level, "approvers": [str(each.id) for each in approvers]},
             request_id=after.request_id,
             trace_id=act.trace_id,
             event=approval_required(
