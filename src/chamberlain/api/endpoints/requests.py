@@ -184,18 +184,37 @@ LISTED = (
     ),
 )
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
-ACTED = (
-    Success(
-        200,
-        "The request, as it is now.",
-        Request,
-        headers={
-            **CACHE,
-            "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
-        },
-        example={**_EXAMPLE, "state": "cancelled", "waiting": None, "finishedAt": "2026-11-20T09:30:20.000Z"},
-    ),
-)
+_DARA: Mapping[str, object] = {"id": "da7a0000-0000-4000-8000-000000000004", "displayName": "Dara Lindqvist"}
+_APPROVAL: Mapping[str, object] = {
+    "level": 1,
+    "mode": "any",
+    "state": "approved",
+    "deadline": "2026-12-04T09:30:00.000Z",
+    "approvers": [_DARA],
+    "decisions": [
+        {
+            "by": {"type": "user", **_DARA},
+            "outcome": "approved",
+            "comment": "For the board alone.",
+            "decidedAt": "2026-11-20T09:30:20.000Z",
+        }
+    ],
+}
+
+
+def _acted(**became: object) -> tuple[Success, ...]:
+    """How an action succeeds, with an example of what it makes of a request."""
+    headers = {
+        **CACHE,
+        "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+    }
+    example = {**_EXAMPLE, "waiting": None, **became}
+    return (Success(200, "The request, as it is now.", Request, headers=headers, example=example),)
+
+
+ACTED = _acted(state="cancelled", finishedAt="2026-11-20T09:30:20.000Z")
+DECIDED = _acted(state="queued", approvals=[_APPROVAL])
+NAMED = _acted(state="pendingApproval", approvals=[{**_APPROVAL, "state": "pending", "decisions": []}])
 ACT_CODES = (
     "notAdministrator", "notFound", "stateDoesNotAllow", "idempotencyKeyReused", "idempotencyKeyInProgress",
     "databaseUnavailable", "overloaded",
