@@ -261,3 +261,19 @@ async def test_running_it_twice_is_boring(estate: Estate) -> None:
     await sweep(estate, days=31)
 
     assert await estate.counts() == before
+
+
+async def test_deliveries_are_removed_after_a_month_but_for_those_that_are_pending(estate: Estate) -> None:
+    await estate.rows(
+        "INSERT INTO chamberlain.delivery "
+        "(tenant_id, delivery_id, event_id, type, template_id, url, payload, trace_id, state) "
+        "SELECT $1, gen_random_uuid(), gen_random_uuid(), 'group.created', gen_random_uuid(), '', '{}', '', state "
+        "FROM unnest($2::text[]) state RETURNING 1",
+        ESTATE,
+        ["pending", "succeeded", "failed", "cancelled"],
+    )
+
+    await sweep(estate, days=29.9)
+    assert await estate.rows("SELECT count(*) FROM chamberlain.delivery") == [(4,)]
+    await sweep(estate, days=30.1)
+    assert await estate.rows("SELECT state FROM chamberlain.delivery") == [("pending",)]
