@@ -284,6 +284,9 @@ async def test_it_reads_when_to_come_again(receiver: Receiver, value: str, secon
         ("http://hooks.estate.example:{port}/", ["8.8.8.8", "127.0.0.1"]),
         ("http://xn--\N{LATIN SMALL LETTER U WITH DIAERESIS}.example:{port}/", None),
         ("http://hooks.estate.example:99999/", None),
+        ("http://hooks\0.estate.example:{port}/", None),
+        (f"http://{'a' * 64}.estate.example:{{port}}/", None),
+        ("http://hooks..estate.example:{port}/", None),
         ("ftp://hooks.estate.example/", None),
     ],
 )

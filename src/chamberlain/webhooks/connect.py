@@ -62,8 +62,8 @@ def _look_up(host: str, port: int) -> Sequence[Address] | OSError:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         return error
-    except UnicodeError:
-        # No name can be like that.
+    except ValueError:
+        # No name can be like that: it has a null character in it, or a part that is too long.
         return OSError(host)
     # The zone of a link-local address is of no use here: such an address is refused, or was allowed by its network.
     return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))

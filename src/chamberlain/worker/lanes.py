@@ -16,7 +16,7 @@ from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.jobs import Claim, Job, JobKind, Lane
 from chamberlain.store import jobs, lanes
 from chamberlain.store.database import Database
-from chamberlain.worker.loop import Handler, Hold, Observe
+from chamberlain.worker.loop import Handler, Hold, Observe, tell
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +83,7 @@ class LaneLoop:
     async def run(self) -> None:
         """Work until `stop` was called; what is not through within the grace is given back."""
         renewal = asyncio.create_task(self._renew_for_ever())
+        renewal.add_done_callback(tell)
         try:
             while not self._stopping:
                 await self._fill_or_tell()
@@ -150,6 +151,7 @@ class LaneLoop:
         task.add_done_callback(self._through)
 
     def _through(self, task: asyncio.Task[None]) -> None:
+        tell(task)
         run = self._running.pop(task)
         if asyncio.get_running_loop().time() - run.begun < self._places.slow_after.total_seconds():
             self._slow.discard(run.lane)

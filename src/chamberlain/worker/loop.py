@@ -69,7 +69,7 @@ class Loop:
     async def run(self) -> None:
         """Work until `stop` was called; what is not through within the grace is given back."""
         renewal = asyncio.create_task(self._renew_for_ever())
-        renewal.add_done_callback(_tell)
+        renewal.add_done_callback(tell)
         try:
             while not self._stopping:
                 await self._take_more_or_tell()
@@ -129,7 +129,7 @@ class Loop:
     def _through(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task, None)
         self._wake.set()
-        _tell(task)
+        tell(task)
 
     async def _work(self, claim: Claim) -> None:
         try:
@@ -198,7 +198,7 @@ class Loop:
             logger.info("Jobs were given back.", extra={"count": count})
 
 
-def _tell(task: asyncio.Task[None]) -> None:
+def tell(task: asyncio.Task[None]) -> None:
     """A task that nobody waits for must not die in silence. Its jobs are taken up again after their lease."""
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.error("A part of the worker has ended by a bug.", exc_info=error)
