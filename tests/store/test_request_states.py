@@ -1,6 +1,7 @@
 """The state of a request: every way to change it, tried in every state, and no other way anywhere."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,21 @@ async def test_it_works_where_the_state_is_still_the_one_that_was_seen(estate: E
             after = (await estate.record(accepted.request_id)).state
             target = RequestState.CANCELLED if action is Action.CANCEL else RequestState.QUEUED
             assert (moved, after) == ((True, target) if state is seen else (False, state))
+
+
+@pytest.mark.parametrize("target", [RequestState.QUEUED, RequestState.REJECTED, RequestState.EXPIRED])
+async def test_what_is_decided_moves_where_nobody_has_moved_it_meanwhile(estate: Estate, target: RequestState) -> None:
+    accepted = await estate.request("Apollo")
+    await put(estate, accepted.request_id, RequestState.PENDING_APPROVAL)
+    before = await estate.record(accepted.request_id)
+
+    for state in RequestState:
+        await put(estate, accepted.request_id, state)
+        async with estate.databases.application.transaction(ESTATE) as tx:
+            moved = await requests.move(tx, before, replace(before, state=target))
+        after = (await estate.record(accepted.request_id)).state
+        is_seen = state is RequestState.PENDING_APPROVAL
+        assert (moved, after) == ((True, target) if is_seen else (False, state))
 
 
 @pytest.mark.parametrize("state", RequestState)
