@@ -106,6 +106,23 @@ async def test_it_handles_a_connection_that_is_ended_and_makes_another(
     assert await rows(databases, RESERVED) == [("later",)]
 
 
+async def test_it_handles_two_who_wait_for_each_other(databases: Databases) -> None:
+    lock = "SELECT pg_advisory_xact_lock($1)"
+    both_hold = asyncio.Barrier(2)
+
+    async def hold(first: int, second: int) -> None:
+        async with databases.application.transaction(ESTATE) as tx:
+            await tx.execute(lock, first)
+            await both_hold.wait()
+            await tx.execute(lock, second)
+
+    ends = await asyncio.gather(hold(1, 2), hold(2, 1), return_exceptions=True)
+
+    (fault,) = [end for end in ends if end is not None]
+    assert isinstance(fault, Unavailable)
+    assert fault.code == "overloaded"
+
+
 @pytest.mark.parametrize(
     ("part", "other"),
     [("/test_", "/not_there_"), ("chamberlain_application@", "nobody@"), ("host=/", "host=/nowhere/")],

@@ -1,5 +1,6 @@
 """Deliveries: written with what they tell, recorded whoever holds them, and sent again when somebody asks."""
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -212,6 +213,21 @@ async def test_what_is_pending_is_redelivered_at_once_and_not_twice(estate: Esta
     assert await estate.rows(JOBS) == [("webhookDeliver", found.id, PROJECT_GROUP, None, True)]
 
 
+async def test_one_whose_job_is_held_is_redelivered_too(estate: Estate) -> None:
+    await estate.request("Apollo")
+    await estate.work()
+    found = await only(estate)
+    held = "UPDATE chamberlain.job SET held_reason = 'A bug.', attempts = 20 WHERE kind = 'webhookDeliver' RETURNING 1"
+    await estate.rows(held)
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        assert await deliveries.redeliver(tx, found.id)
+
+    assert await estate.rows("SELECT held_reason, attempts FROM chamberlain.job WHERE kind = 'webhookDeliver'") == [
+        (None, 0)
+    ]
+
+
 async def again(
     estate: Estate, span: DeliverySpan, *, most: int = 500, tenant_id: TenantId = ESTATE
 ) -> list[DeliveryId]:
@@ -280,6 +296,21 @@ async def test_it_does_not_wait_for_who_writes_about_one(estate: Estate) -> None
         queued = await again(estate, span)
 
     assert queued == [found[1].id]
+
+
+async def test_it_does_not_wait_for_who_ends_a_job_either(estate: Estate) -> None:
+    """That one would wait for us next: it writes about the delivery."""
+    await estate.request("Apollo")
+    await estate.work()
+    found = await only(estate)
+    span = DeliverySpan(found.created_at, found.created_at + timedelta(seconds=1))
+
+    async with estate.databases.worker.across_tenants() as tx:
+        await tx.execute("SELECT FROM chamberlain.job WHERE kind = 'webhookDeliver' FOR UPDATE")
+        async with asyncio.timeout(10), estate.databases.application.transaction(ESTATE) as other:
+            assert await deliveries.redeliver(other, found.id)
+        async with asyncio.timeout(10):
+            assert await again(estate, span) == [found.id]
 
 
 async def test_it_cancels_what_is_pending_but_for_what_somebody_is_at(estate: Estate) -> None:

@@ -25,7 +25,7 @@ from chamberlain.webhooks.addresses import Address
 from chamberlain.webhooks.connect import Resolve, Resolver
 from chamberlain.webhooks.send import REFUSED, TIMED_OUT, Sender
 from tests.databases import Databases
-from tests.estates import ESTATE, LEASE, PROJECT_GROUP, Estate, changed_estate, open_estate
+from tests.estates import ESTATE, LEASE, PROJECT_GROUP, Estate, changed_estate, open_estate, until
 from tests.webhooks.receiver import CLOSE, HANG, Receiver, answer, receiving
 
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -446,6 +446,23 @@ async def test_a_worker_that_dies_over_a_call_is_followed_by_one_that_delivers(h
     assert (found.state, [each.status for each in found.attempts]) == (SUCCEEDED, [204])
     # Who looks at the id has been told once.
     assert len({each.headers["webhook-id"] for each in house.receiver.received}) == 1
+
+
+async def test_what_came_of_a_call_outlives_a_deadlock(house: House) -> None:
+    """Somebody who writes about the same waits for us, and we for them; nothing is held, and nothing told twice."""
+    await house.create()
+    async with house.delivering() as deliver, house.estate.databases.worker.across_tenants() as other:
+        await other.execute("SELECT FROM chamberlain.delivery FOR UPDATE")
+        delivering = asyncio.create_task(deliver(await house.claim()))
+
+        async def waits() -> bool:
+            return bool(await house.estate.rows("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
+
+        await until(waits)
+        await other.execute("SELECT FROM chamberlain.job FOR UPDATE")
+    await delivering
+
+    assert ((await house.only()).state, len(house.receiver.received)) == (SUCCEEDED, 1)
 
 
 async def test_to_run_it_twice_is_boring(house: House) -> None:

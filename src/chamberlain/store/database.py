@@ -42,6 +42,8 @@ UNREACHABLE: tuple[type[Exception], ...] = (
     asyncpg.ReadOnlySQLTransactionError,
 )
 COMMAND_TIMEOUT = timedelta(seconds=30)
+# Each costs the second that PostgreSQL takes to notice (deadlock_timeout).
+_DEADLOCKS = 5
 
 
 class LeanConnection(_Connection):
@@ -86,9 +88,10 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, tenant_id: TenantId) -> AsyncIterator[Transaction]:
-        """A transaction that sees this tenant and nothing else. Raises Unavailable when there is no database."""
+        """A transaction that sees this tenant and nothing else. Raises Unavailable when there is no database, and when
+        another transaction and this one have waited for each other."""
         begin = f"BEGIN; SELECT set_config('chamberlain.tenant_id', '{tenant_id}', true){self._also}"
-        with unavailable():
+        with unavailable(), _overtaken():
             async with self._connection() as connection, _begun(connection, begin):
                 yield Transaction(connection, tenant_id)
 
@@ -164,6 +167,15 @@ def unavailable() -> Iterator[None]:
 
 
 @contextmanager
+def _overtaken() -> Iterator[None]:
+    """PostgreSQL ends one of two transactions that wait for each other; to do the same again is all that it takes."""
+    try:
+        yield
+    except asyncpg.DeadlockDetectedError as error:
+        raise _in_the_way() from error
+
+
+@contextmanager
 def _connecting() -> Iterator[None]:
     try:
         with unavailable():
@@ -175,6 +187,10 @@ def _connecting() -> Iterator[None]:
 
 def _no_database() -> Unavailable:
     return Unavailable("databaseUnavailable", "The database cannot be reached. Send the request again.")
+
+
+def _in_the_way() -> Unavailable:
+    return Unavailable("overloaded", "Two writes were in each other's way. Send the request again.")
 
 
 async def connect(address: str, settings: dict[str, str] | None = None) -> Connection:
@@ -207,6 +223,15 @@ async def repeat_if_stale(work: Callable[[], Awaitable[Answer]]) -> Answer:
         return await work()
     except asyncpg.InvalidCachedStatementError:
         return await work()
+
+
+async def repeat_if_deadlocked(work: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Do it again when PostgreSQL has ended it because it and another transaction waited for each other. Raises
+    Unavailable when that happens time and again."""
+    for _ in range(_DEADLOCKS):
+        with suppress(asyncpg.DeadlockDetectedError):
+            return await work()
+    raise _in_the_way()
 
 
 async def listen(

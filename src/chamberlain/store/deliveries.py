@@ -31,24 +31,35 @@ from chamberlain.rules.redeliveries import DeliverySpan, RedeliveredBatch
 from chamberlain.store.database import Record, Transaction
 from chamberlain.store.request_lists import PLANNING
 
-# The webhook is that of the request's template as it is now, if it is to be called at all.
-ACCEPT: Final = """
-WITH told AS MATERIALIZED (
-    SELECT gen_random_uuid() AS delivery_id, e.tenant_id, e.event_id, e.type, e.request_id, e.payload, e.place,
-        q.template_id, q.trace_id, r.content #>> '{webhook,url}' AS url
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[]) WITH ORDINALITY
-        AS e (tenant_id, event_id, type, request_id, payload, place)
+# The webhooks of the requests' templates as they are now, if they are to be called at all. Most templates have none, and
+# each is looked at once, however many requests it has.
+HOOKS: Final = """
+WITH asked AS MATERIALIZED (
+    SELECT q.tenant_id, q.request_id, q.template_id, q.trace_id
+    FROM unnest($1::uuid[], $2::uuid[]) AS e (tenant_id, request_id)
     JOIN chamberlain.request q ON q.tenant_id = e.tenant_id AND q.request_id = e.request_id
-    JOIN chamberlain.template t ON t.tenant_id = q.tenant_id AND t.template_id = q.template_id
-    JOIN chamberlain.template_revision r
-        ON r.tenant_id = t.tenant_id AND r.template_id = t.template_id AND r.revision = t.revision
+), hook AS MATERIALIZED (
+    SELECT t.tenant_id, t.template_id, r.content #>> '{webhook,url}' AS url
+    FROM (SELECT DISTINCT asked.tenant_id, asked.template_id FROM asked) w
+    JOIN chamberlain.template t USING (tenant_id, template_id)
+    JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
     WHERE r.content #>> '{webhook,active}' = 'true' AND NOT EXISTS (
         SELECT FROM chamberlain.webhook_state s
         WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id AND s.disabled_at IS NOT NULL
     )
+)
+SELECT asked.request_id, asked.template_id, asked.trace_id, hook.url FROM asked JOIN hook USING (tenant_id, template_id)
+"""
+
+ACCEPT: Final = """
+WITH told AS MATERIALIZED (
+    SELECT gen_random_uuid() AS delivery_id, e.tenant_id, e.event_id, e.type, e.request_id, e.template_id, e.url,
+        e.payload, e.trace_id, e.place
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[])
+        WITH ORDINALITY AS e (tenant_id, event_id, type, request_id, template_id, url, payload, trace_id, place)
 ), queued AS (
     INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, lane)
-    SELECT tenant_id, $6, delivery_id, trace_id, template_id FROM told ORDER BY place
+    SELECT tenant_id, $9, delivery_id, trace_id, template_id FROM told ORDER BY place
     RETURNING job_id, subject
 )
 INSERT INTO chamberlain.delivery (
@@ -130,13 +141,15 @@ WHERE d.tenant_id = r.tenant_id AND d.delivery_id = r.delivery_id
 RETURNING d.delivery_id
 """
 
-# What is pending is attempted at once, unless somebody is just at it; all else gets a job again. The schedule begins
-# anew. $1 tenant, $2 kind of the job.
+# What is pending is attempted at once, held or not, unless somebody is just at it; all else gets a job again. The
+# schedule begins anew. Who ends a job writes about its delivery next, which is locked here: so a job that is locked is
+# passed by, and not waited for in a circle. $1 tenant, $2 kind of the job.
 _AGAIN: Final = """
 hurried AS (
-    UPDATE chamberlain.job j SET run_at = now() FROM again
-    WHERE j.tenant_id = $1 AND j.job_id = again.job_id AND j.held_reason IS NULL
-    AND (j.lease_until IS NULL OR j.lease_until < now())
+    UPDATE chamberlain.job SET run_at = now(), held_reason = NULL, attempts = 0 WHERE job_id = ANY (ARRAY(
+        SELECT j.job_id FROM chamberlain.job j JOIN again ON again.job_id = j.job_id
+        WHERE j.tenant_id = $1 AND (j.lease_until IS NULL OR j.lease_until < now()) FOR UPDATE OF j SKIP LOCKED
+    ))
 ), queued AS (
     INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, lane)
     SELECT $1, $2, delivery_id, trace_id, template_id FROM again WHERE state <> 'pending' ORDER BY created_at
@@ -203,15 +216,25 @@ _decode_attempts = msgspec.json.Decoder(tuple[Attempt, ...]).decode
 
 async def accept(tx: Transaction, events: Sequence[Event]) -> None:
     """Have the webhooks told that are to be told of these events, which are written by the same transaction."""
-    told = [event for event in events if event.type in TOLD]
+    worth_telling = [event for event in events if event.type in TOLD]
+    if not worth_telling:
+        return
+    rows = await tx.fetch(
+        HOOKS, [each.tenant_id for each in worth_telling], [each.request_id for each in worth_telling]
+    )
+    hooks = {row["request_id"]: row for row in rows}
+    told = [(event, hooks[event.request_id]) for event in worth_telling if event.request_id in hooks]
     if told:
         await tx.execute(
             ACCEPT,
-            [each.tenant_id for each in told],
-            [each.id for each in told],
-            [each.type for each in told],
-            [each.request_id for each in told],
-            [payload_of(each) for each in told],
+            [event.tenant_id for event, _ in told],
+            [event.id for event, _ in told],
+            [event.type for event, _ in told],
+            [event.request_id for event, _ in told],
+            [hook["template_id"] for _, hook in told],
+            [hook["url"] for _, hook in told],
+            [payload_of(event) for event, _ in told],
+            [hook["trace_id"] for _, hook in told],
             JobKind.WEBHOOK_DELIVER,
         )
 

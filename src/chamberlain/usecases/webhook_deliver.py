@@ -26,7 +26,7 @@ from chamberlain.rules.ids import DeliveryId, EventId, TenantId
 from chamberlain.rules.jobs import Claim, Job
 from chamberlain.rules.webhooks import SigningSecrets, WebhookKey
 from chamberlain.store import deliveries, events, jobs, webhook_secrets, webhook_states
-from chamberlain.store.database import Database, Transaction
+from chamberlain.store.database import Database, Transaction, repeat_if_deadlocked
 from chamberlain.store.webhook_secrets import WebhookSecrets
 
 # An attempt that was not made, since there is nothing to sign it with.
@@ -126,10 +126,14 @@ class DeliverWebhooks:
         return found
 
     async def _record(self, results: Sequence[DeliveryResult]) -> Sequence[None]:
+        # The calls are made: whoever else writes about these, what came of them is not given up.
+        await repeat_if_deadlocked(lambda: self._write(results))
+        return [None] * len(results)
+
+    async def _write(self, results: Sequence[DeliveryResult]) -> None:
         async with self._database.across_tenants() as tx:
             await deliveries.record(tx, results)
             await self._note(tx, [each for each in results if each.was_called])
-        return [None] * len(results)
 
     async def _note(self, tx: Transaction, results: Sequence[DeliveryResult]) -> None:
         """Note how webhooks get on, and disable those that are not to be called any more."""
