@@ -31,8 +31,8 @@ from chamberlain.rules.redeliveries import DeliverySpan, RedeliveredBatch
 from chamberlain.store.database import Record, Transaction
 from chamberlain.store.request_lists import PLANNING
 
-# The webhooks of the requests' templates as they are now, if they are to be called at all. Most templates have none, and
-# each is looked at once, however many requests it has.
+# The webhooks of the requests' templates as they are now, if they are to be called at all. Most templates have none,
+# and each is looked at once, however many requests it has.
 HOOKS: Final = """
 WITH asked AS MATERIALIZED (
     SELECT q.tenant_id, q.request_id, q.template_id, q.trace_id
