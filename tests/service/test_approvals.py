@@ -4,9 +4,10 @@ import asyncio
 
 import httpx2
 
-from tests.services import ADA_MAIL, API, APPROVED_TEMPLATE, BEN, COLLAB, Installation, Service
+from tests.services import ADA_MAIL, API, APPROVED_TEMPLATE, BEN, CLEO_MAIL, COLLAB, Installation, Service, wait_until
 
 DARA_MAIL, BEN_MAIL = "dara@estate.example", "ben@estate.example"
+DARA = "da7a0000-0000-4000-8000-000000000004"
 CONFIG = f"{API}/admin/Config.ReadWrite.All"
 
 
@@ -94,3 +95,26 @@ def test_approving_and_rejecting_on_two_processes_at_once_has_one_winner(install
         approvals = installation.one.request(request_id)["approvals"]
         assert isinstance(approvals, list)
         assert len(approvals[0]["decisions"]) == 1
+
+
+def test_a_worker_opens_the_next_level(installation: Installation) -> None:
+    levels = [
+        {"mode": "any", "approvers": [{"type": "user", "id": DARA}]},
+        {"mode": "all", "approvers": [{"type": "manager"}]},
+    ]
+    template = {"kind": "group", "name": "Two levels", "approval": {"levels": levels, "deadlineDays": 1}}
+    headers = installation.one.headers(ADA_MAIL, CONFIG)
+    path = f"{installation.one.url}/admin/collab/v1/templates/"
+    made = httpx2.post(path, headers=headers, json=template, timeout=30).json()
+    wanted = {"displayName": "Two levels", "templateId": made["id"]}
+    request_id = installation.one.post_group(wanted, CLEO_MAIL).json()["requestId"]
+    assert post(installation.other, f"{request_id}/approve/", DARA_MAIL).json()["state"] == "pendingApproval"
+
+    def second_state() -> str:
+        approvals = installation.one.request(request_id, CLEO_MAIL)["approvals"]
+        assert isinstance(approvals, list)
+        return str(approvals[1]["state"])
+
+    wait_until(lambda: second_state() == "pending", 10, installation.one.said)
+    assert post(installation.one, f"{request_id}/approve/", BEN_MAIL).json()["state"] == "queued"
+    installation.one.wait_for_group(request_id, who=CLEO_MAIL)
