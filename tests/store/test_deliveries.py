@@ -10,13 +10,15 @@ import pytest
 
 from chamberlain.rules.deliveries import (
     KEPT_ATTEMPTS,
+    PAYLOAD_LIMIT,
     DeliveryFilter,
     DeliveryRecord,
     DeliveryResult,
     DeliveryState,
     Reply,
 )
-from chamberlain.rules.ids import DeliveryId, JobId, TenantId
+from chamberlain.rules.events import Event, EventType
+from chamberlain.rules.ids import DeliveryId, EventId, JobId, TenantId
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.redeliveries import DeliverySpan
 from chamberlain.store import deliveries, webhook_states
@@ -94,6 +96,19 @@ async def test_it_works(estate: Estate) -> None:
     assert payload["data"]["metadata"] == {"el-text-1": "x"}
     assert isinstance(at, datetime)
     assert payload["timestamp"] == at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def test_a_payload_is_small_whatever_is_in_the_metadata() -> None:
+    def payload(number: int) -> str:
+        """With what was sent and what a template adds, each of which may be 16 KiB."""
+        data = {"group": {"displayName": "Apollo"}, "metadata": {f"key {each}": "x" * 1_000 for each in range(number)}}
+        return deliveries.payload_of(Event(EventId(uuid4()), EventType.GROUP_CREATED, MOMENT, ESTATE, None, data))
+
+    kept, emptied = msgspec.json.decode(payload(16)), msgspec.json.decode(payload(32))
+
+    assert len(kept["data"]["metadata"]) == 16
+    assert emptied["data"] == {"group": {"displayName": "Apollo"}, "metadata": {}}
+    assert all(len(payload(number)) < PAYLOAD_LIMIT for number in range(33))
 
 
 async def test_it_tells_of_what_was_created_and_of_nothing_else(estate: Estate) -> None:
