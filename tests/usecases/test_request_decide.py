@@ -1,6 +1,7 @@
 """Approvers decide on requests: who may, what comes of it, and that it is final."""
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
@@ -8,12 +9,16 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from chamberlain.rules.actions import Action
+from chamberlain.rules.actions import Action, viewed_by
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound, TryAgain, Unauthenticated, Unavailable
 from chamberlain.rules.ids import RequestId, UserId
+from chamberlain.rules.requests import RequestRecord
 from chamberlain.store.callers import Callers
+from chamberlain.store.timelines import Timelines
+from chamberlain.store.watchers import Watchers
 from chamberlain.usecases.mailbox_read import ReadMailbox
+from chamberlain.usecases.request_watch import WatchRequest
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, PREFIXES, ZOE, caller_of, mail_caller_of
 from tests.usecases.acts import act, administrator, application, cancel, render
@@ -392,3 +397,22 @@ ASK_FOR_APPROVAL = """
 UPDATE chamberlain.template_revision SET content = (content::jsonb || $1::text::jsonb)::json
 WHERE content ->> 'kind' = 'shared'
 """
+
+
+async def test_those_who_watch_see_what_they_may_do_and_the_levels(databases: Databases) -> None:
+    house = await approving(databases, any_of(user(DARA)), any_of(user(BEN)))
+    request_id = await house.ask()
+    callers = Callers(databases.application, house.estate.people, house.estate.now)
+    timelines = Timelines(databases.application, Watchers())
+    watch = WatchRequest(databases.application, callers, PREFIXES, timelines)
+    with pytest.raises(NotFound):
+        await watch(caller_of(BEN), request_id, 0)
+    happenings = await watch(caller_of(DARA), request_id, 0)
+    assert happenings is not None
+
+    async with aclosing(happenings):
+        ((first,),) = [await anext(happenings)]
+
+    assert isinstance(first.what, RequestRecord)
+    assert viewed_by(caller_of(DARA), first.what).actions == (Action.APPROVE, Action.REJECT, Action.CANCEL)
+    assert viewed_by(caller_of(ADA), first.what).actions == (Action.CANCEL,)
