@@ -252,6 +252,8 @@ async def test_it_handles_one_that_does_not_speak_http(receiver: Receiver) -> No
         ("soon", "nothing"),
         ("-5", "nothing"),
         ("", "nothing"),
+        ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", "nothing"),
+        ("Wed, 21 Oct 2099 07:28:00 +99999999999999999999", "nothing"),
     ],
 )
 async def test_it_reads_when_to_come_again(receiver: Receiver, value: str, seconds: float | str | None) -> None:
@@ -344,6 +346,22 @@ async def test_one_that_hangs_is_in_nobodys_way(receiver: Receiver) -> None:
 
         assert {each.status for each in replies} == {204}
         assert not any(each.done() for each in hanging)
+        for each in hanging:
+            each.cancel()
+        await asyncio.wait(hanging)
+
+
+async def test_one_that_hangs_is_not_in_the_way_of_others_at_the_same_receiver(receiver: Receiver) -> None:
+    """Many may have their webhooks at one service, each at a path of their own."""
+    receiver.answers = [HANG] * 100
+    async with sending(time_out=timedelta(seconds=30)) as sender:
+        hanging = [asyncio.create_task(sender.send(call(f"{receiver.address}/theirs"))) for _ in range(100)]
+        async with asyncio.timeout(10):
+            while len(receiver.received) < 100:  # noqa: ASYNC110 (the receiver tells nobody)
+                await asyncio.sleep(0.005)
+            reply = await sender.send(call(f"{receiver.address}/ours"))
+
+        assert reply.status == 204
         for each in hanging:
             each.cancel()
         await asyncio.wait(hanging)

@@ -225,13 +225,13 @@ def _is_about_trust(error: BaseException) -> bool:
 
 def _retry_after(value: bytes | None, at: datetime) -> timedelta | None:
     """How long the receiver asks us to wait: a number of seconds, or a time (RFC 9110, 10.2.3). Nonsense asks for
-    nothing."""
+    nothing, a year of twenty digits too."""
     text = (value or b"").decode("latin-1").strip()
     if re.fullmatch("[0-9]{1,9}", text):
         return timedelta(seconds=int(text))
     try:
         then = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return max((then if then.tzinfo else then.replace(tzinfo=UTC)) - at, timedelta())
 
