@@ -56,6 +56,31 @@ async def test_what_arrives_while_one_batch_runs_goes_together() -> None:
     assert doubler.batches == [[1], [2, 3, 4]]
 
 
+async def test_the_next_batch_is_on_its_way_before_those_of_the_last_go_on() -> None:
+    happened: list[str] = []
+    begun, gate = asyncio.Event(), asyncio.Event()
+
+    async def flush(items: Sequence[int]) -> Sequence[int]:
+        happened.append(f"{items} is on its way")
+        begun.set()
+        await gate.wait()
+        return items
+
+    async def ask(item: int) -> None:
+        happened.append(f"{await batcher.submit(item)} goes on")
+
+    batcher = Batcher(flush)
+    first = asyncio.create_task(ask(1))
+    await begun.wait()
+    second = asyncio.create_task(ask(2))
+    await asyncio.sleep(0)
+
+    gate.set()
+    await asyncio.gather(first, second)
+
+    assert happened == ["[1] is on its way", "[2] is on its way", "1 goes on", "2 goes on"]
+
+
 async def test_no_batch_is_larger_than_asked_for() -> None:
     doubler = Doubler()
     batcher = Batcher(doubler.flush, most=2)

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from chamberlain.rules.errors import Unavailable
 
@@ -70,14 +70,32 @@ class Batcher(Generic[Item, Answer]):
 
     async def _run(self) -> None:
         try:
-            while self._pending:
-                taken = [self._pending.popleft() for _ in range(min(self._most, len(self._pending)))]
-                # Who has gone away meanwhile wants no answer, and nothing is done for nobody.
-                batch = [(item, future) for item, future in taken if not future.done()]
-                if batch:
-                    await self._settle(batch)
+            flush = self._begin_next()
+            while flush is not None:
+                await asyncio.wait({flush.work})
+                if self._is_divisible(flush):
+                    await self._settle_halves(flush.batch)
+                    flush = self._begin_next()
+                else:
+                    # The next batch is on its way before those of this one go on: the database need not wait for them.
+                    done, flush = flush, self._begin_next()
+                    _tell(done)
         finally:
             self._flusher = None
+
+    def _begin_next(self) -> "_Flush[Item, Answer] | None":
+        """Begin the next batch, if anybody waits for one."""
+        while self._pending:
+            taken = [self._pending.popleft() for _ in range(min(self._most, len(self._pending)))]
+            # Who has gone away meanwhile wants no answer, and nothing is done for nobody.
+            batch = [(item, future) for item, future in taken if not future.done()]
+            if batch:
+                return self._begin(batch)
+        return None
+
+    def _begin(self, batch: "_Batch[Item, Answer]") -> "_Flush[Item, Answer]":
+        # A task of its own keeps its error until it is asked for; so every kind of error reaches those who wait.
+        return _Flush(batch, asyncio.create_task(self._call([item for item, _ in batch])))
 
     async def _call(self, items: Sequence[Item]) -> Sequence[Answer]:
         answers = await self._flush(items)
@@ -85,25 +103,45 @@ class Batcher(Generic[Item, Answer]):
             raise RuntimeError(f"A flush answered {len(answers)} of {len(items)} items.")
         return answers
 
-    async def _settle(self, batch: Sequence[tuple[Item, asyncio.Future[Answer | _Failure]]]) -> None:
-        # A task of its own keeps its error until it is asked for; so every kind of error reaches those who wait.
-        work = asyncio.create_task(self._call([item for item, _ in batch]))  # noqa: RUF006 - this frame holds it
-        await asyncio.wait({work})
-        if work.cancelled():
-            for _, future in batch:
-                future.cancel()
-            return
-        error = work.exception()
-        if error is None:
-            for (_, future), answer in zip(batch, work.result(), strict=True):
-                if not future.done():
-                    future.set_result(answer)
-        elif len(batch) > 1 and isinstance(error, self._divisible):
-            middle = len(batch) // 2
-            await self._settle(batch[:middle])
-            await self._settle(batch[middle:])
-        else:
-            failure = _Failure(error, error.__traceback__)
-            for _, future in batch:
-                if not future.done():
-                    future.set_result(failure)
+    def _is_divisible(self, flush: "_Flush[Item, Answer]") -> bool:
+        work = flush.work
+        return len(flush.batch) > 1 and not work.cancelled() and isinstance(work.exception(), self._divisible)
+
+    async def _settle_halves(self, batch: "_Batch[Item, Answer]") -> None:
+        middle = len(batch) // 2
+        for half in (batch[:middle], batch[middle:]):
+            flush = self._begin(half)
+            await asyncio.wait({flush.work})
+            if self._is_divisible(flush):
+                await self._settle_halves(half)
+            else:
+                _tell(flush)
+
+
+_Batch: TypeAlias = Sequence[tuple[Item, asyncio.Future[Answer | _Failure]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Flush(Generic[Item, Answer]):
+    """A batch that is under way."""
+
+    batch: _Batch[Item, Answer]
+    work: asyncio.Task[Sequence[Answer]]
+
+
+def _tell(flush: _Flush[Item, Answer]) -> None:
+    """Let everybody go on who waits for a batch that is through."""
+    if flush.work.cancelled():
+        for _, future in flush.batch:
+            future.cancel()
+        return
+    error = flush.work.exception()
+    if error is None:
+        for (_, future), answer in zip(flush.batch, flush.work.result(), strict=True):
+            if not future.done():
+                future.set_result(answer)
+    else:
+        failure = _Failure(error, error.__traceback__)
+        for _, future in flush.batch:
+            if not future.done():
+                future.set_result(failure)
