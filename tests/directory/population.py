@@ -36,6 +36,7 @@ SECTION: dict[str, object] = {
             "userPrincipalName": "ada@estate.example",
             "mail": "Ada@estate.example",
             "department": "Sales",
+            "preferredLanguage": "de-CH",
             "licenses": [{"skuPartNumber": "BUSINESS", "servicePlans": [{"servicePlanName": "TEAMS1"}]}],
         },
         {

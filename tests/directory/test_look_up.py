@@ -45,6 +45,13 @@ async def test_it_works(stage: Stage) -> None:
     assert answer.member_of == {OUTER, INNER}
 
 
+async def test_it_knows_the_language_of_those_who_have_one(stage: Stage) -> None:
+    answer = await stage.people.look_up(PeopleQuestion(TENANT, users=frozenset({ADA, BEN})))
+
+    languages = {user: person.properties.get("preferredLanguage") for user, person in answer.people.items()}
+    assert languages == {ADA: "de-CH", BEN: None}
+
+
 async def test_it_knows_whose_license_is_valid(stage: Stage) -> None:
     answer = await stage.people.look_up(PeopleQuestion(TENANT, users=frozenset({ADA, BEN, CLEO})))
 

@@ -61,7 +61,7 @@ class Notice:
 def recipients(notice: Notice, request: RequestRecord) -> tuple[UserId, ...]:
     """Who is still to be told. Nobody is told what is not so any more: an approval that somebody else has given, or a
     failure after which the request was retried."""
-    return tuple([user for user in _concerned(notice, request) if user not in notice.told])
+    return tuple([user for user in dict.fromkeys(_concerned(notice, request)) if user not in notice.told])
 
 
 def wait_after(attempt: int, notice: Notice, now: datetime) -> timedelta | None:

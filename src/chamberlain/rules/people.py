@@ -9,7 +9,8 @@ from chamberlain.rules.values import value
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A user of a tenant. `properties` are those that naming rules may use, by their directory names (`department`)."""
+    """A user of a tenant. `properties` are those that naming rules may use, by their directory names (`department`);
+    `preferredLanguage` is one of them (RFC 5646, such as `de-CH`)."""
 
     id: UserId
     display_name: str

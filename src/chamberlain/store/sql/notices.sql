@@ -6,12 +6,14 @@ CREATE OR REPLACE FUNCTION chamberlain.queue_notice(
     tenant uuid, notice uuid, kind text, request uuid, level integer, at timestamptz
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO chamberlain.notice (tenant_id, notice_id, kind, request_id, level, at)
-    VALUES (tenant, notice, kind, request, level, at);
     -- The lane of notices is that of their tenant.
     INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, lane)
     SELECT tenant, 'noticeSend', notice, r.trace_id, tenant FROM chamberlain.request r
     WHERE r.tenant_id = tenant AND r.request_id = request;
+    IF FOUND THEN
+        INSERT INTO chamberlain.notice (tenant_id, notice_id, kind, request_id, level, at)
+        VALUES (tenant, notice, kind, request, level, at);
+    END IF;
 END
 $$;
 
