@@ -21,6 +21,7 @@ from chamberlain.rules.deliveries import Reply, WebhookCall
 from chamberlain.rules.ids import EventId, TraceId
 from chamberlain.webhooks.addresses import Address
 from chamberlain.webhooks.connect import Resolve, Resolver
+from chamberlain.webhooks.kept import MOST
 from chamberlain.webhooks.send import REFUSED, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
 from tests.webhooks.receiver import CLOSE, HANG, Receiver, answer, receiving
 
@@ -106,6 +107,40 @@ async def test_it_keeps_a_connection(receiver: Receiver) -> None:
             assert (await sender.send(call(receiver.address))).status == 204
 
     assert (len(receiver.received), receiver.connections) == (3, 1)
+
+
+async def test_it_keeps_few_connections_however_many_receivers_there_are(receiver: Receiver) -> None:
+    """A process may have 1,024 of these and of files as a rule, those to its database among them."""
+    port = urlsplit(receiver.address).port
+    hosts = [f"hooks{number}.estate.example" for number in range(20)]
+    async with sending(resolve=names(["127.0.0.1"])) as sender:
+        for host in hosts:
+            await asyncio.gather(*[sender.send(call(f"http://{host}:{port}/")) for _ in range(20)])
+        async with asyncio.timeout(10):
+            while len(receiver.open) > MOST:  # noqa: ASYNC110 (the receiver tells nobody)
+                await asyncio.sleep(0.005)
+
+        # Those of the newest are kept.
+        before = receiver.connections
+        assert (await sender.send(call(f"http://{hosts[-1]}:{port}/"))).status == 204
+        assert receiver.connections == before > MOST
+        assert len(receiver.open) == MOST
+
+
+async def test_it_keeps_no_connection_that_comes_back_when_it_has_ended(receiver: Receiver) -> None:
+    sender = Sender(
+        resolve=Resolver(),
+        allowed_networks=LOOPBACK,
+        allow_http=True,
+        trust=ssl.create_default_context(),
+        now=lambda: datetime.now(UTC),
+    )
+    sending_late = asyncio.create_task(sender.send(call(receiver.address)))
+    await sender.close()
+    assert (await sending_late).status == 204
+    async with asyncio.timeout(10):
+        while receiver.open:  # noqa: ASYNC110 (the receiver tells nobody)
+            await asyncio.sleep(0.005)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 read.
 
 It is made with the engine of httpx2, which takes a way to connect of our own; httpx2 itself does not. Connections are
-kept in a list for each receiver, since the engine's own pool looks at all of them at each call.
+kept by us (kept.py), since the engine's own pool looks at all of them at each call.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import re
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from time import monotonic
@@ -22,6 +22,7 @@ import httpcore2
 from chamberlain.rules.deliveries import KEPT_ANSWER, Reply, WebhookCall, kept_answer
 from chamberlain.webhooks.addresses import Network
 from chamberlain.webhooks.connect import Guard, GuardedConnection, Refused, Resolve
+from chamberlain.webhooks.kept import KeptConnections
 from chamberlain.webhooks.sign import signed_headers
 
 TIME_OUT: Final = timedelta(seconds=15)
@@ -61,15 +62,6 @@ class _Target:
         return name if self.port == _DEFAULT_PORTS[self.scheme] else f"{name}:{self.port}"
 
 
-@dataclass(slots=True)
-class _Line:
-    """The connections to one receiver that are not in use, the last used last, and how many calls are on others."""
-
-    idle: list[GuardedConnection] = field(default_factory=list)
-    calls: int = 0
-    last_used: float = field(default_factory=monotonic)
-
-
 class Sender:
     """Makes calls. Every receiver has connections of its own, so that one that hangs is in nobody's way."""
 
@@ -88,7 +80,7 @@ class Sender:
         self._trust = trust
         self._now = now
         self._time_out = time_out
-        self._lines: dict[tuple[str, str, int], _Line] = {}
+        self._kept = KeptConnections()
 
     async def send(self, call: WebhookCall) -> Reply:
         """Make a call; whatever goes wrong is in the reply."""
@@ -110,9 +102,7 @@ class Sender:
 
     async def close(self) -> None:
         """End all connections that are not in use."""
-        lines, self._lines = self._lines, {}
-        for line in lines.values():
-            await _end(line)
+        await self._kept.close()
 
     def _target(self, url: str) -> _Target:
         """Raises Refused for what cannot be called."""
@@ -145,48 +135,16 @@ class Sender:
     @asynccontextmanager
     async def _connection(self, target: _Target, origin: httpcore2.Origin) -> AsyncIterator[GuardedConnection]:
         """A connection to a receiver for one call, kept for the next one if the call leaves it in order."""
-        line = await self._line(target)
-        line.calls += 1
+        connection = await self._kept.take(target.origin)
+        if connection is None:
+            connection = GuardedConnection(origin, self._guard, trust=self._trust, idle=_IDLE)
         try:
-            connection = await _usable(line) or GuardedConnection(origin, self._guard, trust=self._trust, idle=_IDLE)
-            try:
-                yield connection
-            finally:
-                if connection.is_idle():
-                    line.idle.append(connection)
-                else:
-                    await connection.aclose()
+            yield connection
         finally:
-            line.calls -= 1
-            line.last_used = monotonic()
-
-    async def _line(self, target: _Target) -> _Line:
-        """The connections to a receiver; those to others that nobody has used for long are ended on the way."""
-        if (line := self._lines.get(target.origin)) is None:
-            await self._end_unused()
-            line = self._lines.setdefault(target.origin, _Line())
-        return line
-
-    async def _end_unused(self) -> None:
-        long_ago = monotonic() - _IDLE.total_seconds()
-        unused = [origin for origin, line in self._lines.items() if line.calls == 0 and line.last_used < long_ago]
-        for line in [self._lines.pop(origin) for origin in unused]:
-            await _end(line)
-
-
-async def _usable(line: _Line) -> GuardedConnection | None:
-    """The connection that was used last, if the receiver has not ended it meanwhile."""
-    while line.idle:
-        connection = line.idle.pop()
-        if not connection.has_expired():
-            return connection
-        await connection.aclose()
-    return None
-
-
-async def _end(line: _Line) -> None:
-    for connection in line.idle:
-        await connection.aclose()
+            if connection.is_idle():
+                await self._kept.keep(target.origin, connection)
+            else:
+                await connection.aclose()
 
 
 # What may stand in the first line of a request as it was written; all else is sent as percent signs and digits.
