@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,16 @@ import msgspec
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from chamberlain.rules.deliveries import GONE, SCHEDULE, SILENT, DeliveryFilter, DeliveryRecord, DeliveryState
+from chamberlain.rules.deliveries import (
+    GONE,
+    SCHEDULE,
+    SILENT,
+    DeliveryFilter,
+    DeliveryRecord,
+    DeliveryState,
+    Reply,
+    WebhookCall,
+)
 from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.pages import PageWanted
 from chamberlain.shapes.webhooks import WebhookBody
@@ -36,10 +45,14 @@ DISABLED = "SELECT data FROM chamberlain.event WHERE type = 'webhook.disabled'"
 PENDING, SUCCEEDED, FAILED, CANCELLED = DeliveryState
 
 
+async def nothing() -> None:
+    """What happens while a call is under way, as a rule."""
+
+
 @dataclass
 class House:
     """An estate whose project groups have a webhook, with whoever receives it and a worker that delivers. `moment` is
-    what its clock shows."""
+    what its clock shows, `meanwhile` what happens while a call is under way."""
 
     estate: Estate
     receiver: Receiver
@@ -49,6 +62,7 @@ class House:
     time_out: timedelta = timedelta(seconds=10)
     moment: datetime = MOMENT
     outcomes: list[str] = field(default_factory=list)
+    meanwhile: Callable[[], Awaitable[None]] = nothing
 
     async def create(self, *names: str) -> None:
         """Groups, which are then there."""
@@ -91,10 +105,16 @@ class House:
             now=lambda: self.moment,
             time_out=self.time_out,
         )
+
+        async def send(call: WebhookCall) -> Reply:
+            reply = await sender.send(call)
+            await self.meanwhile()
+            return reply
+
         try:
             yield DeliverWebhooks(
                 database=self.estate.databases.worker,
-                send=sender.send,
+                send=send,
                 secrets=WebhookSecrets(self.keyring, lambda: f"whsec_{'C' * 44}", lambda: self.moment),
                 new_id=uuid4,
                 now=lambda: self.moment,
@@ -314,6 +334,22 @@ async def test_one_that_is_gone_is_disabled_with_an_event_and_called_no_more(hou
     assert await house.estate.rows("SELECT FROM chamberlain.job WHERE kind = 'webhookDeliver'") == []
     await house.create("Gemini")
     assert len(await house.all()) == 2
+
+
+async def test_what_the_receiver_before_has_answered_disables_no_other_one(house: House) -> None:
+    """It was called before its place was taken, and has answered after that."""
+    house.receiver.usual = answer(410)
+    await house.create()
+
+    async def put_another() -> None:
+        await house.put_webhook(url="https://hooks.estate.example/another")
+
+    house.meanwhile = put_another
+    await house.deliver()
+
+    assert (await house.only()).attempts[0].status == 410
+    assert await house.estate.rows(STATE) == []
+    assert await house.estate.rows(DISABLED) == []
 
 
 async def test_one_without_a_success_for_five_days_is_disabled(house: House) -> None:

@@ -8,6 +8,17 @@ from chamberlain.rules.ids import TemplateId, TenantId
 from chamberlain.rules.webhooks import WebhookKey
 from chamberlain.store.database import Transaction
 
+# Those that are to be called, and at this address still. Who gives a webhook another one, or takes it away, is waited
+# for, or waits.
+STILL_AT: Final = """
+SELECT t.tenant_id, t.template_id FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS w (tenant_id, template_id, url)
+JOIN chamberlain.template t ON t.tenant_id = w.tenant_id AND t.template_id = w.template_id
+JOIN chamberlain.template_revision r
+    ON r.tenant_id = t.tenant_id AND r.template_id = t.template_id AND r.revision = t.revision
+WHERE r.content #>> '{webhook,url}' = w.url AND r.content #>> '{webhook,active}' = 'true'
+ORDER BY t.tenant_id, t.template_id FOR SHARE OF t
+"""
+
 # The first failure says since when; the template is held, so that it is not removed meanwhile.
 FAIL: Final = """
 INSERT INTO chamberlain.webhook_state AS s (tenant_id, template_id, failing_since)
@@ -34,6 +45,12 @@ RETURNING template_id
 """
 
 ENABLE: Final = "DELETE FROM chamberlain.webhook_state WHERE tenant_id = $1 AND template_id = $2"
+
+
+async def still_at(tx: Transaction, urls: Mapping[WebhookKey, str]) -> frozenset[WebhookKey]:
+    """Those of these that are called at this address until the transaction ends."""
+    rows = await tx.fetch(STILL_AT, *_columns(list(urls)), list(urls.values())) if urls else ()
+    return frozenset((TenantId(row["tenant_id"]), TemplateId(row["template_id"])) for row in rows)
 
 
 async def fail(tx: Transaction, webhooks: Sequence[WebhookKey], *, at: datetime) -> Mapping[WebhookKey, datetime]:

@@ -140,8 +140,10 @@ class DeliverWebhooks:
         well = {each.delivery.webhook for each in results if each.state is DeliveryState.SUCCEEDED}
         ill = _worst([each for each in results if each.state is not DeliveryState.SUCCEEDED])
         await webhook_states.recover(tx, sorted(well))
+        # A call may take long: how one ends says nothing of a receiver that has taken its place meanwhile.
+        still = await webhook_states.still_at(tx, {webhook: each.delivery.url or "" for webhook, each in ill.items()})
         now = self._now()
-        for webhook, failing_since in (await webhook_states.fail(tx, sorted(ill), at=now)).items():
+        for webhook, failing_since in (await webhook_states.fail(tx, sorted(still), at=now)).items():
             await self._disable_if(tx, ill[webhook], failing_since, now)
 
     async def _disable_if(
