@@ -5,6 +5,8 @@ import ssl
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from email.header import decode_header, make_header
+from email.utils import parseaddr
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -18,7 +20,7 @@ from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.notice_mails import Mail
 from chamberlain.rules.notice_words import Language
-from tests.post_office import PASSWORD, USER, PostOffice, open_post_office
+from tests.post_office import PASSWORD, USER, PostOffice, Received, open_post_office
 
 SENDER = Sender("Chamberlain of Züri", "chamberlain@estate.example")
 AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -30,6 +32,22 @@ def mail(address: str = "dara@estate.example", **changed: str) -> Mail:
     subject, html = "Genehmigt: Team „Zürich“", f"<p>{text}</p>"
     one = Mail(str(uuid4()), UserId(uuid4()), address, 'Dara "D" Lindqvist', subject, text, html, Language.GERMAN, AT)
     return replace(one, **changed)  # type: ignore[arg-type]  # Only texts are changed here.
+
+
+async def taken(office: PostOffice, sent: Mail) -> Received:
+    """The mail as the post office has it."""
+    assert await server_at(office.url).send([sent]) == [None]
+    return office.received[-1]
+
+
+def mail_headers(letter: Received) -> Sequence[str]:
+    return letter.message.keys()
+
+
+def name_of_recipient(letter: Received) -> str:
+    """As RFC 2047 has it read; the parser of addresses puts spaces between the words of a long name."""
+    name, _ = parseaddr(dict(letter.message.raw_items())["To"])
+    return str(make_header(decode_header(name)))
 
 
 def server_at(url: str, *, trusts: str | None = None) -> MailServer:
@@ -73,6 +91,29 @@ async def test_it_works_for_several_over_one_connection(office: PostOffice) -> N
 
     assert outcomes == [None] * 5
     assert len(office.received) == 5
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "=?utf-8?b?DQpCY2M6IGV2ZUBldmlsLmV4YW1wbGUNCg0KPGgxPkhpPC9oMT4=?=",
+        "=?utf-8?q?=0D=0ABcc:_eve@evil.example?= and more",
+        "==?utf-8?q?=0D=0A?=?utf-8?q?=0D=0ABcc:_eve@evil.example?=",
+        "Lindqvist, eve@evil.example, " + "who has a name that does not fit into one line of a header, " * 3,
+        'Ünal "<eve@evil.example>", ' + "Büro für Öffentlichkeitsarbeit; " * 5,
+        "\\" * 80 + '"' * 80,
+    ],
+)
+async def test_it_handles_names_that_would_be_headers_and_addresses(office: PostOffice, hostile: str) -> None:
+    headers = mail_headers(await taken(office, mail()))
+
+    received = await taken(office, mail(subject=f"Rejected: {hostile}", name=hostile))
+
+    assert mail_headers(received) == headers
+    assert [each.addr_spec for each in received.message["To"].addresses] == ["dara@estate.example"]
+    assert received.message["Subject"] == f"Rejected: {hostile}"
+    assert name_of_recipient(received) == hostile
+    assert received.part("plain").startswith("Grüezi")
 
 
 @pytest.mark.parametrize("how", ["offered", "required", "from the start"])

@@ -1,9 +1,14 @@
-"""Messages as they go over the wire: plain text with HTML beside it, and headers that hold one line each."""
+"""Messages as they go over the wire: plain text with HTML beside it, and headers that hold what they should alone.
 
+The headers are written here and not by the library: that one reads a text before it writes it, decodes what looks
+like an encoded word (RFC 2047) with the line breaks in it, and loses quotes and spaces when it folds a long line.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
-from email.headerregistry import Address
+from email.header import Header
 from email.message import EmailMessage
-from email.policy import SMTP, SMTPUTF8
+from email.policy import SMTP
 from email.utils import format_datetime
 
 from chamberlain.rules.notice_mails import Mail
@@ -22,23 +27,16 @@ class Sender:
         return self.address.rpartition("@")[2]
 
 
-def message_of(mail: Mail, sender: Sender) -> EmailMessage:
-    """The message, the same at every try. Raises ValueError when the address cannot stand in a header."""
-    to = wire_address(mail.address)
-    message = EmailMessage(policy=SMTP if to.isascii() else SMTPUTF8)
-    message["From"] = _named(sender.name, sender.address)
-    message["To"] = _named(mail.name, to)
-    message["Subject"] = mail.subject
-    message["Date"] = format_datetime(mail.at)
-    message["Message-ID"] = f"<{mail.id}@{sender.domain}>"
-    # No answers by machines: RFC 3834, 5, and what Exchange goes by.
-    message["Auto-Submitted"] = "auto-generated"
-    message["X-Auto-Response-Suppress"] = "All"
-    message.set_content(mail.text, cte="quoted-printable")
-    message.add_alternative(mail.html, subtype="html", cte="quoted-printable")
-    for part in message.iter_parts():
+def message_of(mail: Mail, sender: Sender) -> bytes:
+    """The message, the same at every try but for the marks between its parts. Raises ValueError when something of it
+    cannot stand in a header."""
+    content = EmailMessage(policy=SMTP)
+    content.set_content(mail.text, cte="quoted-printable")
+    content.add_alternative(mail.html, subtype="html", cte="quoted-printable")
+    for part in content.iter_parts():
         part["Content-Language"] = mail.language
-    return message
+    # Only an address can be other than ASCII here, and then the server takes UTF-8 (RFC 6532).
+    return "".join([f"{line}\r\n" for line in _headers(mail, sender)]).encode() + content.as_bytes()
 
 
 def wire_address(address: str) -> str:
@@ -47,6 +45,28 @@ def wire_address(address: str) -> str:
     return f"{local}@{domain if domain.isascii() else domain.encode('idna').decode()}"
 
 
-def _named(name: str, address: str) -> Address:
-    local, _, domain = address.rpartition("@")
-    return Address(name, local, domain)
+def _headers(mail: Mail, sender: Sender) -> Iterator[str]:
+    yield f"From: {_named(sender.name, sender.address)}"
+    yield f"To: {_named(mail.name, wire_address(mail.address))}"
+    yield f"Subject: {_encoded(mail.subject)}"
+    yield f"Date: {format_datetime(mail.at)}"
+    yield f"Message-ID: <{_one_line(mail.id)}@{sender.domain}>"
+    # No answers by machines: RFC 3834, 5, and what Exchange goes by.
+    yield "Auto-Submitted: auto-generated"
+    yield "X-Auto-Response-Suppress: All"
+
+
+def _named(name: str, address: str) -> str:
+    # On a line of its own, since either may be long.
+    return f"{_encoded(name)}\r\n <{_one_line(address)}>" if name else f"<{_one_line(address)}>"
+
+
+def _encoded(text: str) -> str:
+    """The text as encoded words, folded: whatever stands in it is nothing but text."""
+    return Header(_one_line(text), "utf-8", header_name="Subject").encode(linesep="\r\n")
+
+
+def _one_line(text: str) -> str:
+    if "\r" in text or "\n" in text:
+        raise ValueError("What stands in a header is one line.")
+    return text

@@ -76,7 +76,7 @@ class MailServer:
 
     async def _send_one(self, client: SMTP, mail: Mail) -> OutsideFault | None:
         try:
-            content, to = message_of(mail, self.sender).as_bytes(), wire_address(mail.address)
+            content, to = message_of(mail, self.sender), wire_address(mail.address)
             options = () if to.isascii() else ("SMTPUTF8",)
             await client.sendmail(self.sender.address, [to], content, mail_options=options)
         except SMTPRecipientsRefused as error:
