@@ -41,6 +41,7 @@ MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 KEYRING = Keyring("k1", {"k1": bytes(32)})
 FIRST = WebhookSecrets(KEYRING, lambda: f"whsec_{'A' * 44}", lambda: MOMENT)
 STATE = "SELECT failing_since, disabled_reason FROM chamberlain.webhook_state"
+AUDITED = "SELECT payload FROM chamberlain.audit WHERE action = 'webhook.disable'"
 DISABLED = "SELECT data FROM chamberlain.event WHERE type = 'webhook.disabled'"
 PENDING, SUCCEEDED, FAILED, CANCELLED = DeliveryState
 
@@ -331,6 +332,11 @@ async def test_one_that_is_gone_is_disabled_with_an_event_and_called_no_more(hou
         "url": f"{house.receiver.address}/chamberlain",
         "reason": GONE,
     }
+    ((audited,),) = await house.estate.rows(AUDITED)
+    record = msgspec.json.decode(str(audited))
+    assert (record["actor"]["type"], record["client"]) == ("system", None)
+    assert record["subject"] == {"type": "template", "id": str(PROJECT_GROUP), "displayName": "Project group"}
+    assert (record["before"], record["after"]) == ({"active": True}, {"active": False, "disabledReason": GONE})
     assert await house.estate.rows("SELECT FROM chamberlain.job WHERE kind = 'webhookDeliver'") == []
     await house.create("Gemini")
     assert len(await house.all()) == 2

@@ -44,3 +44,7 @@ class Actor:
     type: ActorType
     id: UUID | None
     display_name: str
+
+
+# What nobody asked for at the moment in which it was done.
+SERVICE = Actor(ActorType.SYSTEM, None, "Chamberlain")

@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
+from chamberlain.rules.callers import SERVICE
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.events import Document, Event, EventType
 from chamberlain.rules.ids import DeliveryId, EventId, JobId, RequestId, TemplateId, TenantId, TraceId
 from chamberlain.rules.webhooks import WebhookKey
@@ -227,4 +229,20 @@ def webhook_disabled(
         tenant_id=tenant_id,
         request_id=None,
         data={"templateId": str(template_id), "url": url, "reason": reason},
+    )
+
+
+def disabled_by(due: DueDelivery, event: Event, *, template_name: str, reason: str) -> Change:
+    """The record that the service disabled a webhook over this delivery, and the event that tells of it."""
+    return Change(
+        tenant_id=due.tenant_id,
+        action="webhook.disable",
+        actor=SERVICE,
+        client_id=None,
+        subject=Subject("template", due.template_id, template_name),
+        before={"active": True},
+        after={"active": False, "disabledReason": reason},
+        request_id=None,
+        trace_id=due.trace_id,
+        event=event,
     )

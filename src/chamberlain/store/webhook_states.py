@@ -39,9 +39,14 @@ DELETE FROM chamberlain.webhook_state WHERE ctid = ANY (ARRAY(
 """
 
 DISABLE: Final = """
-UPDATE chamberlain.webhook_state SET disabled_at = $3, disabled_reason = $4
-WHERE tenant_id = $1 AND template_id = $2 AND disabled_at IS NULL
-RETURNING template_id
+WITH disabled AS (
+    UPDATE chamberlain.webhook_state SET disabled_at = $3, disabled_reason = $4
+    WHERE tenant_id = $1 AND template_id = $2 AND disabled_at IS NULL
+    RETURNING tenant_id, template_id
+)
+SELECT r.content ->> 'name' AS name
+FROM disabled JOIN chamberlain.template t USING (tenant_id, template_id)
+JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
 """
 
 ENABLE: Final = "DELETE FROM chamberlain.webhook_state WHERE tenant_id = $1 AND template_id = $2"
@@ -65,9 +70,11 @@ async def recover(tx: Transaction, webhooks: Sequence[WebhookKey]) -> None:
         await tx.execute(RECOVER, *_columns(webhooks))
 
 
-async def disable(tx: Transaction, webhook: WebhookKey, *, reason: str, at: datetime) -> bool:
-    """Call a webhook that has failed no more, until somebody enables it; says whether that is new."""
-    return await tx.fetch_row(DISABLE, *webhook, at, reason) is not None
+async def disable(tx: Transaction, webhook: WebhookKey, *, reason: str, at: datetime) -> str | None:
+    """Call a webhook that has failed no more, until somebody enables it; the name of its template, None when that is
+    nothing new."""
+    row = await tx.fetch_row(DISABLE, *webhook, at, reason)
+    return None if row is None else str(row["name"])
 
 
 async def enable(tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:

@@ -14,7 +14,7 @@ from chamberlain.directory.port import People
 from chamberlain.rules.approval_levels import attend, current_level, has_run_out
 from chamberlain.rules.approvals import ApprovalRecord, ApprovalState
 from chamberlain.rules.approver_questions import attention_question
-from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.callers import SERVICE
 from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.decisions import expired, moved_on, next_look, until_deadline
 from chamberlain.rules.errors import TryAgain
@@ -27,8 +27,6 @@ from chamberlain.store import approvals, changes, jobs, requests
 from chamberlain.store.approvals import Origin
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
-
-SERVICE = Actor(ActorType.SYSTEM, None, "Chamberlain")
 
 
 @dataclass(frozen=True, slots=True)

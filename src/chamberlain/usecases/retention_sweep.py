@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.rules.actions import Act, Action, Deed, change_of
-from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.callers import SERVICE
 from chamberlain.rules.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.rules.jobs import Claim, JobKind, Postponed
 from chamberlain.rules.requests import RequestState
@@ -18,8 +18,6 @@ from chamberlain.store import changes, deliveries, idempotency, jobs, requests, 
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.deeds import cancel
 from chamberlain.store.notifier import Notifier
-
-SERVICE = Actor(ActorType.SYSTEM, None, "Chamberlain")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from chamberlain.rules.deliveries import (
     DueDelivery,
     Reply,
     WebhookCall,
+    disabled_by,
     next_try,
     reason_to_disable,
     webhook_disabled,
@@ -25,7 +26,7 @@ from chamberlain.rules.deliveries import (
 from chamberlain.rules.ids import DeliveryId, EventId, TenantId
 from chamberlain.rules.jobs import Claim, Job
 from chamberlain.rules.webhooks import SigningSecrets, WebhookKey
-from chamberlain.store import deliveries, events, jobs, webhook_secrets, webhook_states
+from chamberlain.store import changes, deliveries, jobs, webhook_secrets, webhook_states
 from chamberlain.store.database import Database, Transaction, repeat_if_deadlocked
 from chamberlain.store.webhook_secrets import WebhookSecrets
 
@@ -151,12 +152,15 @@ class DeliverWebhooks:
     ) -> None:
         due = result.delivery
         reason = None if result.reply is None else reason_to_disable(result.reply, failing_since, now)
-        if reason is None or not await webhook_states.disable(tx, due.webhook, reason=reason, at=now):
+        if reason is None:
+            return
+        name = await webhook_states.disable(tx, due.webhook, reason=reason, at=now)
+        if name is None:
             return
         await deliveries.cancel_pending(tx, *due.webhook)
         event_id = EventId(self._new_id())
         event = webhook_disabled(event_id, *due.webhook, url=due.url or "", reason=reason, now=now)
-        await events.append(tx, [event])
+        await changes.record(tx, disabled_by(due, event, template_name=name, reason=reason))
 
 
 def _worst(failed: Sequence[DeliveryResult]) -> Mapping[WebhookKey, DeliveryResult]:
