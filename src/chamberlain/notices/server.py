@@ -20,12 +20,12 @@ from chamberlain.notices.messages import Sender, message_of, wire_address
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.rules.notice_mails import Mail, one_line
 
-# How long the server may take for the connection with its greeting, and for each answer. RFC 5321, 4.5.3.2, would give
-# it minutes; who does not answer in this time is tried again later instead.
+# How long the server may take for the connection with its greeting, and for each answer. RFC 5321, 4.5.3.2, gives it
+# minutes: one that looks for spam before it says that it has a message would be given that again and again.
 CONNECT = timedelta(seconds=10)
-ANSWER = timedelta(seconds=20)
+ANSWER = timedelta(minutes=2)
 # For all messages of one call together.
-ALTOGETHER = timedelta(minutes=2)
+ALTOGETHER = timedelta(minutes=5)
 # The end of what a server says that a log line may hold.
 MOST_SAID = 300
 
