@@ -247,6 +247,24 @@ async def test_it_reads_the_beginning_of_50_megabytes_and_no_more(receiver: Rece
     assert (again.status, receiver.connections) == (204, 2)
 
 
+@pytest.mark.parametrize(
+    "usual",
+    [
+        answer(204, b"thanks"),
+        b"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+)
+async def test_a_body_where_there_must_be_none_is_not_taken_for_the_next_answer(
+    receiver: Receiver, usual: bytes
+) -> None:
+    receiver.usual = usual
+
+    async with sending() as sender:
+        replies = [await sender.send(call(receiver.address)) for _ in range(3)]
+
+    assert [each.status for each in replies] == [204, 204, 204]
+
+
 async def test_it_handles_headers_without_end(receiver: Receiver) -> None:
     receiver.usual = b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: %s\r\n" % (each, b"x" * 1000) for each in range(5000))
 

@@ -130,7 +130,11 @@ class Sender:
                 body = await _beginning(response.aiter_stream())
             finally:
                 await response.aclose()
-            return response.status, {name.lower(): value for name, value in response.headers}, body
+            found = {name.lower(): value for name, value in response.headers}
+            if response.status == 204 and _announces_body(found):
+                # What there must not be would be taken for the answer to the next call.
+                await connection.aclose()
+            return response.status, found, body
 
     @asynccontextmanager
     async def _connection(self, target: _Target, origin: httpcore2.Origin) -> AsyncIterator[GuardedConnection]:
@@ -159,6 +163,10 @@ async def _beginning(body: AsyncIterable[bytes]) -> bytes:
         if len(found) >= KEPT_ANSWER:
             break
     return found[:KEPT_ANSWER]
+
+
+def _announces_body(headers: Mapping[bytes, bytes]) -> bool:
+    return b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"
 
 
 def _headers(call: WebhookCall, at: datetime) -> list[tuple[bytes, bytes]]:
