@@ -31,6 +31,8 @@ _REFUSED = tuple(
             "203.0.113.0/24",
             "224.0.0.0/4",
             "240.0.0.0/4",
+            # In none of the registries: the host of every virtual machine of Azure, which answers that machine alone.
+            "168.63.129.16/32",
             "2001::/23",
             "2001:db8::/32",
             "2002::/16",
