@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Hashable
+from datetime import timedelta
+from time import monotonic
 from typing import Final
 
 from chamberlain.webhooks.connect import GuardedConnection
@@ -9,22 +11,25 @@ from chamberlain.webhooks.connect import GuardedConnection
 # As many as there are calls at a time while receivers keep up (worker/lanes.py). A process may have 1,024 of these and
 # of files as a rule, and those that are in use need most of them.
 MOST: Final = 128
+# How long one waits that is not used.
+IDLE: Final = timedelta(seconds=30)
 
 
 class KeptConnections:
-    """Keeps connections by what they lead to. With more than `most` the one that has waited longest is ended."""
+    """Keeps connections by what they lead to, `most` of them at most and none for long: those that have waited longest
+    are ended when another one comes."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        # The one that has waited longest stands first; and the same for each receiver.
-        self._all: dict[GuardedConnection, Hashable] = {}
-        self._of: defaultdict[Hashable, list[GuardedConnection]] = defaultdict(list)
-        self._closed = False
+        # What each leads to and since when it waits; the one that has waited longest stands first.
+        self._all: dict[GuardedConnection, tuple[Hashable, float]] = {}
+        # The same for each receiver, in the same order.
+        self._of: defaultdict[Hashable, dict[GuardedConnection, None]] = defaultdict(dict)
 
     async def take(self, receiver: Hashable) -> GuardedConnection | None:
         """The connection that was used last, if there is one that the receiver has not ended meanwhile."""
         while receiver in self._of:
-            connection = self._of[receiver][-1]
+            connection = next(reversed(self._of[receiver]))
             self._remove(connection)
             if not connection.has_expired():
                 return connection
@@ -33,22 +38,29 @@ class KeptConnections:
 
     async def keep(self, receiver: Hashable, connection: GuardedConnection) -> None:
         """Keep one that is not in use any more, and end what is too old or too many."""
-        self._all[connection] = receiver
-        self._of[receiver].append(connection)
-        while self._all and (self._closed or len(self._all) > self._most or next(iter(self._all)).has_expired()):
-            oldest = next(iter(self._all))
-            self._remove(oldest)
-            await oldest.aclose()
+        self._all[connection] = receiver, monotonic()
+        self._of[receiver][connection] = None
+        while (surplus := self._surplus()) is not None:
+            self._remove(surplus)
+            await surplus.aclose()
 
     async def close(self) -> None:
         """End all; what comes later is ended at once."""
-        self._closed = True
+        self._most = 0
         for connection in list(self._all):
             self._remove(connection)
             await connection.aclose()
 
+    def _surplus(self) -> GuardedConnection | None:
+        """The one that has waited longest, if that is too long or if there are too many."""
+        if not self._all:
+            return None
+        oldest, (_, since) = next(iter(self._all.items()))
+        is_old = since < monotonic() - IDLE.total_seconds()
+        return oldest if is_old or len(self._all) > self._most else None
+
     def _remove(self, connection: GuardedConnection) -> None:
-        receiver = self._all.pop(connection)
-        self._of[receiver].remove(connection)
+        receiver, _ = self._all.pop(connection)
+        del self._of[receiver][connection]
         if not self._of[receiver]:
             del self._of[receiver]

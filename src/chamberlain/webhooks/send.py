@@ -22,7 +22,7 @@ import httpcore2
 from chamberlain.rules.deliveries import KEPT_ANSWER, Reply, WebhookCall, kept_answer
 from chamberlain.webhooks.addresses import Network
 from chamberlain.webhooks.connect import Guard, GuardedConnection, Refused, Resolve
-from chamberlain.webhooks.kept import KeptConnections
+from chamberlain.webhooks.kept import IDLE, KeptConnections
 from chamberlain.webhooks.sign import signed_headers
 
 TIME_OUT: Final = timedelta(seconds=15)
@@ -37,8 +37,6 @@ UNREACHABLE: Final = "No connection could be made, or it ended before there was 
 UNTRUSTED: Final = "No secure connection could be made: the certificate is not valid for this name, or not trusted."
 UNREADABLE: Final = "What came back was not an answer of HTTP."
 
-# How long a connection is kept that is not used.
-_IDLE: Final = timedelta(seconds=30)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -141,7 +139,7 @@ class Sender:
         """A connection to a receiver for one call, kept for the next one if the call leaves it in order."""
         connection = await self._kept.take(target.origin)
         if connection is None:
-            connection = GuardedConnection(origin, self._guard, trust=self._trust, idle=_IDLE)
+            connection = GuardedConnection(origin, self._guard, trust=self._trust, idle=IDLE)
         try:
             yield connection
         finally:
