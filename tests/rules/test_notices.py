@@ -98,6 +98,7 @@ APPROVED = decision(DARA, DecisionOutcome.APPROVED)
         (notice(asks=2), request(PENDING, level(ApprovalState.APPROVED), level(number=2)), (BEN, DARA)),
         (notice(), request(PENDING, level(ApprovalState.BLOCKED)), ()),
         (notice(NoticeKind.FAILED), request(RequestState.RUNNING), ()),
+        (notice(NoticeKind.APPROVED), request(RequestState.CANCELLED), ()),
     ],
 )
 def test_it_works_for_those_whom_it_concerns(

@@ -205,6 +205,17 @@ async def test_it_works_for_approvers_whom_an_administrator_has_named(told: Data
     assert [each.to for each in await place.work()] == ["dara@estate.example"]
 
 
+async def test_it_tells_those_who_were_named_once_after_the_mail_server_was_away(
+    told: Databases, office: PostOffice
+) -> None:
+    gone = UUID("0000dead-0000-4000-8000-000000000000")
+    place = house_of(await approving(told, any_of(group(gone))), office)
+    request_id = await place.house.ask()
+    await place.house.name_approvers(request_id, administrator(ADA), DARA)
+
+    assert [each.to for each in await place.work()] == ["dara@estate.example"]
+
+
 async def test_it_works_in_the_language_of_each(place: House) -> None:
     await place.change(SPEAKS, DARA, "de-CH")
     await place.change(SPEAKS, BEN, "fr-FR")

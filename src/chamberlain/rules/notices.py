@@ -59,8 +59,8 @@ class Notice:
 
 
 def recipients(notice: Notice, request: RequestRecord) -> tuple[UserId, ...]:
-    """Who is still to be told. Nobody is told what is not so any more: an approval that somebody else has given, or a
-    failure after which the request was retried."""
+    """Who is still to be told. Nobody is told what is not so any more: an approval that somebody else has given, a
+    failure after which the request was retried, or that something is carried out that was cancelled."""
     return tuple([user for user in dict.fromkeys(_concerned(notice, request)) if user not in notice.told])
 
 
@@ -78,7 +78,9 @@ def _concerned(notice: Notice, request: RequestRecord) -> Iterable[UserId]:
             return [user for level in asked for user in _undecided(level)]
         case NoticeKind.FAILED:
             return _requester(request) if request.state is RequestState.FAILED else ()
-        case NoticeKind.APPROVED | NoticeKind.REJECTED | NoticeKind.EXPIRED:
+        case NoticeKind.APPROVED:
+            return _requester(request) if request.state is not RequestState.CANCELLED else ()
+        case NoticeKind.REJECTED | NoticeKind.EXPIRED:
             return _requester(request)
 
 

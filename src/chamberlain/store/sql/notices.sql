@@ -29,6 +29,8 @@ CREATE OR REPLACE TRIGGER notice_of_event AFTER INSERT ON chamberlain.event
     FOR EACH ROW WHEN (
         NEW.type IN ('request.approvalRequired', 'request.rejected', 'request.expired', 'request.failed')
         AND NEW.request_id IS NOT NULL AND current_setting('chamberlain.notices', true) = 'on'
+        -- Of a level that is blocked nobody is told. As long as mail waits, it would be told of again by what opens the level.
+        AND NOT (NEW.type = 'request.approvalRequired' AND NEW.data -> 'approvers' ->> 0 IS NULL)
     ) EXECUTE FUNCTION chamberlain.notice_of_event();
 
 CREATE OR REPLACE FUNCTION chamberlain.notice_of_approval() RETURNS trigger LANGUAGE plpgsql AS $$
