@@ -165,6 +165,10 @@ class Estate:
     provision_mailboxes: ProvisionMailboxes
     moment: datetime
 
+    def __repr__(self) -> str:
+        # Hypothesis shows what a test was given, and all that is in here would be too much.
+        return "Estate()"
+
     def now(self) -> datetime:
         return self.moment
 

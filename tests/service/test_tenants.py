@@ -40,6 +40,7 @@ BODIES: dict[str, object] = {
     "/admin/mail/v1/templates/{templateId}/": {"kind": "shared", "name": "Theirs"},
     "/admin/collab/v1/templates/{templateId}/": {"kind": "group", "name": "Theirs"},
     "/admin/collab/v1/policies/{policyId}/": {"name": "Theirs"},
+    "/requests/v1/{requestId}/approvers/": {"level": 1, "userIds": [BEN]},
 }
 TEMPLATES = [GROUP_TEMPLATE, TEAM_TEMPLATE, APPROVED_TEMPLATE, DYNAMIC_TEMPLATE, STRICT_TEMPLATE, INACTIVE_TEMPLATE]
 OTHERS = [

@@ -178,7 +178,7 @@ LEVELS = st.lists(
     st.fixed_dictionaries(
         {
             "mode": st.sampled_from(["any", "all"]),
-            "approvers": st.lists(st.sampled_from(APPROVERS), min_size=1, max_size=3),
+            "approvers": st.lists(st.sampled_from(APPROVERS), min_size=1, max_size=3, unique_by=str),
         }
     ),
     min_size=1,

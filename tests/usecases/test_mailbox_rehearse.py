@@ -113,7 +113,7 @@ LEVELS = st.lists(
     st.builds(
         lambda mode, approvers: {"mode": mode, "approvers": approvers},
         st.sampled_from(["any", "all"]),
-        st.lists(st.sampled_from(APPROVERS), min_size=1, max_size=3),
+        st.lists(st.sampled_from(APPROVERS), min_size=1, max_size=3, unique_by=str),
     ),
     min_size=1,
     max_size=3,
