@@ -145,6 +145,13 @@ async def test_it_works_for_an_address_beyond_ascii(office: PostOffice) -> None:
     assert office.recipients == ["ädä@xn--zrich-kva.example"]
 
 
+async def test_it_rejects_a_domain_that_would_become_another_one(office: PostOffice) -> None:
+    (outcome,) = await server_at(office.url).send([mail("dara@straße.example")])
+
+    assert isinstance(outcome, Rejected)
+    assert office.recipients == []
+
+
 async def test_it_rejects_one_recipient_and_goes_on(office: PostOffice) -> None:
     office.refusals = {"gone@estate.example": "550 5.1.1 unknown", "full@estate.example": "452 4.2.2 full"}
 

@@ -42,7 +42,13 @@ def message_of(mail: Mail, sender: Sender) -> bytes:
 def wire_address(address: str) -> str:
     """The address with its domain in ASCII, which every server understands. Raises ValueError when that is none."""
     local, _, domain = address.rpartition("@")
-    return f"{local}@{domain if domain.isascii() else domain.encode('idna').decode()}"
+    if domain.isascii():
+        return address
+    encoded = domain.encode("idna")
+    if encoded.decode("idna") != domain.lower():
+        # Python knows IDNA 2003, by which `ß` is `ss`: somebody else's domain since RFC 5891.
+        raise ValueError("This domain has no form in ASCII that is surely its own.")
+    return f"{local}@{encoded.decode()}"
 
 
 def _headers(mail: Mail, sender: Sender) -> Iterator[str]:
