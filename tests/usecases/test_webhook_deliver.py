@@ -31,7 +31,8 @@ from chamberlain.store.keyring import Keyring
 from chamberlain.store.webhook_secrets import WebhookSecrets
 from chamberlain.usecases.webhook_deliver import UNSIGNED, DeliverWebhooks
 from chamberlain.webhooks.addresses import Address
-from chamberlain.webhooks.connect import Resolve, Resolver
+from chamberlain.webhooks.connect import Resolve
+from chamberlain.webhooks.names import Resolver
 from chamberlain.webhooks.send import REFUSED, TIMED_OUT, Sender
 from tests.databases import Databases
 from tests.estates import ESTATE, LEASE, PROJECT_GROUP, Estate, changed_estate, open_estate, until

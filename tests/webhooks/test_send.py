@@ -20,8 +20,9 @@ from chamberlain.embedded.identity.certificates import ServerCertificate, make_s
 from chamberlain.rules.deliveries import Reply, WebhookCall
 from chamberlain.rules.ids import EventId, TraceId
 from chamberlain.webhooks.addresses import Address
-from chamberlain.webhooks.connect import Resolve, Resolver
+from chamberlain.webhooks.connect import Resolve
 from chamberlain.webhooks.kept import MOST
+from chamberlain.webhooks.names import Resolver
 from chamberlain.webhooks.send import REFUSED, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
 from tests.webhooks.receiver import CLOSE, HANG, Receiver, answer, receiving
 

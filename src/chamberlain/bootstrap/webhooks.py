@@ -16,7 +16,7 @@ from chamberlain.store.webhook_secrets import WebhookSecrets
 from chamberlain.usecases.webhook_deliver import DeliverWebhooks
 from chamberlain.usecases.webhook_rotate import RotateWebhook
 from chamberlain.usecases.webhook_test import CallWebhook
-from chamberlain.webhooks.connect import Resolver
+from chamberlain.webhooks.names import Resolver
 from chamberlain.webhooks.send import Sender
 
 

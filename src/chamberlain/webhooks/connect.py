@@ -1,15 +1,11 @@
 """Connecting to a receiver: the name is looked up once, every address that it stands for must be allowed, and the
 connection goes to one of exactly these addresses. A later look-up with another answer changes nothing."""
 
-import asyncio
-import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from ipaddress import ip_address
-from threading import Thread
 
 import httpcore2
 
@@ -18,55 +14,10 @@ from chamberlain.webhooks.addresses import Address, Network, is_allowed, is_disg
 # The addresses of a name. Raises OSError where there are none.
 Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
 
-# A name server that does not answer keeps a thread for many seconds. No more than so many look up names at a time.
-_THREADS = 256
-
 
 class Refused(Exception):
     """An address that may not be called. It does not say why, nor whether the name is known: whoever sets addresses
     shall not find out about networks that only the service can see."""
-
-
-class Resolver:
-    """Looks names up as the machine does, in threads of its own: the event loop's are few, and have to be waited for
-    when the process ends."""
-
-    def __init__(self) -> None:
-        self._room = asyncio.Semaphore(_THREADS)
-
-    async def __call__(self, host: str, port: int) -> Sequence[Address]:
-        loop = asyncio.get_running_loop()
-        found: asyncio.Future[Sequence[Address] | OSError] = loop.create_future()
-        await self._room.acquire()
-
-        def tell(answer: Sequence[Address] | OSError) -> None:
-            self._room.release()
-            if not found.done():
-                found.set_result(answer)
-
-        def look_up() -> None:
-            answer = _look_up(host, port)
-            # When the loop has ended meanwhile, nobody waits for it any more.
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(tell, answer)
-
-        Thread(target=look_up, name="webhook name", daemon=True).start()
-        answer = await found
-        if isinstance(answer, OSError):
-            raise answer
-        return answer
-
-
-def _look_up(host: str, port: int) -> Sequence[Address] | OSError:
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        return error
-    except ValueError:
-        # No name can be like that: it has a null character in it, or a part that is too long.
-        return OSError(host)
-    # The zone of a link-local address is of no use here: such an address is refused, or was allowed by its network.
-    return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
 
 
 @dataclass(frozen=True, slots=True)
