@@ -12,7 +12,7 @@ from chamberlain.webhooks.addresses import Address
 # Waits for a name server, in a thread; what went wrong is given, not raised.
 LookUp = Callable[[str], Sequence[Address] | OSError]
 
-# A name server that does not answer keeps a thread for many seconds. No more than so many names are asked for at a time.
+# A name server that does not answer keeps a thread for many seconds. No more than so many are asked at a time.
 _THREADS = 256
 
 
