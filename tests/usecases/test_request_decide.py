@@ -416,3 +416,20 @@ async def test_those_who_watch_see_what_they_may_do_and_the_levels(databases: Da
     assert isinstance(first.what, RequestRecord)
     assert viewed_by(caller_of(DARA), first.what).actions == (Action.APPROVE, Action.REJECT, Action.CANCEL)
     assert viewed_by(caller_of(ADA), first.what).actions == (Action.CANCEL,)
+
+
+async def test_whoever_had_to_decide_watches_no_more_when_somebody_else_has(databases: Databases) -> None:
+    house = await approving(databases, any_of(user(DARA), user(BEN)), any_of(user(CLEO)))
+    request_id = await house.ask()
+    callers = Callers(databases.application, house.estate.people, house.estate.now)
+    watch = WatchRequest(databases.application, callers, PREFIXES, Timelines(databases.application, Watchers()))
+    streams = [await watch(caller_of(each), request_id, 0) for each in (BEN, DARA, ADA)]
+    first = [[happening.number for happening in await anext(each)] for each in streams if each is not None]
+
+    await house.approve(request_id, DARA)
+    await house.look_again()
+    await house.reject(request_id, CLEO)
+
+    later = [[happening.number async for news in each for happening in news] for each in streams if each is not None]
+    assert first == [[1]] * 3
+    assert later == [[], [2, 3, 4, 5], [2, 3, 4, 5]]

@@ -124,6 +124,12 @@ def happenings_of(record: RequestRecord, entries: Sequence[tuple[int, Entry]]) -
     return tuple([Happening(number, _what(record, entry)) for number, entry in entries])
 
 
+def approvals_after(before: Sequence[ApprovalRecord], news: Sequence[Happening]) -> tuple[ApprovalRecord, ...]:
+    """The levels of approval as they stand when this has happened."""
+    told = {each.what.level: each.what for each in news if isinstance(each.what, ApprovalRecord)}
+    return tuple([told.get(level.level, level) for level in before])
+
+
 def as_it_was(record: RequestRecord, then: StateEntry) -> RequestRecord:
     """A request as it was when it had just moved. Its steps and what was sent are as in `record`."""
     return replace(

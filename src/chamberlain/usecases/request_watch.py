@@ -8,9 +8,9 @@ from chamberlain.rules.errors import Malformed
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.rules.requests import RequestRecord
-from chamberlain.rules.timeline import Happening, Happenings, Timeline, happenings_of
+from chamberlain.rules.timeline import Happening, Happenings, Timeline, approvals_after, happenings_of
 from chamberlain.store import requests
-from chamberlain.store.callers import Callers
+from chamberlain.store.callers import Callers, concerns
 from chamberlain.store.database import Database
 from chamberlain.store.timelines import Timelines
 
@@ -40,7 +40,19 @@ class WatchRequest:
         if timeline.newest < after:
             raise Malformed("invalidParameter", f"The timeline has not come to event {after}; watch it from its start.")
         # Many may watch for long: what was sent may be large, and is not told again.
-        return self._follow(replace(record, body=b"", steps=()), after)
+        followed = replace(record, body=b"", steps=())
+        if allowance.plain is None or not concerns(record, caller):
+            return self._follow(followed, after)
+        return self._follow_as_theirs(caller, followed, after)
+
+    async def _follow_as_theirs(self, caller: Caller, record: RequestRecord, after: int) -> Happenings:
+        """The same for as long as it is theirs: not any more when it was their turn to decide and somebody else did."""
+        async with aclosing(self._follow(record, after)) as followed:
+            async for news in followed:
+                record = replace(record, approvals=approvals_after(record.approvals, news))
+                if not concerns(record, caller):
+                    return
+                yield news
 
     async def _follow(self, record: RequestRecord, after: int) -> Happenings:
         async with aclosing(self.timelines.follow(record.tenant_id, record.request_id, after)) as grown:
