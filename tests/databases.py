@@ -9,7 +9,7 @@ import chamberlain
 from chamberlain.embedded import postgres
 from chamberlain.store.database import Database, open_database
 from chamberlain.store.migrate import MigrationSet, migrate
-from tests.postgres import new_database
+from tests.postgres import has_database, make_database, new_database
 
 PACKAGE = Path(chamberlain.__file__).parent
 
@@ -32,8 +32,7 @@ class Databases:
 @asynccontextmanager
 async def migrated_database(server: postgres.Server) -> AsyncIterator[Databases]:
     """A database of its own for one test, with everything in it but rows."""
-    async with new_database(server) as addresses:
-        await migrate(addresses.owner, SETS)
+    async with new_database(server, like=await _migrated(server)) as addresses:
         application = await open_database(addresses.application, most=10, name="test application")
         worker = await open_database(addresses.worker, most=10, name="test worker")
         try:
@@ -41,3 +40,12 @@ async def migrated_database(server: postgres.Server) -> AsyncIterator[Databases]
         finally:
             await application.close()
             await worker.close()
+
+
+async def _migrated(server: postgres.Server) -> str:
+    """The database that those of tests are copied from, made for the first of them: to migrate takes much longer."""
+    name = "migrated"
+    if not await has_database(server, name):
+        await make_database(server, name)
+        await migrate(server.addresses_of(name).owner, SETS)
+    return name
