@@ -273,6 +273,17 @@ async def test_it_tries_again_for_whom_the_server_puts_off(place: House) -> None
     assert await place.left() == (0, 0)
 
 
+async def test_it_tells_the_others_where_the_server_hangs_up_at_one(place: House) -> None:
+    place.office.refusals = {"dara@estate.example": "421 4.7.0 not now"}
+    await place.house.ask()
+
+    assert await place.work() == []
+    await place.wait(timedelta(seconds=10))
+
+    assert [each.to for each in await place.work()] == ["ben@estate.example"]
+    assert await place.left() == (1, 1)
+
+
 async def test_it_handles_a_server_that_is_away_for_a_while(told: Databases) -> None:
     with socket.socket() as reserved:
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
