@@ -61,7 +61,10 @@ class Notice:
 def recipients(notice: Notice, request: RequestRecord) -> tuple[UserId, ...]:
     """Who is still to be told. Nobody is told what is not so any more: an approval that somebody else has given, a
     failure after which the request was retried, or that something is carried out that was cancelled."""
-    return tuple([user for user in dict.fromkeys(_concerned(notice, request)) if user not in notice.told])
+    left = [user for user in dict.fromkeys(_concerned(notice, request)) if user not in notice.told]
+    # A server may hang up at one of them, and those behind get nothing. So each try begins with another one.
+    first = notice.attempts % max(len(left), 1)
+    return (*left[first:], *left[:first])
 
 
 def wait_after(attempt: int, notice: Notice, now: datetime) -> timedelta | None:
