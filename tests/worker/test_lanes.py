@@ -22,7 +22,8 @@ PLACES = Places(
     poll=timedelta(milliseconds=20),
     look=timedelta(milliseconds=20),
     pause=timedelta(milliseconds=20),
-    slow_after=timedelta(milliseconds=100),
+    # Long enough that a busy machine makes no lane slow whose door is open.
+    slow_after=timedelta(seconds=1),
 )
 LEFT = "SELECT FROM chamberlain.job WHERE held_reason IS NULL AND lane = $1 LIMIT 1"
 
