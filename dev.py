@@ -40,6 +40,7 @@ ORDINARY = ("-n", "2", "--dist", "loadfile", "-m", "not heavy")
 
 # Parts of the machine that heavy tests name by the marker `needs`: is it there, and how does one get it?
 PARTS: dict[str, tuple[Callable[[], object], str]] = {
+    "chromium": (lambda: shutil.which("chromium"), "apt-get install chromium"),
     "wrk": (lambda: shutil.which("wrk"), "apt-get install wrk"),
     "postgresql-15": (Path("/usr/lib/postgresql/15/bin/postgres").exists, "apt-get install postgresql-15"),
     "root": (lambda: os.geteuid() == 0, "run it as root, so that tests can start the service as another user"),
@@ -285,7 +286,7 @@ def outside_contracts(root: Path = ROOT) -> list[str]:
     # A contract holds what stands below the names in it, unless it only forbids them to others.
     exactly, with_all_below = {name for _, name in named}, {name for holds, name in named if holds}
     source = root / "src"
-    files = [*source.glob("chamberlain/*.py"), *source.glob("chamberlain/*/**/__init__.py")]
+    files = [*source.glob("chamberlain/*.py"), *source.glob("chamberlain*/**/__init__.py")]
     modules = {".".join(file.relative_to(source).with_suffix("").parts).removesuffix(".__init__") for file in files}
     return sorted(
         module
