@@ -1,23 +1,14 @@
 """The keys of issuers, found by discovery (OpenID Connect Discovery 1.0, 4) and kept for a while."""
 
 import asyncio
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeVar
-from urllib.parse import urlsplit
 
-import httpx2
-import msgspec
 import structlog
-from joserfc.errors import JoseError
-from joserfc.jwk import ECKey, RSAKey
-from msgspec import Struct
 
+from chamberlain.bearer.discovery import TIMEOUT_SECONDS, UNANSWERED, Key, UnusableAnswer, ask_issuer, issuers_client
 from chamberlain.rules.errors import Unavailable
-
-Key = RSAKey | ECKey
 
 # A stranger can make up key ids; an issuer must not be asked for each of them.
 _BETWEEN_REFRESHES = timedelta(seconds=30)
@@ -26,11 +17,6 @@ _BETWEEN_FIRST_ATTEMPTS = timedelta(seconds=1)
 # A key that the issuer took back is trusted no longer than this, and, when the issuer cannot be reached, than a day.
 _REFRESH_AFTER = timedelta(hours=1)
 _FORGET_AFTER = timedelta(hours=24)
-_TIMEOUT_SECONDS = 5.0
-# Documents of well-known issuers have 2 to 20 KiB.
-_LARGEST_DOCUMENT = 256 * 1024
-# Below 2048 bits an RSA key can be broken (NIST SP 800-131A), above 8192 checking takes too long; lengths in base64.
-_RSA_MODULUS_LENGTHS = range(342, 1367)
 
 _log = structlog.get_logger()
 
@@ -42,15 +28,8 @@ class IssuerKeys:
     """
 
     def __init__(self, now: Callable[[], datetime], *, authority_pem: str | None = None) -> None:
-        context = ssl.create_default_context()
-        if authority_pem is not None:
-            context.load_verify_locations(cadata=authority_pem)
         self._now = now
-        # No connection is kept: questions are hours apart, and an idle one would hold up the stop of who answers them.
-        limits = httpx2.Limits(max_keepalive_connections=0)
-        self._client = httpx2.AsyncClient(
-            verify=context, timeout=_TIMEOUT_SECONDS, follow_redirects=False, trust_env=False, limits=limits
-        )
+        self._client = issuers_client(authority_pem)
         self._held: dict[str, _Held] = {}
 
     async def find(self, issuer: str, kid: str, algorithm: str) -> Key | None:
@@ -93,38 +72,15 @@ class IssuerKeys:
 
     async def _ask(self, issuer: str, held: "_Held", now: datetime) -> None:
         try:
-            async with asyncio.timeout(_TIMEOUT_SECONDS):
-                held.keys = await self._fetch_keys(issuer)
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                held.keys = (await ask_issuer(self._client, issuer)).keys
             held.answered_at = now
             held.failed = False
-        except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, _UnusableAnswer) as error:
+        except (*UNANSWERED, UnusableAnswer) as error:
             held.failed = True
             _log.warning("issuer keys not fetched", issuer=issuer, reason=str(error) or type(error).__name__)
         finally:
             held.fetch = None
-
-    async def _fetch_keys(self, issuer: str) -> Mapping[tuple[str, str], Key]:
-        address = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
-        discovery = _decode(await self._get(address), _Discovery)
-        # Otherwise one issuer could speak for another (OpenID Connect Discovery 1.0, 4.3).
-        if discovery.issuer != issuer:
-            raise _UnusableAnswer(f"the discovery document is of another issuer, {discovery.issuer!r}")
-        return _usable_keys(_decode(await self._get(discovery.jwks_uri), _KeySet))
-
-    async def _get(self, address: str) -> bytes:
-        if not _is_safe(address):
-            raise _UnusableAnswer(f"{address!r} is neither https nor on this machine")
-        # Unpacking could make far more of the answer than the limit sees.
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        body = bytearray()
-        async with self._client.stream("GET", address, headers=headers) as response:
-            if response.status_code != 200:
-                raise _UnusableAnswer(f"{address} answered {response.status_code}")
-            async for chunk in response.aiter_raw():
-                body += chunk
-                if len(body) > _LARGEST_DOCUMENT:
-                    raise _UnusableAnswer(f"{address} answered more than {_LARGEST_DOCUMENT} bytes")
-        return bytes(body)
 
 
 @dataclass(slots=True)
@@ -147,65 +103,3 @@ class _Held:
     def forget_if_too_old(self, now: datetime) -> None:
         if self.answered_at is not None and now - self.answered_at >= _FORGET_AFTER:
             self.keys = {}
-
-
-class _UnusableAnswer(Exception):
-    """An issuer's answer that no keys can be taken from."""
-
-
-class _Discovery(Struct, frozen=True):
-    issuer: str
-    jwks_uri: str
-
-
-class _KeySet(Struct, frozen=True):
-    keys: tuple[dict[str, object], ...]
-
-
-_Document = TypeVar("_Document", _Discovery, _KeySet)
-
-
-def _decode(body: bytes, document: type[_Document]) -> _Document:
-    try:
-        return msgspec.json.decode(body, type=document)
-    except msgspec.MsgspecError as error:
-        raise _UnusableAnswer(f"a document cannot be read: {error}") from error
-
-
-def _is_safe(address: str) -> bool:
-    """Keys that come over a line that others can write to prove nothing."""
-    try:
-        parts = urlsplit(address)
-        host = parts.hostname
-    except ValueError:
-        return False
-    return parts.scheme == "https" or (parts.scheme == "http" and host in ("localhost", "127.0.0.1", "::1"))
-
-
-def _usable_keys(key_set: _KeySet) -> Mapping[tuple[str, str], Key]:
-    """The keys by id and algorithm, so that one is never used for another algorithm than its own."""
-    keys: dict[tuple[str, str], Key] = {}
-    for values in key_set.keys:
-        kid, key = values.get("kid"), _import_key(values)
-        if isinstance(kid, str) and key is not None:
-            keys[kid, "RS256" if isinstance(key, RSAKey) else "ES256"] = key
-    return keys
-
-
-def _import_key(values: Mapping[str, object]) -> Key | None:
-    """A public key that signs, or None for what is of no use here, which a key set may well hold (RFC 7517, 5)."""
-    if values.get("use", "sig") != "sig" or "verify" not in _as_list(values.get("key_ops", ["verify"])):
-        return None
-    try:
-        match values:
-            case {"kty": "RSA", "n": str(n), "e": str(e)} if values.get("alg", "RS256") == "RS256":
-                return RSAKey.import_key({"kty": "RSA", "n": n, "e": e}) if len(n) in _RSA_MODULUS_LENGTHS else None
-            case {"kty": "EC", "crv": "P-256", "x": str(x), "y": str(y)} if values.get("alg", "ES256") == "ES256":
-                return ECKey.import_key({"kty": "EC", "crv": "P-256", "x": x, "y": y})
-    except (JoseError, ValueError):
-        return None
-    return None
-
-
-def _as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []

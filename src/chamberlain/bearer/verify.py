@@ -13,7 +13,8 @@ from msgspec import UNSET, UnsetType
 
 from chamberlain.bearer.audiences import absolute_names
 from chamberlain.bearer.claims import Claims, Header, Names, read_roles, read_token, token_invalid
-from chamberlain.bearer.keys import IssuerKeys, Key
+from chamberlain.bearer.discovery import Key
+from chamberlain.bearer.keys import IssuerKeys
 from chamberlain.rules.callers import ActorType, Caller
 from chamberlain.rules.errors import Unauthenticated
 from chamberlain.rules.ids import ClientId
