@@ -13,9 +13,11 @@ ON CONFLICT (tenant_id, id) DO UPDATE SET address = excluded.address, display_na
 """
 
 _CLIENT = """
-INSERT INTO identity.clients AS stored (tenant_id, id, name, kind, secret_hash) VALUES ($1, $2, $3, $4, $5)
+INSERT INTO identity.clients AS stored (tenant_id, id, name, kind, secret_hash, redirect_uris)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (tenant_id, id) DO UPDATE
-SET name = excluded.name, kind = excluded.kind, secret_hash = coalesce(excluded.secret_hash, stored.secret_hash)
+SET name = excluded.name, kind = excluded.kind, secret_hash = coalesce(excluded.secret_hash, stored.secret_hash),
+    redirect_uris = excluded.redirect_uris
 """
 
 _REMOVE_PERMISSIONS = "DELETE FROM identity.permissions WHERE tenant_id = $1 AND client_id = $2"
@@ -47,7 +49,9 @@ async def load(
 
 
 async def _load_client(connection: Connection, tenant_id: UUID, client: Client, secret_hash: str | None) -> None:
-    await connection.execute(_CLIENT, tenant_id, client.id, client.name, client.kind.value, secret_hash)
+    await connection.execute(
+        _CLIENT, tenant_id, client.id, client.name, client.kind.value, secret_hash, list(client.redirect_uris)
+    )
     await connection.execute(_REMOVE_PERMISSIONS, tenant_id, client.id)
     for kind, permissions in (("delegated", client.delegated), ("application", client.application)):
         for resource, names in permissions.items():

@@ -1,4 +1,7 @@
-"""Which permissions a program gets of those it asks for: all or none, of one resource, and only what was consented."""
+"""Which permissions a program gets of those it asks for: all or none, of one resource, and only what was consented.
+
+Beside them a program that acts for people may ask for what OpenID Connect knows: who they are, and tokens for later.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +12,15 @@ from chamberlain.embedded.identity.errors import InvalidScope
 # Stands for all that was consented for a resource.
 _DEFAULT = ".default"
 
+OPENID = "openid"
+PROFILE = "profile"
+EMAIL = "email"
+OFFLINE_ACCESS = "offline_access"
+# OpenID Connect Core, 5.4 and 11.
+OPENID_SCOPES = (OPENID, PROFILE, EMAIL, OFFLINE_ACCESS)
+# Kept with every code and token; far above what a program with a hundred permissions asks for.
+LONGEST_SCOPE = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -16,6 +28,27 @@ class Chosen:
 
     resource: str
     names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenForUser:
+    """What a program gets in a user's name: permissions of one resource or of none, and OpenID's own scopes.
+
+    `all_asked` says that it asked for all of the resource at once.
+    """
+
+    permissions: Chosen | None
+    openid: frozenset[str]
+    all_asked: bool
+
+    @property
+    def full_names(self) -> tuple[str, ...]:
+        """What was given, as programs find it again in what they keep: permissions by their absolute names."""
+        openid = tuple(name for name in OPENID_SCOPES if name in self.openid)
+        if self.permissions is None:
+            return openid
+        names = (*self.permissions.names, _DEFAULT) if self.all_asked else self.permissions.names
+        return (*(f"{self.permissions.resource}/{name}" for name in names), *openid)
 
 
 def choose_application(client: RegisteredClient, scope: str) -> Chosen:
@@ -41,6 +74,18 @@ def choose_delegated(client: RegisteredClient, scope: str) -> Chosen:
         raise InvalidScope(f"A token is for one resource. Ask for permissions of one of them: {resources}.")
     resource, chosen = names_by_resource.popitem()
     return Chosen(resource, tuple(name for name in client.delegated[resource] if name in chosen))
+
+
+def choose_for_user(client: RegisteredClient, scope: str) -> ChosenForUser:
+    """What a program may do in a user's name, and what it may know of the user. Raises InvalidScope with the cure."""
+    parts = scope.split()
+    if not parts or len(scope) > LONGEST_SCOPE:
+        raise InvalidScope(f"Send scope: names of permissions with spaces between, at most {LONGEST_SCOPE} letters.")
+    openid = frozenset(parts).intersection(OPENID_SCOPES)
+    wanted = [part for part in parts if part not in openid]
+    permissions = choose_delegated(client, " ".join(wanted)) if wanted else None
+    all_asked = any(part.endswith(f"/{_DEFAULT}") for part in wanted)
+    return ChosenForUser(permissions, openid, all_asked)
 
 
 def _find(consents: Mapping[str, tuple[str, ...]], wanted: str) -> tuple[str | None, tuple[str, ...]]:

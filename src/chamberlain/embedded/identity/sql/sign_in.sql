@@ -1,0 +1,14 @@
+-- A code that somebody types in, and the cookie of a browser, come without a tenant: these two look across tenants, for what
+-- is named exactly. They run as the owner, whom row-level security does not hold back.
+
+CREATE OR REPLACE FUNCTION identity.tenant_of_device_code(wanted_digest bytea) RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS
+$$ SELECT tenant_id FROM identity.device_codes WHERE user_code_digest = wanted_digest $$;
+
+CREATE OR REPLACE FUNCTION identity.tenant_of_session(wanted_digest bytea) RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS
+$$ SELECT tenant_id FROM identity.sessions WHERE digest = wanted_digest $$;
+
+REVOKE ALL ON FUNCTION identity.tenant_of_device_code(bytea), identity.tenant_of_session(bytea) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION identity.tenant_of_device_code(bytea), identity.tenant_of_session(bytea)
+    TO chamberlain_application, chamberlain_worker;
