@@ -68,6 +68,9 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "fault_throttle": "3",
         "fault_not_found_after_create": "0",
         "fault_unavailable": "5/30",
+        "server": "https://chamberlain.example.org/",
+        "token": "eyJhbGciOi.eyJpc3Mi.c2ln",
+        "config_dir": "/home/ada/config",
     }
     for name, value in values.items():
         monkeypatch.setenv(variable(name), value)
@@ -85,6 +88,9 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
     assert settings.base_url == "https://chamberlain.example.org"
     assert settings.keys_file == Path("/srv/keys")
     assert settings.allow_embedded_identity
+    assert (settings.server, settings.config_dir) == ("https://chamberlain.example.org", Path("/home/ada/config"))
+    assert settings.token is not None
+    assert settings.token.get_secret_value() == values["token"]
     assert settings.database_worker_url is not None
     assert settings.database_worker_url.get_secret_value() == values["database_worker_url"]
 
@@ -120,6 +126,28 @@ def test_it_puts_the_data_where_the_platform_keeps_it(monkeypatch: pytest.Monkey
     expected = "/var/lib/chamberlain" if os.geteuid() == 0 else "/home/ada/share/chamberlain"
 
     assert read_settings().data_dir == Path(expected)
+
+
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [("/home/ada/config", "/home/ada/config/chamberlain"), ("config", "/home/ada/.config/chamberlain")],
+)
+def test_it_keeps_who_is_signed_in_where_the_platform_keeps_settings(
+    monkeypatch: pytest.MonkeyPatch, folder: str, expected: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("XDG_CONFIG_HOME", folder)
+
+    assert read_settings().config_dir == Path(expected)
+
+
+def test_it_rejects_a_token_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_TOKEN", "hidden hidden")
+
+    (fault,) = _faults()
+
+    assert fault.startswith("CHAMBERLAIN_TOKEN has a value that is not shown here: expected an access token")
+    assert "hidden hidden" not in fault
 
 
 def test_it_reads_a_secret_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

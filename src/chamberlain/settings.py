@@ -97,6 +97,13 @@ def _outages(value: str) -> str:
     return value
 
 
+def _bearer_token(value: SecretStr) -> SecretStr:
+    # RFC 6750, 2.1: what a token may be written with.
+    if re.fullmatch(r"[A-Za-z0-9._~+/-]+=*", value.get_secret_value()) is None:
+        raise ValueError
+    return value
+
+
 def _networks(value: str) -> str:
     return ",".join(str(ip_network(each.strip())) for each in value.split(",") if each.strip())
 
@@ -120,6 +127,10 @@ _Smtp = Annotated[
 ]
 _Sender = Annotated[
     str, AfterValidator(_mail_sender), Expected("a mail address, alone or as Chamberlain <chamberlain@example.org>")
+]
+_Token = Annotated[
+    Annotated[SecretStr, AfterValidator(_bearer_token)] | None,
+    Expected("an access token, as its issuer gives it"),
 ]
 _Link = Annotated[
     Annotated[str, AfterValidator(_link)] | None,
@@ -160,6 +171,11 @@ def _default_data_dir() -> Path:
     # The XDG Base Directory specification: a relative path is to be ignored.
     share = Path(os.environ.get("XDG_DATA_HOME", ""))
     return (share if share.is_absolute() else Path.home() / ".local" / "share") / "chamberlain"
+
+
+def _default_config_dir() -> Path:
+    folder = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    return (folder if folder.is_absolute() else Path.home() / ".config") / "chamberlain"
 
 
 def _default_base_url(data: Mapping[str, object]) -> str:
@@ -230,6 +246,11 @@ class Settings(BaseSettings):
     fault_not_found_after_create: _Seconds = None
     fault_unavailable: _Outages = None
 
+    # Whom the command line calls, as whom, and where it keeps who is signed in.
+    server: Annotated[_Url | None, Expected("an address such as https://chamberlain.example.org")] = None
+    token: _Token = None
+    config_dir: _Path = Field(default_factory=_default_config_dir)
+
     @property
     def allowed_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """The networks that webhooks may stand in beyond public ones."""
@@ -255,9 +276,9 @@ class Settings(BaseSettings):
             return self.host == "localhost"
 
 
-# Settings that hold a password; each may be given as the path of a file that holds it.
+# Settings that hold a password or a token; each may be given as the path of a file that holds it.
 _DATABASES = ("database_url", "database_worker_url", "database_owner_url", "database_direct_url")
-SECRETS = (*_DATABASES, "smtp_url")
+SECRETS = (*_DATABASES, "smtp_url", "token")
 
 
 def variable(name: str) -> str:
