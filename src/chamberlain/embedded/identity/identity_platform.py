@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from chamberlain.embedded.identity.client_secrets import SecretChecker
 from chamberlain.embedded.identity.database import Pool
+from chamberlain.embedded.identity.secret_hashes import SecretChecker
 from chamberlain.embedded.identity.signing_keys import SigningKeys
 
 

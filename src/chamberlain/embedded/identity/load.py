@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from chamberlain.embedded.identity.client_secrets import hash_secret
 from chamberlain.embedded.identity.database import Connection, Pool, transaction
 from chamberlain.embedded.identity.estate import Account, Client
+from chamberlain.embedded.identity.secret_hashes import hash_secrets
 
 _ACCOUNT = """
 INSERT INTO identity.accounts (tenant_id, id, address, display_name) VALUES ($1, $2, $3, $4)
@@ -39,7 +39,7 @@ async def load(
 
     `secrets` are by the program's id. The pool is the worker's or the owner's: the application may only read.
     """
-    hashes = {client_id: await hash_secret(secret) for client_id, secret in (secrets or {}).items()}
+    hashes = await hash_secrets(secrets or {})
     async with transaction(pool) as connection:
         for account in accounts:
             await connection.execute(_ACCOUNT, account.tenant, account.id, account.address, account.display_name)
