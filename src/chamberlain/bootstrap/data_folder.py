@@ -1,15 +1,20 @@
 """The data folder: what a service keeps on its own machine beside the database, and who may read it."""
 
+import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 # As many as a key of 256 bits has.
 SECRET_BYTES = 32
+# 16 letters: too many to guess, few enough to type.
+_PASSWORD_BYTES = 12
 
 
 class DataFolderUnusable(Exception):
@@ -30,6 +35,11 @@ class DataFolder:
     def client_secret(self, name: str) -> Path:
         """The secret of a program of the example estate, made when the estate is loaded."""
         return self.path / f"{name}.secret"
+
+    @property
+    def example_users(self) -> Path:
+        """The passwords of the example users by address; without the file, a start makes new ones."""
+        return self.path / "example-users.json"
 
     @property
     def authority(self) -> Path:
@@ -83,6 +93,25 @@ def keep_secret(path: Path) -> str:
     with _told(path):
         secret = path.read_text(encoding="utf-8").strip() if path.exists() else ""
     return secret if len(secret) >= SECRET_BYTES else make_secret(path)
+
+
+def keep_passwords(path: Path, addresses: Sequence[str]) -> dict[str, str]:
+    """Passwords of these and of all others in the file, by address; those that are not there are made and added."""
+    with _told(path):
+        kept = _passwords(path, path.read_bytes()) if path.exists() else {}
+    made = {address: secrets.token_urlsafe(_PASSWORD_BYTES) for address in addresses if address not in kept}
+    if made:
+        write_file(path, json.dumps(kept | made, indent=2, ensure_ascii=False) + "\n", mode=0o600)
+    return kept | made
+
+
+def _passwords(path: Path, content: bytes) -> dict[str, str]:
+    try:
+        return msgspec.json.decode(content, type=dict[str, str])
+    except msgspec.MsgspecError as error:
+        raise DataFolderUnusable(
+            f"{path} is no JSON object of passwords by address. Remove it for new ones."
+        ) from error
 
 
 def _require_private(path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from chamberlain.bootstrap.data_folder import open_data_folder
 from chamberlain.bootstrap.databases import DatabaseNotReady, migration_sets, opened_beside, opened_databases
-from chamberlain.bootstrap.example import load_example_estate
+from chamberlain.bootstrap.example import complete_example_estate, load_example_estate
 from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.operators import command_line
 from chamberlain.bootstrap.origins import new_trace_id
@@ -29,7 +29,9 @@ async def load_example(settings: Settings) -> bool:
     with expected_faults():
         folder = open_data_folder(settings.data_dir)
         async with opened_databases(settings, folder) as databases:
-            return await load_example_estate(databases, folder)
+            loaded = await load_example_estate(databases, folder)
+            await complete_example_estate(databases, folder)
+            return loaded
 
 
 async def held_jobs(settings: Settings) -> Sequence[HeldJob]:

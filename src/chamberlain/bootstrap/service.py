@@ -7,10 +7,10 @@ from socket import socket
 import structlog
 
 from chamberlain.bootstrap.api import built_endpoints
-from chamberlain.bootstrap.data_folder import open_data_folder
+from chamberlain.bootstrap.data_folder import DataFolder, open_data_folder
 from chamberlain.bootstrap.databases import DatabaseNotReady, Databases, opened_databases
 from chamberlain.bootstrap.directory import make_injection
-from chamberlain.bootstrap.example import load_example_estate
+from chamberlain.bootstrap.example import complete_example_estate, forget_lost_passwords, load_example_estate
 from chamberlain.bootstrap.faults import CannotStart, expected_faults
 from chamberlain.bootstrap.listeners import Listener, bind, serve_until
 from chamberlain.bootstrap.metrics import metrics_application
@@ -37,9 +37,8 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
             figures = _bound_metrics(settings)
             folder = open_data_folder(settings.data_dir)
             databases = await stack.enter_async_context(opened_databases(settings, folder))
-            if databases.is_embedded and await load_example_estate(databases, folder):
-                secret = folder.client_secret("automation")
-                say(f"The example estate is loaded. The secret of its program automation is in {secret}.")
+            if databases.is_embedded:
+                await _keep_example(databases, folder, say)
             notifier = await stack.enter_async_context(running_notifier(databases))
             if with_worker:
                 await stack.enter_async_context(running_worker(settings, databases, stop))
@@ -83,6 +82,15 @@ async def running_notifier(databases: Databases) -> AsyncIterator[Notifier]:
     notifier = Notifier(databases.addresses.direct)
     async with running(notifier.run()):
         yield notifier
+
+
+async def _keep_example(databases: Databases, folder: DataFolder, say: Say) -> None:
+    if await load_example_estate(databases, folder):
+        secret = folder.client_secret("automation")
+        say(f"The example estate is loaded. The secret of its program automation is in {secret}.")
+    await forget_lost_passwords(databases, folder)
+    if await complete_example_estate(databases, folder):
+        say(f"The passwords of the example users are in {folder.example_users}.")
 
 
 def _bound_metrics(settings: Settings) -> list[socket]:
