@@ -57,6 +57,7 @@ CLIENTS = read_clients(
             "tenants": [str(TENANT), str(OTHER_TENANT)],
             "name": "chamberlain-cli",
             "kind": "public",
+            "redirectUris": ["http://localhost"],
             "delegated": {API: ["collab/App.ReadWrite.All", "mail/App.ReadWrite.All"], GRAPH: ["Group.Read.All"]},
         },
         {

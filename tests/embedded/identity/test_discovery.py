@@ -2,6 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
+from chamberlain.embedded.identity.id_tokens import CLAIMS
 from chamberlain.store.database import open_database
 from tests.databases import Databases
 from tests.embedded.identity.estate import OTHER_TENANT, TENANT, House, open_house
@@ -15,13 +16,26 @@ async def test_it_works(house: House) -> None:
     assert answer.status_code == 200
     assert answer.json() == {
         "issuer": f"{house.base_url}/{TENANT}/v2.0",
+        "authorization_endpoint": f"{house.base_url}/{TENANT}/oauth2/v2.0/authorize",
         "token_endpoint": f"{house.base_url}/{TENANT}/oauth2/v2.0/token",
+        "device_authorization_endpoint": f"{house.base_url}/{TENANT}/oauth2/v2.0/devicecode",
+        "end_session_endpoint": f"{house.base_url}/{TENANT}/oauth2/v2.0/logout",
         "jwks_uri": f"{house.base_url}/{TENANT}/discovery/v2.0/keys",
-        "response_types_supported": [],
-        "grant_types_supported": ["client_credentials"],
+        "scopes_supported": ["openid", "profile", "email", "offline_access"],
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query", "form_post"],
+        "grant_types_supported": [
+            "client_credentials",
+            "authorization_code",
+            "refresh_token",
+            "urn:ietf:params:oauth:grant-type:device_code",
+        ],
+        "code_challenge_methods_supported": ["S256"],
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": ["RS256"],
-        "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
+        "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic", "none"],
+        "claims_supported": list(CLAIMS),
+        "request_uri_parameter_supported": False,
     }
 
 
@@ -30,6 +44,7 @@ async def test_every_endpoint_that_it_names_exists(house: House) -> None:
 
     assert (await house.http.get(document["jwks_uri"])).status_code == 200
     assert (await house.http.post(document["token_endpoint"])).status_code == 400
+    assert (await house.http.post(document["device_authorization_endpoint"])).status_code == 400
 
 
 async def test_each_tenant_has_its_own_issuer(house: House) -> None:

@@ -21,6 +21,7 @@ async def test_it_works(databases: Databases) -> None:
     }
     assert automation.delegated == {}
     assert cli.delegated[GRAPH] == ("Group.Read.All",)
+    assert cli.redirect_uris == ("http://localhost",)
     assert await find_account(databases.application.pool, TENANT, "ADA@estate.example") == ADA
 
 
@@ -112,6 +113,12 @@ async def test_it_rejects_an_address_that_somebody_has(databases: Databases) -> 
         ({"delegated": {API: [""]}}, "delegated"),
         ({"delegated": [API]}, "delegated"),
         ({"application": {API: ["x"]}}, "public client"),
+        ({"redirectUris": ["http://estate.example/back"]}, "redirectUris"),
+        ({"redirectUris": ["https://estate.example/back#part"]}, "redirectUris"),
+        ({"redirectUris": ["https://ada@estate.example/"]}, "redirectUris"),
+        ({"redirectUris": ["myapp:/back"]}, "redirectUris"),
+        ({"redirectUris": ["https://estate.example/back", "javascript:alert(1)"]}, "redirectUris"),
+        ({"redirectUris": "https://estate.example"}, "redirectUris"),
     ],
 )
 def test_it_rejects_a_section_with_a_fault(changes: dict[str, object], where: str) -> None:

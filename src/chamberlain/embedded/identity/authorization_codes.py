@@ -11,10 +11,20 @@ from chamberlain.embedded.identity.random_secrets import digest_of, new_secret
 # RFC 6749, 4.1.2 allows ten minutes; a program on the same machine needs a moment.
 LIFE = timedelta(seconds=60)
 
+# A used one is remembered for so long, so that its second use is known for what it is.
+_REMEMBERED = timedelta(hours=24)
+
 _ISSUE = """
 INSERT INTO identity.authorization_codes
     (tenant_id, digest, client_id, account_id, redirect_uri, scope, nonce, code_challenge, auth_time, ends_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+"""
+
+# Some at each issue: more go than come.
+_REMOVE_ENDED = """
+DELETE FROM identity.authorization_codes WHERE tenant_id = $1 AND digest = ANY (ARRAY(
+    SELECT digest FROM identity.authorization_codes WHERE tenant_id = $1 AND ends_at <= $2
+    ORDER BY ends_at LIMIT 100 FOR UPDATE SKIP LOCKED))
 """
 
 
@@ -32,9 +42,10 @@ async def issue(
     """A code with which this program gets tokens for this person, within a minute, once.
 
     `redirect_uri` is the whole address as it was asked for, `code_challenge` the one of S256 (RFC 7636, 4.2), `scope`
-    as asked for and checked by `scopes.choose_for_user`, `auth_time` the moment in which the person signed in.
+    as asked for and checked by `scopes.choose_for_user`, `auth_time` the moment in which the person signed in. None of
+    them may hold a NUL.
     """
-    code = new_secret()
+    code, now = new_secret(), platform.now()
     async with transaction(platform.pool, client.tenant_id) as connection:
         await connection.execute(
             _ISSUE,
@@ -47,6 +58,7 @@ async def issue(
             nonce,
             code_challenge,
             auth_time,
-            platform.now() + LIFE,
+            now + LIFE,
         )
+        await connection.execute(_REMOVE_ENDED, client.tenant_id, now - _REMEMBERED)
     return code

@@ -26,16 +26,36 @@ async def authenticate(
 ) -> RegisteredClient:
     """The confidential program that the request proves to come from."""
     credentials = _credentials(request, form)
-    clients = await find_clients(platform.pool, tenant_id)
-    client = next((each for each in clients if str(each.id) == credentials.client_id.lower()), None)
+    client = await _find(platform, tenant_id, credentials.client_id)
     if client is not None and client.kind is ClientKind.PUBLIC:
-        raise UnauthorizedClient(f"The program {client.name} has no secret, so it cannot ask for a token by itself.")
+        raise UnauthorizedClient(
+            f"The program {client.name} has no secret: it asks without one, in a user's name, and never by itself."
+        )
     stored = None if client is None else client.secret_hash
     if not await platform.secrets.is_right(credentials.secret, stored) or client is None:
         raise InvalidClient(
             "The program is not known in this tenant, or its secret is wrong.", by_header=credentials.by_header
         )
     return client
+
+
+async def identify(
+    platform: IdentityPlatform, tenant_id: UUID, request: Request, form: Mapping[str, str]
+) -> RegisteredClient:
+    """The program that asks in a user's name: a public one says its id, a confidential one proves to be itself."""
+    if "authorization" in request.headers or "client_secret" in form:
+        return await authenticate(platform, tenant_id, request, form)
+    client = await _find(platform, tenant_id, form.get("client_id", ""))
+    if client is None:
+        raise InvalidClient("Send client_id, the id of a program that is known in this tenant.")
+    if client.kind is ClientKind.CONFIDENTIAL:
+        raise InvalidClient(f"The program {client.name} has a secret. Send it as client_secret.")
+    return client
+
+
+async def _find(platform: IdentityPlatform, tenant_id: UUID, client_id: str) -> RegisteredClient | None:
+    clients = await find_clients(platform.pool, tenant_id)
+    return next((each for each in clients if str(each.id) == client_id.lower()), None)
 
 
 def _credentials(request: Request, form: Mapping[str, str]) -> _Credentials:

@@ -1,6 +1,6 @@
 """What a client finds out by itself: the endpoints of a tenant (OpenID Connect Discovery 1.0), and the public keys.
 
-Only what exists is named. An authorization endpoint, which sign-in libraries insist on, comes with the sign-in pages.
+Only what exists is named. Sign-in libraries insist on an authorization endpoint.
 """
 
 from uuid import UUID
@@ -9,7 +9,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from chamberlain.embedded.identity.clients import find_clients
+from chamberlain.embedded.identity.id_tokens import CLAIMS
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, issuer_of
+from chamberlain.embedded.identity.scopes import OPENID_SCOPES
+from chamberlain.embedded.identity.token_endpoint import GRANT_TYPES
 
 # Far below the day for which a new key is published before it signs.
 _KEPT = {"Cache-Control": "public, max-age=300"}
@@ -23,13 +26,22 @@ async def show_discovery(platform: IdentityPlatform, tenant_id: UUID, _: Request
     return JSONResponse(
         {
             "issuer": issuer_of(platform.base_url, tenant_id),
+            "authorization_endpoint": f"{tenant_url}/oauth2/v2.0/authorize",
             "token_endpoint": f"{tenant_url}/oauth2/v2.0/token",
+            "device_authorization_endpoint": f"{tenant_url}/oauth2/v2.0/devicecode",
+            "end_session_endpoint": f"{tenant_url}/oauth2/v2.0/logout",
             "jwks_uri": f"{tenant_url}/discovery/v2.0/keys",
-            "response_types_supported": [],
-            "grant_types_supported": ["client_credentials"],
+            "scopes_supported": list(OPENID_SCOPES),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query", "form_post"],
+            "grant_types_supported": list(GRANT_TYPES),
+            "code_challenge_methods_supported": ["S256"],
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": ["RS256"],
-            "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
+            "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic", "none"],
+            "claims_supported": list(CLAIMS),
+            # Left out it would say that there is such a parameter.
+            "request_uri_parameter_supported": False,
         },
         headers=_KEPT,
     )

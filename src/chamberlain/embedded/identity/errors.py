@@ -6,6 +6,11 @@ OAuthError
 |-- UnauthorizedClient       a program of this kind may not ask in this way
 |-- UnsupportedGrantType     a way of asking that does not exist here
 |-- InvalidScope             a permission that this program may not ask for
+|-- InvalidGrant             a code or refresh token that is good for nothing, or not here
+|-- AuthorizationPending     nobody has let the device in yet
+|-- SlowDown                 the device asks too often
+|-- DeviceDenied             somebody has sent the device away
+|-- ExpiredToken             the device was not let in in time
 |-- AccessDenied             not from there, or not by whom asks
 `-- TemporarilyUnavailable   not now
 IdentityUnreachable          the database is away
@@ -54,6 +59,36 @@ class InvalidScope(OAuthError):
     """A permission that this program may not ask for."""
 
     error = "invalid_scope"
+
+
+class InvalidGrant(OAuthError):
+    """A code or refresh token that is good for nothing, or not for this program."""
+
+    error = "invalid_grant"
+
+
+class AuthorizationPending(OAuthError):
+    """Nobody has let the device in yet (RFC 8628, 3.5)."""
+
+    error = "authorization_pending"
+
+
+class SlowDown(OAuthError):
+    """The device asks too often; nobody has let it in yet."""
+
+    error = "slow_down"
+
+
+class DeviceDenied(OAuthError):
+    """Somebody has sent the device away."""
+
+    error = "access_denied"
+
+
+class ExpiredToken(OAuthError):
+    """The device was not let in in time."""
+
+    error = "expired_token"
 
 
 class AccessDenied(OAuthError):

@@ -3,6 +3,7 @@
 Beside them a program that acts for people may ask for what OpenID Connect knows: who they are, and tokens for later.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ OFFLINE_ACCESS = "offline_access"
 OPENID_SCOPES = (OPENID, PROFILE, EMAIL, OFFLINE_ACCESS)
 # Kept with every code and token; far above what a program with a hundred permissions asks for.
 LONGEST_SCOPE = 4096
+# RFC 6749, 3.3.
+_WRITTEN = re.compile(r"[\x20\x21\x23-\x5b\x5d-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def choose_delegated(client: RegisteredClient, scope: str) -> Chosen:
 def choose_for_user(client: RegisteredClient, scope: str) -> ChosenForUser:
     """What a program may do in a user's name, and what it may know of the user. Raises InvalidScope with the cure."""
     parts = scope.split()
-    if not parts or len(scope) > LONGEST_SCOPE:
+    if not parts or len(scope) > LONGEST_SCOPE or not _WRITTEN.fullmatch(scope):
         raise InvalidScope(f"Send scope: names of permissions with spaces between, at most {LONGEST_SCOPE} letters.")
     openid = frozenset(parts).intersection(OPENID_SCOPES)
     wanted = [part for part in parts if part not in openid]

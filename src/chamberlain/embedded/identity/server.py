@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from chamberlain.embedded.identity.device_authorization import give_device_code
 from chamberlain.embedded.identity.discovery import show_discovery, show_keys
 from chamberlain.embedded.identity.errors import (
     IdentityUnreachable,
@@ -30,11 +31,13 @@ def routes(platform: IdentityPlatform) -> list[Route]:
     discovery = _of_tenant(platform, show_discovery)
     keys = _of_tenant(platform, show_keys)
     token = _not_kept(_of_tenant(platform, give_token))
+    device_code = _not_kept(_of_tenant(platform, give_device_code))
     local_token = _not_kept(_local(platform))
     return [
         Route("/identity/{tenant_id:uuid}/v2.0/.well-known/openid-configuration", discovery, methods=["GET"]),
         Route("/identity/{tenant_id:uuid}/discovery/v2.0/keys", keys, methods=["GET"]),
         Route("/identity/{tenant_id:uuid}/oauth2/v2.0/token", token, methods=["POST"]),
+        Route("/identity/{tenant_id:uuid}/oauth2/v2.0/devicecode", device_code, methods=["POST"]),
         Route("/identity/local/token", local_token, methods=["POST"]),
     ]
 

@@ -4,12 +4,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from joserfc import jwt
-
 from chamberlain.embedded.identity.clients import RegisteredClient
 from chamberlain.embedded.identity.estate import Account
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, issuer_of
 from chamberlain.embedded.identity.scopes import Chosen
+from chamberlain.embedded.identity.signatures import TokenType, sign
 from chamberlain.embedded.identity.signing_keys import TOKEN_LIFE
 
 
@@ -39,7 +38,6 @@ async def issue_for_application(platform: IdentityPlatform, client: RegisteredCl
 async def _issue(
     platform: IdentityPlatform, client: RegisteredClient, object_id: UUID, chosen: Chosen, own: dict[str, object]
 ) -> AccessToken:
-    key = await platform.keys.current()
     now = platform.now().replace(microsecond=0)
     expires_at = now + TOKEN_LIFE
     claims: dict[str, object] = {
@@ -55,6 +53,4 @@ async def _issue(
         "nbf": int(now.timestamp()),
         "exp": int(expires_at.timestamp()),
     }
-    # The type keeps access tokens apart from all others that the same key may sign (RFC 9068, 2.1).
-    text = jwt.encode({"alg": "RS256", "typ": "at+jwt", "kid": key.id}, claims, key.pair, algorithms=["RS256"])
-    return AccessToken(text, int(TOKEN_LIFE.total_seconds()), expires_at)
+    return AccessToken(await sign(platform, TokenType.ACCESS, claims), int(TOKEN_LIFE.total_seconds()), expires_at)

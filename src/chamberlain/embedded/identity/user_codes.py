@@ -20,5 +20,6 @@ def shown(user_code: str) -> str:
 
 def read_user_code(typed: str) -> str | None:
     """The code that somebody typed, in either letter case, with or without dash and spaces; None when it is none."""
-    letters = "".join(letter for letter in typed.upper() if letter not in "- ")
+    # One letter of another alphabet may be two capital ones of ours.
+    letters = "".join(letter for letter in typed.upper() if letter not in "- ") if typed.isascii() else ""
     return letters if len(letters) == _LENGTH and set(letters) <= set(_LETTERS) else None

@@ -1,0 +1,30 @@
+import pytest
+
+from chamberlain.embedded.identity.user_codes import new_user_code, read_user_code, shown
+
+
+def test_it_works() -> None:
+    code = new_user_code()
+
+    written = shown(code)
+
+    assert len(written) == 9
+    assert written[4] == "-"
+    assert read_user_code(written) == code
+    assert not set(code) & set("AEIOUY01")
+
+
+@pytest.mark.parametrize("typed", ["WDJB-MJHT", "wdjbmjht", "wdjb mjht", " WDJB-mjht ", "W-D-J-B-M-J-H-T"])
+def test_it_handles_what_people_type(typed: str) -> None:
+    assert read_user_code(typed) == "WDJBMJHT"
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "-", "WDJB-MJH", "WDJB-MJHTT", "WDJB-MJHA", "WDJB-MJH1", "WDJB\x00MJHT", "WDJB_MJHT", "ß" * 4, "%"]
+)
+def test_it_rejects_what_is_no_code(typed: str) -> None:
+    assert read_user_code(typed) is None
+
+
+def test_codes_differ() -> None:
+    assert len({new_user_code() for _ in range(1000)}) == 1000
