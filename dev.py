@@ -151,7 +151,15 @@ def lock(arguments: list[str]) -> int:
     return 0
 
 
-WORDS = {"setup": setup, "run": run, "test": test, "check": check, "bench": bench, "lock": lock}
+def twin(_: list[str]) -> int:
+    """Make the SDK's client that does not await from the one that does."""
+    from twin import write  # Beside us, and needed for this word alone.
+
+    write(prepare(VENV, TO_TEST) / "ruff")
+    return 0
+
+
+WORDS = {"setup": setup, "run": run, "test": test, "check": check, "bench": bench, "lock": lock, "twin": twin}
 
 
 def prepare(folder: Path, parts: tuple[str, ...]) -> Path:

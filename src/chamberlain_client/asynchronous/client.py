@@ -1,0 +1,90 @@
+"""The client: the addresses of one service, a token, and all that may be called."""
+
+import ssl
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx2
+
+from chamberlain_client.asynchronous.directory import AsyncDirectory
+from chamberlain_client.asynchronous.groups import AsyncGroups
+from chamberlain_client.asynchronous.mailboxes import AsyncMailboxes
+from chamberlain_client.asynchronous.requests import AsyncRequests
+from chamberlain_client.asynchronous.transport import AsyncTransport
+from chamberlain_client.calls import Id
+from chamberlain_client.clocks import AsyncClock
+from chamberlain_client.connections import trusting
+from chamberlain_client.models.directory import DirectoryGroup
+from chamberlain_client.models.groups import AcceptedGroup
+from chamberlain_client.models.requests import Request
+from chamberlain_client.operations import Server
+from chamberlain_client.retries import Retries
+from chamberlain_client.tokens import AsyncTokenSource
+from chamberlain_client.version import __version__
+
+
+class AsyncChamberlain:
+    """Calls one service. It keeps connections open: use it in a `with` block, or close it."""
+
+    def __init__(
+        self,
+        base_url: str,
+        token: AsyncTokenSource,
+        *,
+        insiders_base_url: str | None = None,
+        graph_url: str | None = None,
+        graph_token: AsyncTokenSource | None = None,
+        extension_prefix: str = "chamberlain",
+        timeout: float = 30.0,
+        verify: ssl.SSLContext | Path | str | bool = True,
+        retries: Retries | None = None,
+        clock: AsyncClock | None = None,
+    ) -> None:
+        """`token` is a bearer token, or what gives one for each call. The directory takes tokens of its own audience:
+        `graph_token`. `timeout` is the seconds in which an answer has to come; `verify` an SSL context, or the file
+        with the certificates of the authorities to be trusted, or False to trust everybody. The directory is looked
+        for below `base_url`, where the embedded one is, unless `graph_url` says another place."""
+        base = base_url.rstrip("/")
+        tokens = {
+            Server.BASE: token,
+            Server.INSIDERS: token,
+            Server.GRAPH: token if graph_token is None else graph_token,
+        }
+        addresses = {
+            Server.BASE: base,
+            Server.INSIDERS: (insiders_base_url or base).rstrip("/"),
+            Server.GRAPH: (graph_url or f"{base}/graph").rstrip("/"),
+        }
+        client = httpx2.AsyncClient(
+            verify=trusting(verify=verify), headers={"user-agent": f"chamberlain-client/{__version__}"}
+        )
+        self._transport = AsyncTransport(
+            client, addresses, tokens, timeout=timeout, retries=retries or Retries(), clock=clock or AsyncClock()
+        )
+        self.mailboxes = AsyncMailboxes(self._transport)
+        self.groups = AsyncGroups(self._transport)
+        self.requests = AsyncRequests(self._transport)
+        self.directory = AsyncDirectory(self._transport, extension_prefix)
+
+    async def wait_for_request(
+        self, request_id: Id, timeout: float = 300.0, *, retry_after: float | None = None
+    ) -> Request:
+        """As `requests.wait`."""
+        return await self.requests.wait(request_id, timeout=timeout, retry_after=retry_after)
+
+    async def wait_for_group(self, asked: AcceptedGroup | Id, *, retry_after: float | None = None) -> DirectoryGroup:
+        """As `directory.wait_for_group`."""
+        return await self.directory.wait_for_group(asked, retry_after=retry_after)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._transport.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()

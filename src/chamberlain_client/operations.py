@@ -1,0 +1,82 @@
+"""All calls on one screen: the operations of the product's API, as its OpenAPI document names them."""
+
+from enum import Enum
+
+from msgspec import Struct
+
+
+class Server(Enum):
+    """Which of the addresses a call goes to."""
+
+    BASE = "base"
+    INSIDERS = "insiders"
+    GRAPH = "graph"
+
+
+class Operation(Struct, frozen=True):
+    """One operation: its name, and how it is called. Ids in the path are in braces."""
+
+    id: str
+    method: str
+    path: str
+    server: Server = Server.BASE
+
+
+# fmt: off
+CREATE_GROUP = Operation("createGroup", "POST", "/collab/v1/groups/", Server.INSIDERS)
+LIST_REQUESTS = Operation("listRequests", "GET", "/requests/v1/")
+READ_REQUEST = Operation("readRequest", "GET", "/requests/v1/{requestId}/")
+WATCH_REQUEST = Operation("watchRequest", "GET", "/requests/v1/{requestId}/events/")
+APPROVE_REQUEST = Operation("approveRequest", "POST", "/requests/v1/{requestId}/approve/")
+REJECT_REQUEST = Operation("rejectRequest", "POST", "/requests/v1/{requestId}/reject/")
+NAME_APPROVERS = Operation("nameApprovers", "POST", "/requests/v1/{requestId}/approvers/")
+CANCEL_REQUEST = Operation("cancelRequest", "POST", "/requests/v1/{requestId}/cancel/")
+RETRY_REQUEST = Operation("retryRequest", "POST", "/requests/v1/{requestId}/retry/")
+LIST_JOBS = Operation("listJobs", "GET", "/admin/v1/jobs/")
+RELEASE_JOB = Operation("releaseJob", "POST", "/admin/v1/jobs/{jobId}/release/")
+LIST_DELIVERIES = Operation("listDeliveries", "GET", "/admin/v1/deliveries/")
+REDELIVER_SPAN = Operation("redeliverSpan", "POST", "/admin/v1/deliveries/redeliver/")
+REDELIVER_DELIVERY = Operation("redeliverDelivery", "POST", "/admin/v1/deliveries/{deliveryId}/redeliver/")
+LIST_AUDIT = Operation("listAudit", "GET", "/admin/v1/audit/")
+CREATE_MAILBOX = Operation("createMailbox", "POST", "/mail/v1/mailboxes/")
+LIST_MAILBOXES = Operation("listMailboxes", "GET", "/mail/v1/mailboxes/")
+READ_MAILBOX = Operation("readMailbox", "GET", "/mail/v1/mailboxes/{mailboxId}/")
+LIST_OFFERED_MAILBOX_TEMPLATES = Operation("listOfferedMailboxTemplates", "GET", "/mail/v1/templates/")
+LIST_MAILBOX_TEMPLATES = Operation("listMailboxTemplates", "GET", "/admin/mail/v1/templates/")
+CREATE_MAILBOX_TEMPLATE = Operation("createMailboxTemplate", "POST", "/admin/mail/v1/templates/")
+READ_MAILBOX_TEMPLATE = Operation("readMailboxTemplate", "GET", "/admin/mail/v1/templates/{templateId}/")
+REPLACE_MAILBOX_TEMPLATE = Operation("replaceMailboxTemplate", "PUT", "/admin/mail/v1/templates/{templateId}/")
+DELETE_MAILBOX_TEMPLATE = Operation("deleteMailboxTemplate", "DELETE", "/admin/mail/v1/templates/{templateId}/")
+TEST_MAILBOX_TEMPLATE_WEBHOOK = Operation(
+    "testMailboxTemplateWebhook", "POST", "/admin/mail/v1/templates/{templateId}/webhook/test/")
+ROTATE_MAILBOX_TEMPLATE_WEBHOOK = Operation(
+    "rotateMailboxTemplateWebhook", "POST", "/admin/mail/v1/templates/{templateId}/webhook/rotate/")
+LIST_MANAGED_GROUPS = Operation("listManagedGroups", "GET", "/admin/collab/v1/manage/groups/")
+READ_MANAGED_GROUP = Operation("readManagedGroup", "GET", "/admin/collab/v1/manage/groups/{groupId}/")
+ASSIGN_TO_GROUP = Operation("assignToGroup", "PATCH", "/admin/collab/v1/manage/groups/{groupId}/")
+LIST_MANAGED_SITES = Operation("listManagedSites", "GET", "/admin/collab/v1/manage/spo/")
+READ_MANAGED_SITE = Operation("readManagedSite", "GET", "/admin/collab/v1/manage/spo/{securityGroupId}/")
+ASSIGN_TO_SITE = Operation("assignToSite", "PATCH", "/admin/collab/v1/manage/spo/{securityGroupId}/")
+LIST_FINDINGS = Operation("listFindings", "GET", "/admin/v1/findings/")
+LIST_EVENTS = Operation("listEvents", "GET", "/admin/v1/events/")
+LIST_OFFERED_GROUP_TEMPLATES = Operation("listOfferedGroupTemplates", "GET", "/collab/v1/templates/")
+LIST_COLLAB_TEMPLATES = Operation("listCollabTemplates", "GET", "/admin/collab/v1/templates/")
+CREATE_COLLAB_TEMPLATE = Operation("createCollabTemplate", "POST", "/admin/collab/v1/templates/")
+READ_COLLAB_TEMPLATE = Operation("readCollabTemplate", "GET", "/admin/collab/v1/templates/{templateId}/")
+REPLACE_COLLAB_TEMPLATE = Operation("replaceCollabTemplate", "PUT", "/admin/collab/v1/templates/{templateId}/")
+DELETE_COLLAB_TEMPLATE = Operation("deleteCollabTemplate", "DELETE", "/admin/collab/v1/templates/{templateId}/")
+TEST_COLLAB_TEMPLATE_WEBHOOK = Operation(
+    "testCollabTemplateWebhook", "POST", "/admin/collab/v1/templates/{templateId}/webhook/test/")
+ROTATE_COLLAB_TEMPLATE_WEBHOOK = Operation(
+    "rotateCollabTemplateWebhook", "POST", "/admin/collab/v1/templates/{templateId}/webhook/rotate/")
+LIST_POLICIES = Operation("listPolicies", "GET", "/admin/collab/v1/policies/")
+CREATE_POLICY = Operation("createPolicy", "POST", "/admin/collab/v1/policies/")
+READ_POLICY = Operation("readPolicy", "GET", "/admin/collab/v1/policies/{policyId}/")
+REPLACE_POLICY = Operation("replacePolicy", "PUT", "/admin/collab/v1/policies/{policyId}/")
+DELETE_POLICY = Operation("deletePolicy", "DELETE", "/admin/collab/v1/policies/{policyId}/")
+READ_TENANT = Operation("readTenant", "GET", "/admin/v1/tenant/")
+REPLACE_TENANT = Operation("replaceTenant", "PUT", "/admin/v1/tenant/")
+# fmt: on
+
+# The directory's, which the product's own document does not describe.
+FIND_GROUP = Operation("findGroup", "GET", "/v1.0/groups", Server.GRAPH)

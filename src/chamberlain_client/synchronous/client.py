@@ -1,0 +1,89 @@
+# Made by `python3 dev.py twin` from asynchronous/client.py, which is the one to be changed.
+"""The client: the addresses of one service, a token, and all that may be called."""
+
+import ssl
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx2
+
+from chamberlain_client.calls import Id
+from chamberlain_client.clocks import Clock
+from chamberlain_client.connections import trusting
+from chamberlain_client.models.directory import DirectoryGroup
+from chamberlain_client.models.groups import AcceptedGroup
+from chamberlain_client.models.requests import Request
+from chamberlain_client.operations import Server
+from chamberlain_client.retries import Retries
+from chamberlain_client.synchronous.directory import Directory
+from chamberlain_client.synchronous.groups import Groups
+from chamberlain_client.synchronous.mailboxes import Mailboxes
+from chamberlain_client.synchronous.requests import Requests
+from chamberlain_client.synchronous.transport import Transport
+from chamberlain_client.tokens import TokenSource
+from chamberlain_client.version import __version__
+
+
+class Chamberlain:
+    """Calls one service. It keeps connections open: use it in a `with` block, or close it."""
+
+    def __init__(
+        self,
+        base_url: str,
+        token: TokenSource,
+        *,
+        insiders_base_url: str | None = None,
+        graph_url: str | None = None,
+        graph_token: TokenSource | None = None,
+        extension_prefix: str = "chamberlain",
+        timeout: float = 30.0,
+        verify: ssl.SSLContext | Path | str | bool = True,
+        retries: Retries | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """`token` is a bearer token, or what gives one for each call. The directory takes tokens of its own audience:
+        `graph_token`. `timeout` is the seconds in which an answer has to come; `verify` an SSL context, or the file
+        with the certificates of the authorities to be trusted, or False to trust everybody. The directory is looked
+        for below `base_url`, where the embedded one is, unless `graph_url` says another place."""
+        base = base_url.rstrip("/")
+        tokens = {
+            Server.BASE: token,
+            Server.INSIDERS: token,
+            Server.GRAPH: token if graph_token is None else graph_token,
+        }
+        addresses = {
+            Server.BASE: base,
+            Server.INSIDERS: (insiders_base_url or base).rstrip("/"),
+            Server.GRAPH: (graph_url or f"{base}/graph").rstrip("/"),
+        }
+        client = httpx2.Client(
+            verify=trusting(verify=verify), headers={"user-agent": f"chamberlain-client/{__version__}"}
+        )
+        self._transport = Transport(
+            client, addresses, tokens, timeout=timeout, retries=retries or Retries(), clock=clock or Clock()
+        )
+        self.mailboxes = Mailboxes(self._transport)
+        self.groups = Groups(self._transport)
+        self.requests = Requests(self._transport)
+        self.directory = Directory(self._transport, extension_prefix)
+
+    def wait_for_request(self, request_id: Id, timeout: float = 300.0, *, retry_after: float | None = None) -> Request:
+        """As `requests.wait`."""
+        return self.requests.wait(request_id, timeout=timeout, retry_after=retry_after)
+
+    def wait_for_group(self, asked: AcceptedGroup | Id, *, retry_after: float | None = None) -> DirectoryGroup:
+        """As `directory.wait_for_group`."""
+        return self.directory.wait_for_group(asked, retry_after=retry_after)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

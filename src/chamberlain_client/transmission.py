@@ -1,0 +1,31 @@
+"""What may go wrong on the way, in the words of this SDK."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import httpx2
+
+from chamberlain_client.errors import TimedOut, Unreachable
+
+
+@contextmanager
+def told() -> Generator[None, None, None]:
+    """Whatever the library for HTTP raises inside comes out as an error of ours."""
+    try:
+        yield
+    except (httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+        raise TimedOut(f"No connection could be made in time to {_where(error)}.", was_sent=False) from error
+    except httpx2.TimeoutException as error:
+        raise TimedOut(f"{_where(error)} did not answer in time.", was_sent=True) from error
+    except (httpx2.ConnectError, httpx2.UnsupportedProtocol, httpx2.ProxyError) as error:
+        raise Unreachable(f"No connection could be made to {_where(error)}: {error}.", was_sent=False) from error
+    except (httpx2.TransportError, httpx2.DecodingError) as error:
+        why = str(error).rstrip(".") or type(error).__name__
+        raise Unreachable(
+            f"The connection to {_where(error)} ended before its answer: {why}.", was_sent=True
+        ) from error
+
+
+def _where(error: httpx2.RequestError) -> str:
+    url = error.request.url
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"
