@@ -26,6 +26,7 @@ from chamberlain.embedded.identity import (
     read_clients,
     routes,
 )
+from chamberlain.embedded.identity.database import Pool
 from chamberlain.store.keyring import Keyring
 from tests.databases import Databases
 
@@ -90,6 +91,8 @@ class House:
     platform: IdentityPlatform
     certificate: ServerCertificate
     clock: Clock
+    # Of the role that may change people and programs.
+    worker: Pool
     recorded: list[LocalToken] = field(default_factory=list)
 
     def url(self, path: str, tenant_id: UUID = TENANT) -> str:
@@ -130,7 +133,7 @@ async def open_house(databases: Databases, folder: Path) -> AsyncIterator[House]
         async with serving(Starlette(routes=routes(platform)), listener, certificate):
             trusting = ssl.create_default_context(cadata=certificate.authority_pem)
             async with httpx2.AsyncClient(verify=trusting, trust_env=False, timeout=30) as http:
-                yield House(base_url, http, platform, certificate, clock, recorded)
+                yield House(base_url, http, platform, certificate, clock, databases.worker.pool, recorded)
 
 
 @asynccontextmanager

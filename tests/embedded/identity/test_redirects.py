@@ -54,7 +54,7 @@ def test_it_works(uri: str) -> None:
         "http://localhost\n:4711",
         " http://localhost",
         "http://local host",
-        "http://lоcalhost",
+        "http://l\u043ecalhost",
         "http://127.0.0.1",
         "http://127.0.0.2/back",
         "http://127.1/back",
@@ -105,5 +105,5 @@ def test_nothing_is_registered_with_a_program_that_has_no_address() -> None:
         ("myapp://back", False),
     ],
 )
-def test_only_what_can_be_sent_to_safely_is_registered(uri: str, possible: bool) -> None:
+def test_only_what_can_be_sent_to_safely_is_registered(uri: str, *, possible: bool) -> None:
     assert may_be_registered(uri) is possible

@@ -1,0 +1,157 @@
+"""People who sign in, seen from their programs: what the pages do is done by the functions that they call."""
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx2
+
+from chamberlain.embedded.identity import Account, load, read_clients
+from chamberlain.embedded.identity.authorization_codes import issue
+from chamberlain.embedded.identity.clients import find_clients
+from chamberlain.embedded.identity.device_codes import allow
+from tests.embedded.identity.estate import ADA, API, CLI, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
+
+COLLAB = f"{API}/collab/App.ReadWrite.All"
+MAIL = f"{API}/mail/App.ReadWrite.All"
+GROUPS = f"{GRAPH}/Group.Read.All"
+# In the order in which MSAL asks for it.
+SCOPE = f"{COLLAB} openid profile offline_access"
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+# Somebody signed in a minute before the program asked.
+SIGNED_IN = START - timedelta(minutes=1)
+VERIFIER = "abcdefghijklmnopqrstuvwxyz-._~ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+REDIRECT = "http://localhost:4711"
+PORTAL = UUID("c11e0000-0000-4000-8000-000000000003")
+OTHER_CLI = UUID("c11e0000-0000-4000-8000-000000000004")
+PORTAL_REDIRECT = "https://portal.example/back"
+
+# One that keeps a secret, and a second one that keeps none; both act for people.
+MORE_CLIENTS = read_clients(
+    [
+        {
+            "id": str(PORTAL),
+            "tenants": [str(TENANT)],
+            "name": "portal",
+            "kind": "confidential",
+            "redirectUris": [PORTAL_REDIRECT],
+            "delegated": {API: ["mail/App.ReadWrite.All"]},
+        },
+        {
+            "id": str(OTHER_CLI),
+            "tenants": [str(TENANT), str(OTHER_TENANT)],
+            "name": "other-cli",
+            "kind": "public",
+            "redirectUris": [PORTAL_REDIRECT],
+            "delegated": {API: ["collab/App.ReadWrite.All"]},
+        },
+    ]
+)
+
+
+def challenge_of(verifier: str) -> str:
+    return urlsafe_b64encode(sha256(verifier.encode()).digest()).decode().rstrip("=")
+
+
+def part_of(token: str, place: int) -> dict[str, Any]:  # Any: what a token says is looked at by each test.
+    segment = token.split(".")[place]
+    part: dict[str, Any] = json.loads(urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
+    return part
+
+
+def error_of(answer: httpx2.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]
+
+
+async def begin(house: House, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT) -> httpx2.Response:
+    """A device asks for its codes."""
+    asked = {"client_id": str(CLI), "scope": SCOPE, **(parameters or {})}
+    return await house.http.post(house.url("oauth2/v2.0/devicecode", tenant_id), data=asked)
+
+
+async def poll(
+    house: House, device_code: str, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
+) -> httpx2.Response:
+    """A device asks for its tokens, as MSAL does."""
+    asked = {
+        "grant_type": DEVICE_GRANT,
+        "client_id": str(CLI),
+        "device_code": device_code,
+        "code": device_code,
+        "client_info": "1",
+        "scope": SCOPE,
+    }
+    return await house.ask({**asked, **(parameters or {})}, tenant_id)
+
+
+async def sign_in(
+    house: House, account: Account = ADA, parameters: Mapping[str, str] | None = None
+) -> dict[str, Any]:  # Any: as for every answer in JSON.
+    """What a device has got after somebody let it in."""
+    codes = (await begin(house, parameters, account.tenant)).json()
+    assert await allow(house.platform, codes["user_code"], account, SIGNED_IN)
+    answer = await poll(house, codes["device_code"], {"client_id": (parameters or {}).get("client_id", str(CLI))})
+    assert answer.status_code == 200, answer.text
+    body: dict[str, Any] = answer.json()  # Any: as above.
+    return body
+
+
+async def refresh(
+    house: House, token: str, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
+) -> httpx2.Response:
+    asked = {"grant_type": "refresh_token", "client_id": str(CLI), "refresh_token": token}
+    return await house.ask({**asked, **(parameters or {})}, tenant_id)
+
+
+async def code_for(
+    house: House,
+    account: Account = ADA,
+    *,
+    client_id: UUID = CLI,
+    redirect_uri: str = REDIRECT,
+    scope: str = SCOPE,
+    nonce: str | None = None,
+) -> str:
+    """What the browser of somebody who signed in carries to the program."""
+    clients = await find_clients(house.platform.pool, account.tenant)
+    return await issue(
+        house.platform,
+        next(client for client in clients if client.id == client_id),
+        account,
+        redirect_uri=redirect_uri,
+        scope=scope,
+        nonce=nonce,
+        code_challenge=challenge_of(VERIFIER),
+        auth_time=SIGNED_IN,
+    )
+
+
+async def redeem(
+    house: House, code: str, parameters: Mapping[str, str] | None = None, tenant_id: UUID = TENANT
+) -> httpx2.Response:
+    asked = {
+        "grant_type": "authorization_code",
+        "client_id": str(CLI),
+        "code": code,
+        "redirect_uri": REDIRECT,
+        "code_verifier": VERIFIER,
+        "client_info": "1",
+        "scope": SCOPE,
+    }
+    return await house.ask({**asked, **(parameters or {})}, tenant_id)
+
+
+async def load_more_clients(house: House) -> None:
+    await load(house.worker, clients=MORE_CLIENTS, secrets={PORTAL: SECRET})
+
+
+async def somebody(house: House, tenant_id: UUID = TENANT) -> Account:
+    """A person whom no other test knows."""
+    account_id = uuid4()
+    account = Account(id=account_id, tenant=tenant_id, address=f"{account_id}@estate.example", display_name="Somebody")
+    await load(house.worker, accounts=[account])
+    return account
