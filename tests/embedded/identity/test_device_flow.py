@@ -88,6 +88,7 @@ async def test_its_id_token_tells_who_signed_in(house: House) -> None:
         "aud": str(CLI),
         "oid": str(ADA.id),
         "sub": str(ADA.id),
+        "idtyp": "user",
         "preferred_username": ADA.address,
         "name": ADA.display_name,
         "email": ADA.address,

@@ -17,6 +17,7 @@ CLAIMS = (
     "aud",
     "oid",
     "sub",
+    "idtyp",
     "preferred_username",
     "name",
     "email",
@@ -46,6 +47,8 @@ async def issue_id_token(platform: IdentityPlatform, client: RegisteredClient, s
         "aud": str(client.id),
         "oid": str(account.id),
         "sub": str(account.id),
+        # Whoever takes a token for an access token, by its audience, shall not take it for a program's own.
+        "idtyp": "user",
         "preferred_username": account.address,
         "name": account.display_name,
         "email": account.address,

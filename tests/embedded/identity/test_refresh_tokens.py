@@ -1,0 +1,229 @@
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from tests.embedded.identity.estate import API, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
+from tests.embedded.identity.sign_ins import (
+    COLLAB,
+    GROUPS,
+    MAIL,
+    OTHER_CLI,
+    PORTAL,
+    PORTAL_REDIRECT,
+    SCOPE,
+    SIGNED_IN,
+    code_for,
+    error_of,
+    load_more_clients,
+    part_of,
+    redeem,
+    refresh,
+    sign_in,
+    somebody,
+)
+
+REFUSED = (400, "invalid_grant")
+# Behind the seconds in which a program may repeat itself.
+LATER = timedelta(seconds=10)
+
+
+@pytest.fixture(autouse=True, scope="module")
+async def more_clients(shared_house: House) -> None:
+    await load_more_clients(shared_house)
+
+
+async def test_it_works(house: House) -> None:
+    first = (await redeem(house, await code_for(house, nonce="once"))).json()
+    house.clock.now = START + timedelta(hours=2)
+
+    answer = await refresh(house, first["refresh_token"])
+
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
+    body = answer.json()
+    assert body["scope"] == SCOPE
+    assert body["client_info"] == first["client_info"]
+    assert body["refresh_token"] != first["refresh_token"]
+    claims = part_of(body["id_token"], 1)
+    # OpenID Connect Core, 12.2: the time of the sign-in stays, its nonce does not.
+    assert claims["auth_time"] == int(SIGNED_IN.timestamp())
+    assert "nonce" not in claims
+    assert claims["iat"] == int((START + timedelta(hours=2)).timestamp())
+
+
+async def test_it_works_for_anything_that_the_program_may_ask_for(house: House) -> None:
+    token = (await sign_in(house, parameters={"scope": f"{COLLAB} offline_access"}))["refresh_token"]
+
+    groups = (await refresh(house, token, {"scope": f"{GROUPS} openid profile offline_access"})).json()
+    everything = (await refresh(house, groups["refresh_token"], {"scope": f"{API}/.default"})).json()
+    as_before = (await refresh(house, everything["refresh_token"])).json()
+
+    assert part_of(groups["access_token"], 1)["aud"] == GRAPH
+    assert groups["scope"] == f"{GROUPS} openid profile offline_access"
+    assert everything["scope"] == f"{COLLAB} {MAIL} {API}/.default"
+    assert as_before["scope"] == f"{COLLAB} offline_access"
+
+
+async def test_it_rejects_a_token_that_was_used_and_ends_its_family(house: House) -> None:
+    first = (await sign_in(house))["refresh_token"]
+    second = (await refresh(house, first)).json()["refresh_token"]
+    house.clock.now += LATER
+
+    again = await refresh(house, first)
+
+    assert error_of(again) == REFUSED
+    assert error_of(await refresh(house, second)) == REFUSED
+
+
+async def test_it_handles_a_program_that_lost_the_answer(house: House) -> None:
+    first = (await sign_in(house))["refresh_token"]
+    lost = (await refresh(house, first)).json()["refresh_token"]
+    house.clock.now += LATER - timedelta(seconds=1)
+
+    again = await refresh(house, first)
+
+    assert again.status_code == 200
+    following = await refresh(house, again.json()["refresh_token"])
+    assert following.status_code == 200
+    # Of the two answers one is used. Whoever comes with the other is somebody else.
+    assert error_of(await refresh(house, lost)) == REFUSED
+    assert error_of(await refresh(house, following.json()["refresh_token"])) == REFUSED
+
+
+async def test_nobody_repeats_what_somebody_has_gone_on_from(house: House) -> None:
+    first = (await sign_in(house))["refresh_token"]
+    second = (await refresh(house, first)).json()["refresh_token"]
+    third = (await refresh(house, second)).json()["refresh_token"]
+
+    assert error_of(await refresh(house, first)) == REFUSED
+    assert error_of(await refresh(house, third)) == REFUSED
+
+
+async def test_many_at_one_moment_are_one_generation(house: House) -> None:
+    first = (await sign_in(house))["refresh_token"]
+
+    answers = await asyncio.gather(*(refresh(house, first) for _ in range(6)))
+
+    assert [answer.status_code for answer in answers] == [200] * 6
+    tokens = {answer.json()["refresh_token"] for answer in answers}
+    assert len(tokens) == 6
+    used = await asyncio.gather(*(refresh(house, token) for token in tokens))
+    assert [answer.status_code for answer in used].count(200) == 1
+    (gone_on,) = (answer.json()["refresh_token"] for answer in used if answer.status_code == 200)
+    assert error_of(await refresh(house, gone_on)) == REFUSED
+
+
+async def test_a_program_may_repeat_itself_some_times_only(house: House) -> None:
+    first = (await sign_in(house))["refresh_token"]
+
+    statuses = [(await refresh(house, first)).status_code for _ in range(9)]
+
+    assert statuses == [200] * 8 + [400]
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"client_id": str(OTHER_CLI)}, {"client_id": str(PORTAL), "client_secret": SECRET}]
+)
+async def test_it_rejects_the_token_of_another_program(house: House, parameters: dict[str, str]) -> None:
+    token = (await sign_in(house))["refresh_token"]
+
+    assert error_of(await refresh(house, token, parameters)) == REFUSED
+    assert (await refresh(house, token)).status_code == 200
+
+
+async def test_it_rejects_a_token_in_another_tenant(house: House) -> None:
+    token = (await sign_in(house))["refresh_token"]
+
+    assert error_of(await refresh(house, token, tenant_id=OTHER_TENANT)) == REFUSED
+    assert (await refresh(house, token)).status_code == 200
+
+
+async def test_it_rejects_a_program_that_does_not_prove_itself(house: House) -> None:
+    at_portal = {"client_id": str(PORTAL), "client_secret": SECRET, "redirect_uri": PORTAL_REDIRECT}
+    code = await code_for(house, client_id=PORTAL, redirect_uri=PORTAL_REDIRECT, scope=f"{MAIL} offline_access")
+    token = (await redeem(house, code, at_portal)).json()["refresh_token"]
+
+    without = await refresh(house, token, {"client_id": str(PORTAL)})
+    wrong = await refresh(house, token, {"client_id": str(PORTAL), "client_secret": "wrong"})
+    right = await refresh(house, token, {"client_id": str(PORTAL), "client_secret": SECRET})
+
+    assert error_of(without) == error_of(wrong) == (401, "invalid_client")
+    assert right.status_code == 200
+
+
+@pytest.mark.parametrize("scope", [f"{API}/admin/Config.ReadWrite.All", f"{COLLAB} {GROUPS}", f"openid\x00{COLLAB}"])
+async def test_a_scope_that_is_refused_leaves_the_token_unused(house: House, scope: str) -> None:
+    token = (await sign_in(house))["refresh_token"]
+
+    assert error_of(await refresh(house, token, {"scope": scope})) == (400, "invalid_scope")
+    house.clock.now += LATER
+    assert (await refresh(house, token)).status_code == 200
+
+
+@pytest.mark.parametrize("token", ["nothing", "%", "\x00", "A" * 64, "A" * 63 + "=", "é" * 64, "-_" * 32])
+async def test_it_rejects_what_is_no_token(house: House, token: str) -> None:
+    assert error_of(await refresh(house, token)) == REFUSED
+
+
+async def test_it_rejects_an_access_token_or_an_id_token_in_its_place(house: House) -> None:
+    tokens = await sign_in(house)
+
+    assert error_of(await refresh(house, tokens["access_token"])) == REFUSED
+    assert error_of(await refresh(house, tokens["id_token"])) == REFUSED
+
+
+async def test_a_token_that_nobody_uses_ends_after_fourteen_days(house: House) -> None:
+    token = (await sign_in(house))["refresh_token"]
+
+    house.clock.now = START + timedelta(days=14)
+
+    assert error_of(await refresh(house, token)) == REFUSED
+
+
+async def test_a_family_ends_after_ninety_days_however_it_is_used(house: House) -> None:
+    token = (await sign_in(house))["refresh_token"]
+    for day in range(13, 90, 13):
+        house.clock.now = START + timedelta(days=day)
+        answer = await refresh(house, token)
+        assert answer.status_code == 200
+        token = answer.json()["refresh_token"]
+    house.clock.now = START + timedelta(days=90) - timedelta(seconds=1)
+    token = (await refresh(house, token)).json()["refresh_token"]
+
+    house.clock.now = START + timedelta(days=90)
+
+    assert error_of(await refresh(house, token)) == REFUSED
+
+
+async def test_tokens_are_not_stored_as_they_are(house: House) -> None:
+    token = (await sign_in(house))["refresh_token"]
+
+    stored = await house.worker.fetchval("SELECT string_agg(token::text, ' ') FROM identity.refresh_tokens AS token")
+
+    assert token not in stored
+
+
+async def test_families_that_have_ended_are_forgotten(house: House) -> None:
+    gone = await somebody(house)
+    await sign_in(house, gone)
+    await sign_in(house, gone)
+
+    house.clock.now = START + timedelta(days=15)
+    await sign_in(house)
+
+    count = "SELECT count(*) FROM identity.refresh_tokens WHERE tenant_id = $1 AND account_id = $2"
+    assert await house.worker.fetchval(count, TENANT, gone.id) == 0
+
+
+async def test_a_permission_that_was_taken_back_is_not_given_again(house: House) -> None:
+    token = (await sign_in(house, parameters={"client_id": str(OTHER_CLI)}))["refresh_token"]
+    try:
+        await house.worker.execute("DELETE FROM identity.permissions WHERE client_id = $1", OTHER_CLI)
+
+        refused = await refresh(house, token, {"client_id": str(OTHER_CLI)})
+    finally:
+        await load_more_clients(house)
+
+    assert error_of(refused) == (400, "invalid_scope")
+    assert (await refresh(house, token, {"client_id": str(OTHER_CLI)})).status_code == 200
