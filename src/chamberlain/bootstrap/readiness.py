@@ -7,13 +7,12 @@ from datetime import timedelta
 
 from chamberlain.api.services import Check
 from chamberlain.bootstrap.origins import now
+from chamberlain.rules.checkups import MOST_CLOCK_DIFFERENCE
 from chamberlain.rules.errors import Unavailable
 from chamberlain.store.database import Database
 
 # Whoever asks wants to know now; a database that does not answer within this time is not there.
 PATIENCE = timedelta(seconds=2)
-# Leases and idempotency go by the database's clock, tokens by ours (ARCHITECTURE.md, "Clock").
-MOST_CLOCK_DIFFERENCE = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,6 +203,21 @@ def erase(
     erase_user(_settings(data_dir=data_dir), user, None if tenant is None else tenant_id_of(tenant), yes=yes)
 
 
+@app.command()
+def doctor(
+    host: Host = None,
+    port: Port = None,
+    data_dir: DataDir = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Look at database, migrations, keys, issuers, clocks, directory, webhooks and settings, and say what to do. The
+    exit code is 1 when there is a fault."""
+    from chamberlain.cli.doctor import examine_installation
+
+    examine_installation(_settings(host=host, port=port, data_dir=data_dir), as_json=as_json)
+
+
 jobs = typer.Typer(name="jobs", help="Show and release jobs that are held.", no_args_is_help=True)
 app.add_typer(jobs)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import asyncpg
 
+from chamberlain.rules.migrations import MigrationState
 from chamberlain.store.database import Connection
 
 LOCK = 0x6368616D  # "cham": the advisory lock that lets one runner work at a time.
@@ -113,6 +114,23 @@ async def missing_files(connection: Connection, sets: Sequence[MigrationSet]) ->
         for file in known_files(sets)
         if file.phase in (Phase.PRE, None) and (file.set_name, file.name, file.checksum) not in ever
     ]
+
+
+async def migration_state(connection: Connection, sets: Sequence[MigrationSet]) -> MigrationState:
+    """How the database stands to these files; nothing is changed."""
+    missing = await missing_files(connection, sets)
+    if await connection.fetchval("SELECT to_regclass('migration.applied')") is None:
+        return MigrationState(missing=tuple(missing))
+    done = {f"{set_name}/{name}": checksum for (set_name, name), checksum in (await _applied(connection)).items()}
+    known = {f"{file.set_name}/{file.name}": file for file in known_files(sets)}
+    once = {name: file for name, file in known.items() if file.phase is not None}
+    changed = tuple(name for name, file in once.items() if name in done and done[name] != file.checksum)
+    return MigrationState(
+        missing=tuple(name for name in missing if name not in changed),
+        later=tuple(name for name, file in once.items() if file.phase is not Phase.PRE and name not in done),
+        changed=changed,
+        unknown=tuple(name for name in done if name not in known),
+    )
 
 
 def script(sets: Sequence[MigrationSet]) -> str:

@@ -1,0 +1,123 @@
+"""The database as each role sees it, opened for a look: what cannot be opened is told and left out."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from chamberlain.bootstrap.data_folder import DataFolder
+from chamberlain.embedded import postgres
+from chamberlain.embedded.postgres import EmbeddedPostgresError
+from chamberlain.rules.checkups import Checkup, doubtful, faulty, well
+from chamberlain.rules.errors import Unavailable
+from chamberlain.settings import Settings, variable
+from chamberlain.store.database import Database, connect, open_database
+
+# One connection for each role is enough for a look.
+_APPLICATION, _WORKER = "database_url", "database_worker_url"
+
+
+@dataclass(slots=True)
+class Opened:
+    """The settings, and the database as those two roles see it; None where it cannot be reached so. One that
+    `was_stopped` was started for the look."""
+
+    settings: Settings
+    application: Database | None = None
+    worker: Database | None = None
+    checkups: list[Checkup] = field(default_factory=list)
+    was_stopped: bool = False
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it is the embedded one."""
+        return self.settings.database_url is None
+
+
+@asynccontextmanager
+async def opened_to_look(settings: Settings) -> AsyncIterator[Opened]:
+    """The database for as long as the block runs. The embedded one is started when nobody has started it."""
+    opened = Opened(settings)
+    async with AsyncExitStack() as stack:
+        addresses = await _addresses(stack, opened)
+        for name, address in addresses.items():
+            database = await _opened(stack, opened, name, address)
+            if name == _APPLICATION:
+                opened.application = database
+            elif name == _WORKER:
+                opened.worker = database
+        yield opened
+
+
+async def _addresses(stack: AsyncExitStack, opened: Opened) -> Mapping[str, str]:
+    """The addresses by the names of their settings."""
+    settings = opened.settings
+    if opened.is_embedded:
+        return await _embedded(stack, opened)
+    named = {
+        _APPLICATION: settings.database_url,
+        _WORKER: settings.database_worker_url,
+        "database_direct_url": None
+        if settings.database_direct_url == settings.database_url
+        else settings.database_direct_url,
+        "database_owner_url": settings.database_owner_url,
+    }
+    return {name: address.get_secret_value() for name, address in named.items() if address is not None}
+
+
+async def _embedded(stack: AsyncExitStack, opened: Opened) -> Mapping[str, str]:
+    settings, folder = opened.settings, DataFolder(opened.settings.data_dir).postgres
+    found = postgres.addresses_of(folder)
+    addresses = {_APPLICATION: found.application, _WORKER: found.worker}
+    if await _answers(found.worker):
+        return addresses
+    try:
+        if not postgres.has_data(folder):
+            seen = f"There is no embedded database in {settings.data_dir} yet."
+            opened.checkups.append(doubtful("database", seen, "Start `chamberlain serve`, or name its --data-dir."))
+            return {}
+        server = await postgres.start(folder, programs=settings.postgres_bin, run_as=settings.postgres_user)
+    except EmbeddedPostgresError as error:
+        opened.checkups.append(faulty("database", "The embedded database cannot be started.", str(error)))
+        return {}
+    except OSError as error:
+        seen = f"The folder of the embedded database cannot be looked at ({error.strerror})."
+        opened.checkups.append(faulty("database", seen, "Run this as who runs the service, with its --data-dir."))
+        return {}
+    stack.push_async_callback(server.stop)
+    opened.was_stopped = True
+    opened.checkups.append(well("database", "The service is stopped: its database was started for this look."))
+    return addresses
+
+
+async def _answers(address: str) -> bool:
+    try:
+        connection = await connect(address)
+    except Unavailable:
+        return False
+    await connection.close()
+    return True
+
+
+async def _opened(stack: AsyncExitStack, opened: Opened, name: str, address: str) -> Database | None:
+    cure = f"Start the database, or mend {variable(name)}."
+    try:
+        database = await open_database(address, most=1, name="chamberlain doctor")
+        stack.push_async_callback(database.close)
+        async with database.statement() as connection:
+            await connection.execute("SELECT")
+    except Unavailable as error:
+        seen = f"The database cannot be reached by {variable(name)}: {_reason(error)}."
+        opened.checkups.append(faulty("database", seen, cure))
+        return None
+    except ValueError:
+        # The driver's reason would show the address, and the password in it.
+        opened.checkups.append(faulty("database", f"{variable(name)} is no address of a database.", cure))
+        return None
+    return database
+
+
+def _reason(error: Unavailable) -> str:
+    """What the server or the system says. Neither says a password."""
+    cause = error.__cause__
+    said = str(cause).rstrip(".").splitlines()
+    return said[0] if said else type(cause).__name__

@@ -1,0 +1,72 @@
+"""Issuers of tokens: whether they can be asked for their keys, and what their clocks show."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from chamberlain.bearer.discovery import UNANSWERED, UnusableAnswer, ask_issuer, issuers_client
+from chamberlain.bootstrap.data_folder import DataFolder
+from chamberlain.bootstrap.doctor.databases import Opened
+from chamberlain.bootstrap.doctor.looks import look
+from chamberlain.bootstrap.identity import embedded_issuers, identity_base_url
+from chamberlain.bootstrap.origins import now
+from chamberlain.rules.checkups import Checkup, doubtful, faulty, judge_issuer_clock, well
+from chamberlain.store import tenants
+from chamberlain.store.database import Transaction
+
+if TYPE_CHECKING:
+    from chamberlain.rules.tenants import Tenant
+
+# All that is asked about one issuer.
+_PATIENCE_SECONDS = 10.0
+
+
+async def look_at_issuers(opened: Opened, *, is_served: bool) -> Sequence[Checkup]:
+    """Each that is registered, and the embedded one while the service runs; `is_served` says that it does."""
+    registered: set[str] = set()
+    found: list[Tenant] = []
+
+    async def read(tx: Transaction) -> Sequence[Checkup]:
+        found.extend(await tenants.find_all(tx))
+        issuers = await tenants.issuers_of(tx, [tenant.id for tenant in found])
+        registered.update(each.issuer for each in issuers)
+        return ()
+
+    faults = await look("issuers", opened.worker, read)
+    # The platform is one, whichever tenant it is asked for.
+    issuers_for = embedded_issuers(identity_base_url(opened.settings))
+    embedded = {each.issuer for tenant in found[:1] for each in issuers_for(tenant.id)}
+    asked = sorted(registered | embedded if is_served else registered)
+    told = [] if is_served else [well("issuers", "The embedded identity platform runs with the service: not asked.")]
+    return [*faults, *told, *await _ask_all(opened, asked)]
+
+
+async def _ask_all(opened: Opened, issuers: Sequence[str]) -> Sequence[Checkup]:
+    authority = DataFolder(opened.settings.data_dir).authority
+    try:
+        pem = authority.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        pem = None
+    return await asyncio.gather(*(_ask(issuer, pem) for issuer in issuers))
+
+
+async def _ask(issuer: str, authority_pem: str | None) -> Checkup:
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS), issuers_client(authority_pem) as client:
+            published = await ask_issuer(client, issuer)
+    except UnusableAnswer as error:
+        cure = "Tokens of this issuer are refused. Mend its address in the configuration file, or the issuer."
+        return faulty("issuers", f"{issuer} cannot be used: {error}.", cure)
+    except UNANSWERED as error:
+        cure = "Look whether this machine can reach it, by name and without a proxy, and trusts its certificate."
+        return faulty("issuers", f"{issuer} does not answer ({str(error) or type(error).__name__}).", cure)
+    if not published.keys:
+        cure = "It has to publish a key for RS256 or ES256."
+        return faulty("issuers", f"{issuer} publishes no key that tokens could be checked with.", cure)
+    if urlsplit(issuer).scheme != "https":
+        cure = "Use https: keys that come over a line that others can write to prove nothing."
+        return doubtful("issuers", f"{issuer} answers without https.", cure)
+    keys = "1 key" if len(published.keys) == 1 else f"{len(published.keys)} keys"
+    difference = None if published.at is None else published.at - now()
+    return judge_issuer_clock("issuers", f"{issuer} publishes {keys}.", difference)

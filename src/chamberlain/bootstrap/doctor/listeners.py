@@ -1,0 +1,45 @@
+"""The addresses that the service listens on: whether it answers there, somebody else does, or nobody."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from chamberlain.bootstrap.listeners import PortTaken, bind
+from chamberlain.rules.checkups import Checkup, faulty, well
+from chamberlain.settings import Settings
+
+# Asks the service at an address whether it is ready: what is wrong, one sentence each, and None when no service of
+# this kind answers there.
+AskService = Callable[[str], Awaitable[Sequence[str] | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """What was seen, and whether it is a service like ours that answers."""
+
+    checkups: tuple[Checkup, ...]
+    are_ours: bool
+
+
+async def look_at_listeners(settings: Settings, ask: AskService) -> Listeners:
+    """The service is asked; where it does not answer, its ports are tried."""
+    where = f"{settings.host} port {settings.port} and {settings.tls_port}"
+    wrong = await ask(_address(settings))
+    if wrong is not None:
+        checkups = [
+            faulty("service", f"It answers, and is not ready: {each}", "See the lines below.") for each in wrong
+        ]
+        return Listeners(tuple(checkups) or (well("service", f"It answers on {where}, and is ready."),), are_ours=True)
+    try:
+        for port in (settings.port, settings.tls_port):
+            bind(settings.host, port).close()
+    except PortTaken as error:
+        return Listeners(
+            (faulty("service", "It does not answer, and could not be started.", str(error)),), are_ours=False
+        )
+    return Listeners((well("service", f"It does not run: nothing listens on {where}."),), are_ours=False)
+
+
+def _address(settings: Settings) -> str:
+    """Where it is found on this machine."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104 - it is asked, not bound.
+    return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"

@@ -1,0 +1,56 @@
+"""The database server: version, clock, connections, roles, row-level security and migrations."""
+
+from collections.abc import Sequence
+
+from chamberlain.bootstrap.databases import MOST_APPLICATION_CONNECTIONS, MOST_WORKER_CONNECTIONS, migration_sets
+from chamberlain.bootstrap.doctor.databases import Opened
+from chamberlain.bootstrap.doctor.looks import look
+from chamberlain.bootstrap.origins import now
+from chamberlain.rules.checkups import Checkup, judge_clock, judge_connections, judge_version
+from chamberlain.rules.migrations import judge_migrations
+from chamberlain.rules.role_rights import APPLICATION, WORKER, judge_role, judge_row_security
+from chamberlain.store import checkups
+from chamberlain.store.database import Transaction
+from chamberlain.store.migrate import migration_state
+
+# Beside the pools: the batchers of submissions and assignments, and one that listens.
+_OF_ITS_OWN = 4
+_NEEDED = MOST_APPLICATION_CONNECTIONS + MOST_WORKER_CONNECTIONS + _OF_ITS_OWN
+
+
+async def look_at_server(opened: Opened) -> Sequence[Checkup]:
+    """The server and what is in it, by whichever role can sign in."""
+    anybody = opened.worker or opened.application
+
+    async def migrations(tx: Transaction) -> Sequence[Checkup]:
+        state = await migration_state(tx.connection, migration_sets())
+        return judge_migrations(state, is_embedded=opened.is_embedded)
+
+    return [
+        *await look("database", anybody, _server),
+        *await look("migrations", anybody, migrations),
+        *await look("roles", opened.application, _application),
+        *await look("roles", opened.worker, _worker),
+        *await look("row-level security", anybody, _row_security),
+    ]
+
+
+async def _server(tx: Transaction) -> Sequence[Checkup]:
+    state = await checkups.server_state(tx)
+    return [
+        judge_version(state.version),
+        judge_clock(state.now - now()),
+        judge_connections(state.used_connections, state.most_connections, needed=_NEEDED),
+    ]
+
+
+async def _application(tx: Transaction) -> Sequence[Checkup]:
+    return judge_role(APPLICATION, await checkups.role_rights(tx))
+
+
+async def _worker(tx: Transaction) -> Sequence[Checkup]:
+    return judge_role(WORKER, await checkups.role_rights(tx))
+
+
+async def _row_security(tx: Transaction) -> Sequence[Checkup]:
+    return [judge_row_security(await checkups.open_tables(tx))]

@@ -1,0 +1,51 @@
+"""What would keep a webhook from being called, as the operator is told."""
+
+from collections.abc import Sequence
+from ipaddress import ip_address, ip_network
+
+import pytest
+
+from chamberlain.rules.webhook_targets import Reach
+from chamberlain.webhooks.addresses import Address
+from chamberlain.webhooks.inspect import reach_of
+
+NAMES: dict[str, list[str]] = {
+    "public.example": ["1.1.1.1", "2606:4700::1111"],
+    "half.example": ["1.1.1.1", "10.0.0.1"],
+    "inside.example": ["10.0.0.1"],
+    "empty.example": [],
+    "xn--mnchen-3ya.example": ["1.1.1.1"],
+}
+
+
+async def resolve(host: str, _port: int) -> Sequence[Address]:
+    if host not in NAMES:
+        raise OSError(host)
+    return [ip_address(each) for each in NAMES[host]]
+
+
+@pytest.mark.parametrize(
+    ("url", "reach"),
+    [
+        ("https://public.example/hook", Reach.YES),
+        ("https://PUBLIC.example:8443", Reach.YES),
+        ("https://münchen.example", Reach.YES),
+        ("http://public.example", Reach.NOT_HTTPS),
+        ("ftp://public.example", Reach.NOT_HTTPS),
+        ("https://half.example", Reach.REFUSED),
+        ("https://inside.example", Reach.REFUSED),
+        ("https://2130706433/", Reach.REFUSED),
+        ("https://unknown.example", Reach.NO_NAME),
+        ("https://empty.example", Reach.NO_NAME),
+        ("https://[broken", Reach.NO_NAME),
+        ("https://public.example:port", Reach.NO_NAME),
+    ],
+)
+async def test_it_works(url: str, reach: Reach) -> None:
+    assert await reach_of(url, resolve, allowed=(), allow_http=False) is reach
+
+
+async def test_what_the_operator_allows_can_be_called() -> None:
+    allowed = [ip_network("10.0.0.0/8")]
+
+    assert await reach_of("http://inside.example", resolve, allowed=allowed, allow_http=True) is Reach.YES
