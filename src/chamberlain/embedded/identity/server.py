@@ -17,6 +17,7 @@ from chamberlain.embedded.identity.errors import (
 )
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.local_token import give_local_token
+from chamberlain.embedded.identity.page_routes import page_routes
 from chamberlain.embedded.identity.token_endpoint import give_token
 
 # RFC 6749, 5.1: what holds a token, or tells why there is none, is kept nowhere.
@@ -27,7 +28,7 @@ AnswerOfTenant = Callable[[IdentityPlatform, UUID, Request], Awaitable[Response]
 
 
 def routes(platform: IdentityPlatform) -> list[Route]:
-    """All endpoints, below /identity."""
+    """All endpoints and pages, below /identity."""
     discovery = _of_tenant(platform, show_discovery)
     keys = _of_tenant(platform, show_keys)
     token = _not_kept(_of_tenant(platform, give_token))
@@ -39,6 +40,7 @@ def routes(platform: IdentityPlatform) -> list[Route]:
         Route("/identity/{tenant_id:uuid}/oauth2/v2.0/token", token, methods=["POST"]),
         Route("/identity/{tenant_id:uuid}/oauth2/v2.0/devicecode", device_code, methods=["POST"]),
         Route("/identity/local/token", local_token, methods=["POST"]),
+        *page_routes(platform),
     ]
 
 

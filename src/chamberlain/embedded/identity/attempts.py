@@ -1,0 +1,124 @@
+"""Attempts to sign in and to type a device's code, counted in the database, so that all processes count together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from ipaddress import IPv6Address, ip_address
+
+from chamberlain.embedded.identity.database import Connection, transaction
+from chamberlain.embedded.identity.identity_platform import IdentityPlatform
+from chamberlain.embedded.identity.limits import LIMITS, Blocked, Counted, Failures, attempt, counts_until, give_back
+from chamberlain.embedded.identity.random_secrets import digest_of
+
+# Locks the row, whether it was there or not.
+_LOCK = """
+INSERT INTO identity.sign_in_attempts AS known (kind, subject, failures, first_at, ends_at) VALUES ($1, $2, 0, $3, $3)
+ON CONFLICT (kind, subject) DO UPDATE SET failures = known.failures
+RETURNING failures, first_at, blocked_until
+"""
+
+_KEEP = """
+UPDATE identity.sign_in_attempts SET failures = $3, first_at = $4, blocked_until = $5, ends_at = $6
+WHERE kind = $1 AND subject = $2
+"""
+
+_FORGET = "DELETE FROM identity.sign_in_attempts WHERE kind = $1 AND subject = $2"
+
+# Whoever counts cleans up a little. It comes last in a transaction and waits for nobody, so nothing deadlocks.
+_SWEEP = """
+DELETE FROM identity.sign_in_attempts WHERE (kind, subject) IN (
+    SELECT kind, subject FROM identity.sign_in_attempts WHERE ends_at < $1 ORDER BY ends_at LIMIT 100
+    FOR UPDATE SKIP LOCKED
+)
+"""
+
+# Whoever has one address of an IPv6 network has as many as there are in the half that follows (RFC 4291, 2.5.1).
+_NETWORK_BITS = 64
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subject:
+    """Who or what attempts are counted for."""
+
+    counted: Counted
+    digest: bytes
+
+
+class TooManyAttempts(Exception):
+    """None are made until then; nothing was looked at."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(f"Too many attempts, until {until}.")
+        self.until = until
+
+
+def of_password(address: str, network: str) -> tuple[Subject, ...]:
+    """For whom an attempt with a password counts: the address that was typed, and where it came from."""
+    return _subject(Counted.ACCOUNT, address.strip()), _subject(Counted.NETWORK, _network_of(network))
+
+
+def of_code(network: str) -> tuple[Subject, ...]:
+    """For whom an attempt with a device's code counts."""
+    return _subject(Counted.CODE_NETWORK, _network_of(network)), _subject(Counted.CODE_ALL, "")
+
+
+async def begin(platform: IdentityPlatform, subjects: Sequence[Subject]) -> None:
+    """Count an attempt before it is made. Raises TooManyAttempts, and then counts nothing."""
+    now = platform.now()
+    async with transaction(platform.pool) as connection:
+        # In one order everywhere: two who lock the same rows never wait for each other.
+        for subject in sorted(subjects):
+            outcome = attempt(await _known(connection, subject, now), LIMITS[subject.counted], now)
+            if isinstance(outcome, Blocked):
+                raise TooManyAttempts(outcome.until)
+            await _keep(connection, subject, outcome)
+        await connection.execute(_SWEEP, now)
+
+
+async def succeeded(platform: IdentityPlatform, subjects: Sequence[Subject]) -> None:
+    """What was begun turned out right. A person's failures are forgotten; of where it came from, this attempt alone:
+    else somebody could begin anew with a password or a code of his own."""
+    async with transaction(platform.pool) as connection:
+        for subject in sorted(subjects):
+            if subject.counted is Counted.ACCOUNT:
+                await connection.execute(_FORGET, subject.counted.value, subject.digest)
+            else:
+                await _give_back(connection, subject, platform.now())
+
+
+async def left_out(platform: IdentityPlatform, subjects: Sequence[Subject]) -> None:
+    """What was begun was not looked at in the end, so it does not count."""
+    async with transaction(platform.pool) as connection:
+        for subject in sorted(subjects):
+            await _give_back(connection, subject, platform.now())
+
+
+def _subject(counted: Counted, text: str) -> Subject:
+    return Subject(counted, digest_of(text.lower()))
+
+
+def _network_of(host: str) -> str:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        return f"{int(address) >> _NETWORK_BITS:x}"
+    return str(address)
+
+
+async def _known(connection: Connection, subject: Subject, now: datetime) -> Failures:
+    row = await connection.fetchrow(_LOCK, subject.counted.value, subject.digest, now)
+    assert row is not None  # noqa: S101 - it was made if it was not there.
+    return Failures(row["failures"], row["first_at"], row["blocked_until"])
+
+
+async def _give_back(connection: Connection, subject: Subject, now: datetime) -> None:
+    await _keep(connection, subject, give_back(await _known(connection, subject, now)))
+
+
+async def _keep(connection: Connection, subject: Subject, failures: Failures) -> None:
+    ends_at = counts_until(failures, LIMITS[subject.counted])
+    await connection.execute(
+        _KEEP, subject.counted.value, subject.digest, failures.count, failures.first_at, failures.blocked_until, ends_at
+    )

@@ -1,0 +1,134 @@
+"""Where somebody types the code that a program shows on another screen, and lets it in or sends it away.
+
+Whoever tricks somebody into typing a foreign code gets in with it. So no address brings the code along, and the page
+names the program, the code and the person before anything is allowed (RFC 8628, 3.3 and 5.4).
+"""
+
+from urllib.parse import urlsplit
+
+from starlette.responses import Response
+
+from chamberlain.embedded.identity import attempts, device_codes
+from chamberlain.embedded.identity.device_codes import PendingDevice
+from chamberlain.embedded.identity.page import render
+from chamberlain.embedded.identity.page_refusals import FormNotOurs, NobodySignsIn
+from chamberlain.embedded.identity.sessions import Session
+from chamberlain.embedded.identity.sign_in import Fault, SignInPage, sign_in
+from chamberlain.embedded.identity.user_codes import shown
+from chamberlain.embedded.identity.visits import Visit, begin_session, keep_session
+
+_CODE_PURPOSE = "device-code"
+_SIGN_IN_PURPOSE = "device-sign-in"
+
+
+async def show_device(visit: Visit) -> Response:
+    """The page that asks for the code."""
+    if not visit.platform.serves_people:
+        raise NobodySignsIn
+    return _code_page(visit)
+
+
+async def take_device(visit: Visit) -> Response:
+    """The code that was typed, or what was decided about it."""
+    form = await visit.read_own_form()
+    if "decision" in form:
+        return await _take_decision(visit, form)
+    is_signing_in = "password" in form
+    visit.require_token(form, _SIGN_IN_PURPOSE if is_signing_in else _CODE_PURPOSE)
+    if not visit.platform.serves_people:
+        raise NobodySignsIn
+    device = await _find(visit, form.get("user_code", ""))
+    if device is None:
+        return _code_page(visit, form.get("user_code", ""), is_wrong=True)
+    if is_signing_in:
+        return await _take_sign_in(visit, device, form)
+    if visit.session is None or visit.session.account.tenant != device.tenant_id or "other" in form:
+        return _sign_in_page(visit, device).show(visit)
+    return _decision_page(visit, device, visit.session)
+
+
+async def _find(visit: Visit, typed: str) -> PendingDevice | None:
+    """The program that shows this code; wrong ones are counted. Raises TooManyAttempts."""
+    counted = attempts.of_code(visit.network)
+    await attempts.begin(visit.platform, counted)
+    device = await device_codes.find_pending(visit.platform, typed)
+    if device is not None:
+        await attempts.succeeded(visit.platform, counted)
+    return device
+
+
+async def _take_sign_in(visit: Visit, device: PendingDevice, form: dict[str, str]) -> Response:
+    account = await sign_in(visit, device.tenant_id, form)
+    if isinstance(account, Fault):
+        return _sign_in_page(visit, device).show(visit, account, form.get("address", ""))
+    secret, session = await begin_session(visit, account)
+    response = _decision_page(visit, device, session)
+    keep_session(response, visit.platform.base_url, secret)
+    return response
+
+
+async def _take_decision(visit: Visit, form: dict[str, str]) -> Response:
+    session, code = visit.session, form.get("user_code", "")
+    if session is None:
+        raise FormNotOurs
+    # The token names session and code, so nobody is made to allow another one than the page showed.
+    visit.require_token(form, _decision_purpose(session, code))
+    is_allowed = form["decision"] == "allow"
+    if is_allowed:
+        is_done = await device_codes.allow(visit.platform, code, session.account, session.began_at)
+    else:
+        is_done = await device_codes.deny(visit.platform, code, session.account)
+    return render(
+        visit.platform.base_url,
+        "device_done.html",
+        status=200 if is_done else 410,
+        is_done=is_done,
+        is_allowed=is_allowed,
+        account=session.account,
+    )
+
+
+def _code_page(visit: Visit, typed: str = "", *, is_wrong: bool = False) -> Response:
+    response = render(
+        visit.platform.base_url,
+        "device_code.html",
+        status=400 if is_wrong else 200,
+        action=_path(visit),
+        user_code=typed,
+        is_wrong=is_wrong,
+        form_token=visit.token(_CODE_PURPOSE),
+    )
+    visit.keep_form_key(response)
+    return response
+
+
+def _sign_in_page(visit: Visit, device: PendingDevice) -> SignInPage:
+    return SignInPage(
+        action=_path(visit),
+        program=device.client_name,
+        purpose=_SIGN_IN_PURPOSE,
+        kept={"user_code": device.user_code},
+    )
+
+
+def _decision_page(visit: Visit, device: PendingDevice, session: Session) -> Response:
+    response = render(
+        visit.platform.base_url,
+        "device_decision.html",
+        action=_path(visit),
+        device=device,
+        code=shown(device.user_code),
+        account=session.account,
+        form_token=visit.token(_decision_purpose(session, device.user_code)),
+        code_token=visit.token(_CODE_PURPOSE),
+    )
+    visit.keep_form_key(response)
+    return response
+
+
+def _decision_purpose(session: Session, user_code: str) -> str:
+    return f"device-decision:{session.digest.hex()}:{user_code}"
+
+
+def _path(visit: Visit) -> str:
+    return f"{urlsplit(visit.platform.base_url).path}/device"

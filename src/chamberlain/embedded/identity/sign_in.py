@@ -1,0 +1,83 @@
+"""Signing in with address and password: the page that asks, and what becomes of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from uuid import UUID
+
+from starlette.responses import Response
+
+from chamberlain.embedded.identity import attempts
+from chamberlain.embedded.identity.errors import TemporarilyUnavailable
+from chamberlain.embedded.identity.estate import Account
+from chamberlain.embedded.identity.page import render
+from chamberlain.embedded.identity.page_refusals import NobodySignsIn
+from chamberlain.embedded.identity.passwords import find_by_password
+from chamberlain.embedded.identity.visits import Visit
+
+_LONGEST_ADDRESS = 320
+
+
+class Fault(StrEnum):
+    """Why nobody is signed in."""
+
+    EMPTY = "empty"
+    # It does not say which of the two: that would tell who exists.
+    WRONG = "wrong"
+
+
+_STATUSES = {None: 200, Fault.EMPTY: 400, Fault.WRONG: 403}
+
+
+@dataclass(frozen=True, slots=True)
+class SignInPage:
+    """Where the form goes, with what in it, for the sake of which program, and where it may lead in the end."""
+
+    action: str
+    program: str
+    purpose: str
+    address: str = ""
+    kept: Mapping[str, str] = field(default_factory=dict)
+    leads_to: Sequence[str] = ()
+
+    def show(self, visit: Visit, fault: Fault | None = None, address: str | None = None) -> Response:
+        """The page. Raises NobodySignsIn."""
+        if not visit.platform.serves_people:
+            raise NobodySignsIn
+        response = render(
+            visit.platform.base_url,
+            "sign_in.html",
+            status=_STATUSES[fault],
+            leads_to=self.leads_to,
+            action=self.action,
+            program=self.program,
+            address=self.address if address is None else address,
+            fault=fault,
+            kept=self.kept,
+            form_token=visit.token(self.purpose),
+        )
+        visit.keep_form_key(response)
+        return response
+
+
+async def sign_in(visit: Visit, tenant_id: UUID, form: Mapping[str, str]) -> Account | Fault:
+    """The person whose address and password these are. Raises NobodySignsIn and TooManyAttempts.
+
+    The form has to be known as one of ours.
+    """
+    if not visit.platform.serves_people:
+        raise NobodySignsIn
+    address, password = form.get("address", "").strip(), form.get("password", "")
+    if not address or not password or len(address) > _LONGEST_ADDRESS:
+        return Fault.EMPTY
+    counted = attempts.of_password(address, visit.network)
+    await attempts.begin(visit.platform, counted)
+    try:
+        account = await find_by_password(visit.platform, tenant_id, address, password)
+    except TemporarilyUnavailable:
+        await attempts.left_out(visit.platform, counted)
+        raise
+    if account is None:
+        return Fault.WRONG
+    await attempts.succeeded(visit.platform, counted)
+    return account
