@@ -1,11 +1,11 @@
 """Answers: what they say, or which error they are. Pure: nothing is read from anywhere here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Generic, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct, json
+from msgspec import Raw, Struct, json, structs
 
 from chamberlain_client.errors import (
     AnswerNotUnderstood,
@@ -24,9 +24,10 @@ from chamberlain_client.errors import (
     Unavailable,
 )
 from chamberlain_client.models.faults import Fault
-from chamberlain_client.models.model import Model
+from chamberlain_client.models.model import Model, Versioned
 
 T = TypeVar("T")
+V = TypeVar("V", bound=Versioned)
 
 _CLASSES: Mapping[int, type[Refused]] = {
     400: Malformed,
@@ -50,11 +51,6 @@ class Answer(Struct, frozen=True):
     headers: Mapping[str, str]
     content: bytes
     at: float
-
-    @property
-    def etag(self) -> str | None:
-        """The version that was read."""
-        return self.headers.get("etag")
 
     @property
     def replayed(self) -> bool:
@@ -118,10 +114,20 @@ def decoded_bytes(content: bytes | Raw, type_: type[T], status: int = 200) -> T:
         raise AnswerNotUnderstood(status, str(error).rstrip(".")) from error
 
 
-def page_of(answer: Answer, type_: type[T]) -> Page[T]:
-    """The page that the answer is."""
+def page_of(answer: Answer, decode: Callable[[Raw], T]) -> Page[T]:
+    """The page that the answer is, whose items `decode` reads. Raises AnswerNotUnderstood."""
     found = decoded(answer, _Items)
-    return Page(tuple(decoded_bytes(each, type_) for each in found.items), found.next_cursor)
+    return Page(tuple(map(decode, found.items)), found.next_cursor)
+
+
+def items_of(type_: type[T]) -> Callable[[Raw], T]:
+    """What reads an item of this type."""
+    return lambda content: decoded_bytes(content, type_)
+
+
+def versioned(found: V, answer: Answer) -> V:
+    """What was found, with the version that the answer names."""
+    return structs.replace(found, etag=answer.headers.get("etag"))
 
 
 def refusal_of(answer: Answer) -> Refused | AnswerNotUnderstood | None:

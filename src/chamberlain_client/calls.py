@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from chamberlain_client.errors import NotAnId
-from chamberlain_client.models.model import Model
+from chamberlain_client.models.model import Model, Versioned
 from chamberlain_client.operations import Operation, Server
 
 Id = UUID | str
@@ -117,6 +117,11 @@ def ids_of(given: Mapping[str, Id | UnsetType | None]) -> dict[str, UUID]:
     }
 
 
+def written_time(time: datetime) -> str:
+    """A time as the API reads it. One without a zone is that of this machine."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
 def said(comment: str | UnsetType) -> Body:
     """The body of a call whose body is a comment, or nothing."""
     return {} if isinstance(comment, UnsetType) else {"comment": comment}
@@ -124,9 +129,7 @@ def said(comment: str | UnsetType) -> Body:
 
 def encoded(body: Body) -> bytes:
     """A body as it is sent. What was read may be sent back: the version that it was read as is no part of it."""
-    if isinstance(body, Model):
-        return msgspec.json.encode(msgspec.structs.replace(body, etag=UNSET) if hasattr(body, "etag") else body)
-    return msgspec.json.encode(body)
+    return msgspec.json.encode(msgspec.structs.replace(body, etag=UNSET) if isinstance(body, Versioned) else body)
 
 
 def _path(operation: Operation, ids: tuple[Id, ...]) -> str:
@@ -141,8 +144,7 @@ def _written(value: str | int | UUID | datetime) -> str:
         case Enum():
             return str(value.value)
         case datetime():
-            # A time without a zone would mean another one to each who reads it.
-            return (value if value.tzinfo else value.astimezone()).astimezone(UTC).isoformat().replace("+00:00", "Z")
+            return written_time(value)
         case _:
             return str(value)
 

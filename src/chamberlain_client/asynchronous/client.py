@@ -7,11 +7,23 @@ from typing import Self
 
 import httpx2
 
+from chamberlain_client.asynchronous.audit import AsyncAudit
+from chamberlain_client.asynchronous.collab_templates import AsyncCollabTemplates
+from chamberlain_client.asynchronous.deliveries import AsyncDeliveries
 from chamberlain_client.asynchronous.directory import AsyncDirectory
+from chamberlain_client.asynchronous.events import AsyncEvents
+from chamberlain_client.asynchronous.findings import AsyncFindings
 from chamberlain_client.asynchronous.groups import AsyncGroups
+from chamberlain_client.asynchronous.jobs import AsyncJobs
+from chamberlain_client.asynchronous.mailbox_templates import AsyncMailboxTemplates
 from chamberlain_client.asynchronous.mailboxes import AsyncMailboxes
+from chamberlain_client.asynchronous.managed_groups import AsyncManagedGroups
+from chamberlain_client.asynchronous.managed_sites import AsyncManagedSites
+from chamberlain_client.asynchronous.policies import AsyncPolicies
 from chamberlain_client.asynchronous.requests import AsyncRequests
+from chamberlain_client.asynchronous.tenant import AsyncOwnTenant
 from chamberlain_client.asynchronous.transport import AsyncTransport
+from chamberlain_client.asynchronous.webhooks import AsyncWebhooks
 from chamberlain_client.calls import Id
 from chamberlain_client.clocks import AsyncClock
 from chamberlain_client.connections import trusting
@@ -66,6 +78,18 @@ class AsyncChamberlain:
         self.groups = AsyncGroups(self._transport)
         self.requests = AsyncRequests(self._transport)
         self.directory = AsyncDirectory(self._transport, extension_prefix)
+        self.mailbox_templates = AsyncMailboxTemplates(self._transport)
+        self.collab_templates = AsyncCollabTemplates(self._transport)
+        self.policies = AsyncPolicies(self._transport)
+        self.managed_groups = AsyncManagedGroups(self._transport)
+        self.managed_sites = AsyncManagedSites(self._transport)
+        self.findings = AsyncFindings(self._transport)
+        self.events = AsyncEvents(self._transport)
+        self.deliveries = AsyncDeliveries(self._transport)
+        self.webhooks = AsyncWebhooks(self._transport)
+        self.jobs = AsyncJobs(self._transport)
+        self.audit = AsyncAudit(self._transport)
+        self.tenant = AsyncOwnTenant(self._transport)
 
     async def wait_for_request(
         self, request_id: Id, timeout: float = 300.0, *, retry_after: float | None = None

@@ -6,7 +6,7 @@ from typing import Literal, overload
 import msgspec
 
 from chamberlain_client import operations
-from chamberlain_client.answers import decoded
+from chamberlain_client.answers import decoded, items_of
 from chamberlain_client.asynchronous.pages import AsyncPages
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.calls import Id, posting, reading
@@ -67,4 +67,4 @@ class AsyncMailboxes:
     ) -> AsyncPages[Mailbox]:
         """Mailboxes, newest first; those whose name or an address begins with `q`. `limit` is how many a page has."""
         query = {"type": type, "provisioningState": provisioning_state, "q": q, "limit": limit, "cursor": cursor}
-        return AsyncPages(self._transport, operations.LIST_MAILBOXES, Mailbox, query=query)
+        return AsyncPages(self._transport, operations.LIST_MAILBOXES, items_of(Mailbox), query=query)

@@ -1,7 +1,9 @@
 """Lists: item by item over all pages, or page by page."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from typing import Generic, TypeVar
+
+from msgspec import Raw
 
 from chamberlain_client.answers import Page, page_of
 from chamberlain_client.asynchronous.transport import AsyncTransport
@@ -18,13 +20,13 @@ class AsyncPages(Generic[T]):
         self,
         transport: AsyncTransport,
         operation: Operation,
-        type_: type[T],
+        decode: Callable[[Raw], T],
         *,
         query: Mapping[str, QueryValue],
     ) -> None:
         self._transport = transport
         self._operation = operation
-        self._type = type_
+        self._decode = decode
         self._query = query
 
     def __aiter__(self) -> AsyncIterator[T]:
@@ -49,4 +51,4 @@ class AsyncPages(Generic[T]):
                 yield item
 
     async def _page(self, query: Mapping[str, QueryValue]) -> Page[T]:
-        return page_of(await self._transport.send(reading(self._operation, query=query)), self._type)
+        return page_of(await self._transport.send(reading(self._operation, query=query)), self._decode)

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from msgspec import UNSET, UnsetType
 
 from chamberlain_client import operations
-from chamberlain_client.answers import decoded
+from chamberlain_client.answers import decoded, items_of
 from chamberlain_client.asynchronous.pages import AsyncPages
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.asynchronous.watching import watch
@@ -38,7 +38,7 @@ class AsyncRequests:
     ) -> AsyncPages[RequestSummary]:
         """Requests, newest first. `limit` is how many a page has."""
         query = {"state": state, "kind": kind, "mine": mine, "toDecide": to_decide, "limit": limit, "cursor": cursor}
-        return AsyncPages(self._transport, operations.LIST_REQUESTS, RequestSummary, query=query)
+        return AsyncPages(self._transport, operations.LIST_REQUESTS, items_of(RequestSummary), query=query)
 
     def watch(self, request_id: Id, *, last_event_id: str | None = None) -> AsyncGenerator[Happening]:
         """What has happened to a request, and then what happens, as it happens, until it has ended. A stream that

@@ -16,11 +16,23 @@ from chamberlain_client.models.groups import AcceptedGroup
 from chamberlain_client.models.requests import Request
 from chamberlain_client.operations import Server
 from chamberlain_client.retries import Retries
+from chamberlain_client.synchronous.audit import Audit
+from chamberlain_client.synchronous.collab_templates import CollabTemplates
+from chamberlain_client.synchronous.deliveries import Deliveries
 from chamberlain_client.synchronous.directory import Directory
+from chamberlain_client.synchronous.events import Events
+from chamberlain_client.synchronous.findings import Findings
 from chamberlain_client.synchronous.groups import Groups
+from chamberlain_client.synchronous.jobs import Jobs
+from chamberlain_client.synchronous.mailbox_templates import MailboxTemplates
 from chamberlain_client.synchronous.mailboxes import Mailboxes
+from chamberlain_client.synchronous.managed_groups import ManagedGroups
+from chamberlain_client.synchronous.managed_sites import ManagedSites
+from chamberlain_client.synchronous.policies import Policies
 from chamberlain_client.synchronous.requests import Requests
+from chamberlain_client.synchronous.tenant import OwnTenant
 from chamberlain_client.synchronous.transport import Transport
+from chamberlain_client.synchronous.webhooks import Webhooks
 from chamberlain_client.tokens import TokenSource
 from chamberlain_client.version import __version__
 
@@ -67,6 +79,18 @@ class Chamberlain:
         self.groups = Groups(self._transport)
         self.requests = Requests(self._transport)
         self.directory = Directory(self._transport, extension_prefix)
+        self.mailbox_templates = MailboxTemplates(self._transport)
+        self.collab_templates = CollabTemplates(self._transport)
+        self.policies = Policies(self._transport)
+        self.managed_groups = ManagedGroups(self._transport)
+        self.managed_sites = ManagedSites(self._transport)
+        self.findings = Findings(self._transport)
+        self.events = Events(self._transport)
+        self.deliveries = Deliveries(self._transport)
+        self.webhooks = Webhooks(self._transport)
+        self.jobs = Jobs(self._transport)
+        self.audit = Audit(self._transport)
+        self.tenant = OwnTenant(self._transport)
 
     def wait_for_request(self, request_id: Id, timeout: float = 300.0, *, retry_after: float | None = None) -> Request:
         """As `requests.wait`."""

@@ -7,7 +7,7 @@ from typing import Literal, overload
 import msgspec
 
 from chamberlain_client import operations
-from chamberlain_client.answers import decoded
+from chamberlain_client.answers import decoded, items_of
 from chamberlain_client.calls import Id, posting, reading
 from chamberlain_client.models.mailboxes import AcceptedMailbox, Mailbox, MailboxType, NewMailbox, ProvisioningState
 from chamberlain_client.models.rehearsals import RehearsedMailbox
@@ -66,4 +66,4 @@ class Mailboxes:
     ) -> Pages[Mailbox]:
         """Mailboxes, newest first; those whose name or an address begins with `q`. `limit` is how many a page has."""
         query = {"type": type, "provisioningState": provisioning_state, "q": q, "limit": limit, "cursor": cursor}
-        return Pages(self._transport, operations.LIST_MAILBOXES, Mailbox, query=query)
+        return Pages(self._transport, operations.LIST_MAILBOXES, items_of(Mailbox), query=query)

@@ -1,8 +1,10 @@
 # Made by `python3 dev.py twin` from asynchronous/pages.py, which is the one to be changed.
 """Lists: item by item over all pages, or page by page."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Generic, TypeVar
+
+from msgspec import Raw
 
 from chamberlain_client.answers import Page, page_of
 from chamberlain_client.calls import QueryValue, reading
@@ -19,13 +21,13 @@ class Pages(Generic[T]):
         self,
         transport: Transport,
         operation: Operation,
-        type_: type[T],
+        decode: Callable[[Raw], T],
         *,
         query: Mapping[str, QueryValue],
     ) -> None:
         self._transport = transport
         self._operation = operation
-        self._type = type_
+        self._decode = decode
         self._query = query
 
     def __iter__(self) -> Iterator[T]:
@@ -49,4 +51,4 @@ class Pages(Generic[T]):
             yield from page.items
 
     def _page(self, query: Mapping[str, QueryValue]) -> Page[T]:
-        return page_of(self._transport.send(reading(self._operation, query=query)), self._type)
+        return page_of(self._transport.send(reading(self._operation, query=query)), self._decode)

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from msgspec import UNSET, UnsetType
 
 from chamberlain_client import operations
-from chamberlain_client.answers import decoded
+from chamberlain_client.answers import decoded, items_of
 from chamberlain_client.calls import Id, id_of, posting, reading, said
 from chamberlain_client.errors import RequestNotFinished
 from chamberlain_client.models.requests import Happening, Request, RequestKind, RequestState, RequestSummary
@@ -39,7 +39,7 @@ class Requests:
     ) -> Pages[RequestSummary]:
         """Requests, newest first. `limit` is how many a page has."""
         query = {"state": state, "kind": kind, "mine": mine, "toDecide": to_decide, "limit": limit, "cursor": cursor}
-        return Pages(self._transport, operations.LIST_REQUESTS, RequestSummary, query=query)
+        return Pages(self._transport, operations.LIST_REQUESTS, items_of(RequestSummary), query=query)
 
     def watch(self, request_id: Id, *, last_event_id: str | None = None) -> Generator[Happening]:
         """What has happened to a request, and then what happens, as it happens, until it has ended. A stream that
