@@ -2,8 +2,10 @@
 
 import pytest
 
-from tests.clients.runs import get, said_by
-from tests.services import API, GRAPH, Service
+from tests.clients.people import at_a_browser
+from tests.clients.runs import CLI, get, running, said_by
+from tests.service.estate import ESTATE
+from tests.services import ADA, ADA_MAIL, API, GRAPH, Service
 
 pytestmark = pytest.mark.heavy
 
@@ -17,3 +19,27 @@ def test_it_works_for_a_program_with_a_secret(service: Service, resource: str, p
     token = said_by("azure_secret", service, SCOPE=f"{resource}/.default")["token"]
 
     assert member in get(service, path, token)
+
+
+@pytest.mark.needs("chromium")
+def test_it_works_by_device_code(service: Service) -> None:
+    with running("azure_device", service) as run:
+        prompt = run.says()
+        with at_a_browser(service) as person:
+            person.let_in(prompt["verification_uri"], prompt["user_code"])
+        (of_api, of_directory), record = run.says(), run.says()
+
+    assert "items" in get(service, "/requests/v1/", of_api["token"])
+    assert get(service, "/graph/v1.0/me", of_directory["token"])["id"] == ADA
+    assert record == [ADA_MAIL, ESTATE, f"localhost:{service.port + 1}", CLI]
+
+
+@pytest.mark.needs("chromium")
+def test_it_works_with_a_browser(service: Service) -> None:
+    with running("azure_browser", service) as run, at_a_browser(service) as person:
+        person.page.goto(run.says()["opened"])
+        person.sign_in()
+        person.go_back()
+        token = run.says()["token"]
+
+    assert "items" in get(service, "/mail/v1/mailboxes/", token)

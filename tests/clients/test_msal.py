@@ -1,11 +1,30 @@
 """MSAL signs programs and people in: only authority and credentials are others."""
 
+import asyncio
+from uuid import UUID
+
+import asyncpg
 import pytest
 
-from tests.clients.runs import get, said_by
-from tests.services import API, GRAPH, Service
+from chamberlain.embedded.identity import load, read_clients
+from tests.clients.people import at_a_browser
+from tests.clients.runs import get, running, said_by
+from tests.service.estate import ESTATE
+from tests.services import ADA, ADA_MAIL, API, COLLAB, GRAPH, Service
 
 pytestmark = pytest.mark.heavy
+
+CONFIG = f"{API}/admin/Config.ReadWrite.All"
+WEB_APP = "c11e0000-0000-4000-8000-0000000000e1"
+WEB_APP_SECRET = "kept by the web application"
+WEB_APP_ENTRY = {
+    "id": WEB_APP,
+    "tenants": [ESTATE],
+    "name": "web application",
+    "kind": "confidential",
+    "redirectUris": ["http://localhost/signed-in"],
+    "delegated": {API: ["collab/App.ReadWrite.All"]},
+}
 
 
 @pytest.mark.parametrize("as_openid", ["", "true"], ids=["authority", "oidc_authority"])
@@ -14,7 +33,7 @@ def test_it_works_for_a_program_with_a_secret(service: Service, as_openid: str) 
 
     assert (first["token_type"], first["token_source"]) == ("Bearer", "identity_provider"), first
     assert (again["access_token"], again["token_source"]) == (first["access_token"], "cache")
-    assert get(service, "/mail/v1/mailboxes/", first["access_token"])["items"] == []
+    assert "items" in get(service, "/mail/v1/mailboxes/", first["access_token"])
 
 
 def test_it_works_for_the_directory(service: Service) -> None:
@@ -28,3 +47,60 @@ def test_it_tells_a_wrong_secret(service: Service) -> None:
 
     assert refused["error"] == "invalid_client"
     assert refused["error_description"]
+
+
+@pytest.mark.needs("chromium")
+def test_it_works_by_device_code(service: Service) -> None:
+    with running("msal_device", service) as run:
+        flow = run.says()
+        with at_a_browser(service) as person:
+            person.let_in(flow["verification_uri"], flow["user_code"])
+        first, account, (kept, of_directory), renewed, forgotten = [run.says() for _ in range(5)]
+
+    assert flow["user_code"] in flow["message"]
+    assert COLLAB in first["scope"].split()
+    assert first["id_token_claims"]["oid"] == ADA
+    assert "items" in get(service, "/requests/v1/", first["access_token"])
+    # The next time nobody is asked: the same token, one for another resource, and one in place of an expired one.
+    assert account["username"] == ADA_MAIL
+    assert (kept["access_token"], kept["token_source"]) == (first["access_token"], "cache")
+    assert of_directory["token_source"] == "identity_provider"
+    assert get(service, "/graph/v1.0/me", of_directory["access_token"])["id"] == ADA
+    assert renewed["token_source"] == "identity_provider"
+    assert "items" in get(service, "/requests/v1/", renewed["access_token"])
+    assert forgotten == []
+
+
+@pytest.mark.needs("chromium")
+def test_it_works_with_a_browser(service: Service) -> None:
+    with running("msal_interactive", service) as run, at_a_browser(service) as person:
+        person.page.goto(run.says()["opened"])
+        person.sign_in()
+        person.go_back()
+        result, renewed = run.says(), run.says()
+
+    assert CONFIG in result["scope"].split()
+    for token in (result, renewed):
+        assert token["token_source"] == "identity_provider"
+        assert get(service, "/admin/v1/tenant/", token["access_token"])["name"] == "Example Estate"
+
+
+@pytest.mark.needs("chromium")
+def test_it_works_for_a_web_application(service: Service) -> None:
+    asyncio.run(register_web_application(service.embedded_addresses.worker))
+    credentials = {"WEB_APP_ID": WEB_APP, "WEB_APP_SECRET": WEB_APP_SECRET}
+    with running("msal_web_app", service, **credentials) as run, at_a_browser(service) as person:
+        person.page.goto(run.says()["opened"])
+        person.sign_in()
+        result = run.says()
+
+    assert COLLAB in result["scope"].split()
+    assert result["id_token_claims"]["aud"] == WEB_APP
+    assert result["id_token_claims"]["preferred_username"] == ADA_MAIL
+    assert "items" in get(service, "/requests/v1/", result["access_token"])
+
+
+async def register_web_application(address: str) -> None:
+    """What no configuration file brings in after the first start."""
+    async with asyncpg.create_pool(address, min_size=1, max_size=1) as pool:
+        await load(pool, clients=read_clients([WEB_APP_ENTRY]), secrets={UUID(WEB_APP): WEB_APP_SECRET})
