@@ -94,7 +94,8 @@ async def sign_in(
     """What a device has got after somebody let it in."""
     codes = (await begin(house, parameters, account.tenant)).json()
     assert await allow(house.platform, codes["user_code"], account, SIGNED_IN)
-    answer = await poll(house, codes["device_code"], {"client_id": (parameters or {}).get("client_id", str(CLI))})
+    program = {"client_id": (parameters or {}).get("client_id", str(CLI))}
+    answer = await poll(house, codes["device_code"], program, account.tenant)
     assert answer.status_code == 200, answer.text
     body: dict[str, Any] = answer.json()  # Any: as above.
     return body

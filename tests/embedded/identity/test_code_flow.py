@@ -190,7 +190,7 @@ async def test_it_rejects_a_device_s_code_and_a_code_at_the_device_s_place(house
     assert (await redeem(house, code)).status_code == 200
 
 
-async def test_a_person_or_a_program_that_is_gone_gets_nothing(house: House) -> None:
+async def test_a_person_who_is_gone_gets_nothing(house: House) -> None:
     gone = await somebody(house)
     code = await code_for(house, gone)
     token = (await redeem(house, await code_for(house, gone))).json()["refresh_token"]

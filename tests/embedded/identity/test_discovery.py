@@ -35,6 +35,8 @@ async def test_it_works(house: House) -> None:
         "id_token_signing_alg_values_supported": ["RS256"],
         "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic", "none"],
         "claims_supported": list(CLAIMS),
+        "prompt_values_supported": ["none", "login", "select_account", "consent"],
+        "authorization_response_iss_parameter_supported": True,
         "request_uri_parameter_supported": False,
     }
 
@@ -45,6 +47,9 @@ async def test_every_endpoint_that_it_names_exists(house: House) -> None:
     assert (await house.http.get(document["jwks_uri"])).status_code == 200
     assert (await house.http.post(document["token_endpoint"])).status_code == 400
     assert (await house.http.post(document["device_authorization_endpoint"])).status_code == 400
+    # Pages: the first says what is missing in the request, the second that nobody is signed in.
+    assert (await house.http.get(document["authorization_endpoint"])).status_code == 400
+    assert (await house.http.get(document["end_session_endpoint"])).status_code == 200
 
 
 async def test_each_tenant_has_its_own_issuer(house: House) -> None:

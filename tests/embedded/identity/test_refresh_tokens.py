@@ -227,3 +227,16 @@ async def test_a_permission_that_was_taken_back_is_not_given_again(house: House)
 
     assert error_of(refused) == (400, "invalid_scope")
     assert (await refresh(house, token, {"client_id": str(OTHER_CLI)})).status_code == 200
+
+
+async def test_nothing_of_a_program_that_is_gone_is_left(house: House) -> None:
+    token = (await sign_in(house, parameters={"client_id": str(OTHER_CLI)}))["refresh_token"]
+    try:
+        await house.worker.execute("DELETE FROM identity.clients WHERE id = $1", OTHER_CLI)
+
+        gone = await refresh(house, token, {"client_id": str(OTHER_CLI)})
+    finally:
+        await load_more_clients(house)
+
+    assert error_of(gone) == (401, "invalid_client")
+    assert error_of(await refresh(house, token, {"client_id": str(OTHER_CLI)})) == REFUSED

@@ -8,6 +8,7 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from chamberlain.embedded.identity.authorization_request import Prompt
 from chamberlain.embedded.identity.clients import find_clients
 from chamberlain.embedded.identity.id_tokens import CLAIMS
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, issuer_of
@@ -40,6 +41,8 @@ async def show_discovery(platform: IdentityPlatform, tenant_id: UUID, _: Request
             "id_token_signing_alg_values_supported": ["RS256"],
             "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic", "none"],
             "claims_supported": list(CLAIMS),
+            "prompt_values_supported": [prompt.value for prompt in Prompt],
+            "authorization_response_iss_parameter_supported": True,
             # Left out it would say that there is such a parameter.
             "request_uri_parameter_supported": False,
         },
