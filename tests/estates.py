@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import msgspec
-import yaml
 from hypothesis.vendor.pretty import RepresentationPrinter
 
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
@@ -16,7 +15,6 @@ from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
-from chamberlain.embedded.example import example_estate
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.errors import OutsideFault, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
@@ -27,7 +25,7 @@ from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.requests import Accepted, IdempotencyKey, RequestRecord, Submission
-from chamberlain.shapes.configuration import Configuration, read_configuration
+from chamberlain.shapes.configuration import Configuration
 from chamberlain.shapes.groups import read_group_order
 from chamberlain.shapes.mailboxes import read_mailbox_order
 from chamberlain.store import jobs, requests
@@ -44,6 +42,7 @@ from chamberlain.usecases.group_request import RequestGroup
 from chamberlain.usecases.mailbox_provision import ProvisionMailboxes
 from chamberlain.usecases.mailbox_request import RequestMailbox
 from tests.databases import Databases
+from tests.example import configuration_in, example_document
 
 ESTATE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 OTHER_HOUSE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000002"))
@@ -76,13 +75,13 @@ def changed_estate(**templates: Mapping[str, object]) -> Configuration:
 
     Other House gets a template of its own, since the example has none for it.
     """
-    document = yaml.safe_load(example_estate())
+    document = example_document()
     names = {"project_group": PROJECT_GROUP, "project_team": PROJECT_TEAM, "sales_department": SALES_DEPARTMENT}
     for name, members in templates.items():
         (found,) = [each for each in document["tenants"][0]["templates"] if each["id"] == str(names[name])]
         found.update(members)
     document["tenants"][1]["templates"] = [{"id": str(OTHER_GROUP), "kind": "group", "name": "House group"}]
-    return read_configuration(yaml.safe_dump(document).encode())
+    return configuration_in(document)
 
 
 async def apply(databases: Databases, configuration: Configuration) -> None:

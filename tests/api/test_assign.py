@@ -9,16 +9,15 @@ from itertools import product
 
 import httpx2
 import pytest
-import yaml
 
 from chamberlain.api.app import create_app
 from chamberlain.api.services import Managed
-from chamberlain.embedded.example import example_estate
 from chamberlain.rules.callers import ActorType, Caller
-from chamberlain.shapes.configuration import Configuration, read_configuration
+from chamberlain.shapes.configuration import Configuration
 from tests.api.house import ADA, BASE, PREFIX, USER, House
 from tests.databases import Databases
 from tests.estates import BEN, OTHER_HOUSE, PREFIXES, PROJECT_GROUP, ZOE, open_estate
+from tests.example import configuration_in, example_document
 from tests.usecases.stewards import (
     ALL_STAFF,
     HANDBOOK,
@@ -101,13 +100,13 @@ class Door:
 
 def configuration() -> Configuration:
     """The example estate with a guest template and a policy that are not in use; Zoe administers the other tenant."""
-    document = yaml.safe_load(example_estate())
+    document = example_document()
     estate, other = document["tenants"]
     other["administrators"] = {"users": [str(ZOE)]}
     (old,) = [deepcopy(each) for each in estate["templates"] if each["id"] == str(NO_GUESTS)]
     estate["templates"].append({**old, "id": INACTIVE_TEMPLATE, "name": "Old rules", "active": False})
     estate["policies"].append({"id": INACTIVE_POLICY, "name": "Old policy", "active": False})
-    return read_configuration(yaml.safe_dump(document).encode())
+    return configuration_in(document)
 
 
 @pytest.fixture

@@ -8,17 +8,14 @@ from typing import Any
 
 import httpx2
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chamberlain.api.app import create_app
 from chamberlain.api.services import Mailboxes
-from chamberlain.embedded.example import example_estate
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.mailboxes import ObservedMailbox
-from chamberlain.shapes.configuration import read_configuration
 from chamberlain.store.callers import Callers
 from chamberlain.usecases.mailbox_list import ListMailboxes
 from chamberlain.usecases.mailbox_read import ReadMailbox
@@ -34,6 +31,7 @@ from tests.estates import (
     mail_caller_of,
     open_estate,
 )
+from tests.example import configuration_in, example_document
 from tests.usecases.mailbox_strategies import KINDS, Body, changed_bodies, good_bodies, said
 
 PATH = "/mail/v1/mailboxes/"
@@ -56,10 +54,10 @@ BY_CHANCE = settings(
 @pytest.fixture
 async def estate(databases: Databases) -> Estate:
     """The example estate, with a template of rooms that has defaults."""
-    document = yaml.safe_load(example_estate())
+    document = example_document()
     (room,) = [each for each in document["tenants"][0]["templates"] if each["id"] == TEMPLATES["room"]]
     room["defaults"] = DEFAULTS
-    return await open_estate(databases, read_configuration(yaml.safe_dump(document).encode()))
+    return await open_estate(databases, configuration_in(document))
 
 
 @pytest.fixture

@@ -6,13 +6,11 @@ from datetime import timedelta
 
 import msgspec
 import pytest
-import yaml
 
 from chamberlain.directory.embedded import KEY_MEMBER, FaultyDirectory
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
 from chamberlain.embedded.directory.faults import Faults, Injection
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes
-from chamberlain.embedded.example import example_estate
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import MailboxId
@@ -21,12 +19,12 @@ from chamberlain.rules.mailbox_records import MailboxFilter, MailboxRecord
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.requests import RequestState
-from chamberlain.shapes.configuration import read_configuration
 from chamberlain.shapes.mailboxes import write_mailbox_order
 from chamberlain.store import jobs, mailbox_lists, mailboxes
 from tests.databases import Databases
 from tests.directory.patience import Clock
 from tests.estates import ADA, BEN, CLEO, ESTATE, NOBODY, TRACE, Estate, mail_caller_of, open_estate
+from tests.example import configuration_in, example_document
 from tests.usecases.acts import cancel, retry
 from tests.usecases.deadly import DeadlyDirectory, Killed
 from tests.usecases.mailbox_bodies import BODIES, EQUIPMENT, ROOM, SHARED, SMALL
@@ -96,9 +94,9 @@ async def make_due(estate: Estate) -> None:
 
 async def estate_with(databases: Databases, **shared: object) -> Estate:
     """The example estate with its template of shared mailboxes changed."""
-    document = yaml.safe_load(example_estate())
+    document = example_document()
     document["tenants"][0]["templates"][0].update(shared)
-    return await open_estate(databases, read_configuration(yaml.safe_dump(document).encode()))
+    return await open_estate(databases, configuration_in(document))
 
 
 async def mailbox(estate: Estate, mailbox_id: MailboxId) -> MailboxRecord:

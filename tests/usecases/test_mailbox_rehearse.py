@@ -8,17 +8,15 @@ from typing import cast
 
 import msgspec
 import pytest
-import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from chamberlain.embedded.example import example_estate
 from chamberlain.rules.errors import Conflict, NotPossible, Refusal, TryAgain
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.mailbox_records import AcceptedMailbox
 from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
 from chamberlain.rules.people import NamedPerson
-from chamberlain.shapes.configuration import Configuration, read_configuration
+from chamberlain.shapes.configuration import Configuration
 from chamberlain.shapes.mailboxes import read_mailbox_order
 from tests.estates import (
     ADA,
@@ -33,6 +31,7 @@ from tests.estates import (
     apply,
     mail_caller_of,
 )
+from tests.example import configuration_in, example_document
 from tests.usecases.fingerprints import fingerprint
 
 ALL_STAFF = "94000000-0000-4000-8000-000000000001"
@@ -58,13 +57,13 @@ async def rehearse(estate: Estate, sent: Mapping[str, object], *, caller: UserId
 
 def changed(kind: str, template: Mapping[str, object], *, applicability: str = "refuse") -> Configuration:
     """The example estate with another template of one type."""
-    document = yaml.safe_load(example_estate())
+    document = example_document()
     tenant = document["tenants"][0]
     tenant["applicability"] = applicability
     (found,) = [each for each in tenant["templates"] if each["id"] == TEMPLATES[kind]]
     # Copied, so that nothing in it is there twice: configuration files have no aliases.
     found.update(msgspec.json.decode(msgspec.json.encode(template)))
-    return read_configuration(yaml.safe_dump(document).encode())
+    return configuration_in(document)
 
 
 async def test_it_works(estate: Estate) -> None:

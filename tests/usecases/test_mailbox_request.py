@@ -9,15 +9,12 @@ from types import MappingProxyType
 
 import msgspec
 import pytest
-import yaml
 
-from chamberlain.embedded.example import example_estate
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotPossible, TryAgain
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.mailbox_records import AcceptedMailbox
 from chamberlain.rules.people import NamedPerson
-from chamberlain.shapes.configuration import read_configuration
 from chamberlain.shapes.mailboxes import read_mailbox_order, write_mailbox_order
 from tests.databases import Databases
 from tests.estates import (
@@ -38,6 +35,7 @@ from tests.estates import (
     mail_caller_of,
     open_estate,
 )
+from tests.example import configuration_in, example_document
 from tests.usecases.acts import administrator, application, cancel
 from tests.usecases.mailbox_bodies import BODIES, EQUIPMENT, ROOM, SHARED, SMALL
 
@@ -71,10 +69,10 @@ async def changed(
     databases: Databases, *, tenant: Mapping[str, object] = MappingProxyType({}), **shared: object
 ) -> Estate:
     """The example estate with its template of shared mailboxes, or the tenant itself, changed."""
-    document = yaml.safe_load(example_estate())
+    document = example_document()
     document["tenants"][0].update(tenant)
     document["tenants"][0]["templates"][0].update(shared)
-    return await open_estate(databases, read_configuration(yaml.safe_dump(document).encode()))
+    return await open_estate(databases, configuration_in(document))
 
 
 @pytest.mark.parametrize("kind", BODIES)
@@ -385,10 +383,10 @@ async def test_a_rehearsal_tells_all_and_writes_nothing(estate: Estate) -> None:
 
 
 async def test_another_tenant_may_have_the_same_name(databases: Databases) -> None:
-    document = yaml.safe_load(example_estate())
+    document = example_document()
     template = {"id": "7e000000-0000-4000-8000-0000000000f2", "kind": "shared", "name": "Shared", "isDefault": True}
     document["tenants"][1]["templates"] = [template]
-    estate = await open_estate(databases, read_configuration(yaml.safe_dump(document).encode()))
+    estate = await open_estate(databases, configuration_in(document))
     await estate.ask_mailbox(SMALL)
 
     other = await estate.ask_mailbox(SMALL, caller=mail_caller_of(ZOE, OTHER_HOUSE))
