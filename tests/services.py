@@ -25,7 +25,7 @@ import httpx2
 
 from chamberlain.embedded import postgres
 from chamberlain.embedded.postgres.addresses import addresses_in
-from tests.postgres import connected, named_programs
+from tests.postgres import connected, named_programs, place_of_folders
 
 API = "https://api.estate.example"
 GRAPH = "https://graph.estate.example"
@@ -252,7 +252,7 @@ def free_port() -> int:
 @contextmanager
 def data_folder() -> Iterator[Path]:
     """A folder with a short path, since a socket will be in it."""
-    with tempfile.TemporaryDirectory(prefix="ch-", ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(prefix="ch-", dir=place_of_folders(), ignore_cleanup_errors=True) as name:
         folder = Path(name)
         if os.geteuid() == 0:
             folder.chmod(0o711)
