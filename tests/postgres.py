@@ -25,6 +25,7 @@ MEMORY = Path("/dev/shm")
 # What all servers of a session together never need; a machine with less memory to spare takes its disk.
 MEMORY_NEEDED = 4 << 30
 
+
 @contextmanager
 def running_postgres() -> Iterator[postgres.Server]:
     """Run a server in a short-lived folder. It belongs to no event loop: a fixture of the session can hold it."""
