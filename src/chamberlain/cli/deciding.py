@@ -1,0 +1,12 @@
+"""Doing something with a request."""
+
+from chamberlain.cli.call import Area, Call
+from chamberlain.cli.listing import show
+from chamberlain_client.operations import Operation
+
+
+def act(call: Call, operation: Operation, request_id: str, comment: str | None, key: str | None) -> None:
+    """Do it, and show the request as it is then."""
+    body = {} if comment is None else {"comment": comment}
+    with call.service(Area.REQUESTS) as service:
+        show(call, service.post(operation, request_id, body=body, key=key))

@@ -1,0 +1,77 @@
+"""What has become of each row, as a file for people or for programs."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What has become of a row. `accepted` and `present` are done: asked for now, or there already."""
+
+    ACCEPTED = "accepted"
+    PRESENT = "present"
+    CONFLICT = "conflict"
+    REFUSED = "refused"
+    NOT_SENT = "notSent"
+    ACTIVE = "active"
+    NOT_FINISHED = "notFinished"
+    FAILED = "failed"
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing is to be done about it."""
+        return self in {Outcome.ACCEPTED, Outcome.PRESENT, Outcome.ACTIVE}
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """What has become of one row. `mailbox_id` and what stands beside it are there when the service has told them."""
+
+    line: int
+    name: str
+    outcome: Outcome
+    address: str | None = None
+    mailbox_id: str | None = None
+    request_id: str | None = None
+    code: str | None = None
+    detail: str | None = None
+
+    @property
+    def record(self) -> Mapping[str, object]:
+        """The members as the report names them."""
+        return {
+            "line": self.line,
+            "name": self.name,
+            "outcome": str(self.outcome),
+            "address": self.address,
+            "id": self.mailbox_id,
+            "requestId": self.request_id,
+            "code": self.code,
+            "detail": self.detail,
+        }
+
+
+_COLUMNS = tuple(RowResult(0, "", Outcome.NOT_SENT).record)
+
+
+def as_csv(results: Iterable[RowResult]) -> str:
+    """A table with a row for each, which a spreadsheet shows and does not carry out."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(_COLUMNS)
+    for result in results:
+        writer.writerow(["" if value is None else safe_cell(str(value)) for value in result.record.values()])
+    return text.getvalue()
+
+
+def as_lines(results: Iterable[RowResult]) -> str:
+    """A line of JSON for each."""
+    return "".join(f"{json.dumps(dict(result.record), ensure_ascii=False)}\n" for result in results)
+
+
+def safe_cell(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection")."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

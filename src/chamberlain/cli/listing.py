@@ -1,0 +1,46 @@
+"""Lists and single things, as they are shown: a table or lines of JSON, one line for each."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+from chamberlain.cli.call import Area, Call
+from chamberlain.cli.showing import Column, Record, say, show_json, show_record, show_table
+from chamberlain_client.calls import QueryValue
+from chamberlain_client.operations import Operation
+
+
+def show_list(
+    call: Call,
+    area: Area,
+    operation: Operation,
+    *,
+    filters: Mapping[str, QueryValue],
+    columns: Sequence[Column],
+    most: int | None,
+) -> None:
+    """Show what a list has, and say when it has more than was wanted; `most` of `None` is all."""
+    with call.service(area) as service:
+        items = service.items(operation, filters, None if most is None else most + 1)
+        show_records(call, islice(items, most), columns)
+        if next(items, None) is not None:
+            say("There are more: --limit and --all show them.")
+
+
+def show_records(call: Call, records: Iterable[Record], columns: Sequence[Column]) -> None:
+    """Show records as a table, or each as a JSON document in its line."""
+    if call.as_json:
+        for record in records:
+            show_json(record)
+    else:
+        show_table(columns, records)
+
+
+def show_one(call: Call, area: Area, operation: Operation, *ids: str) -> None:
+    """Show one thing."""
+    with call.service(area) as service:
+        show(call, service.read(operation, *ids))
+
+
+def show(call: Call, record: Record) -> None:
+    """Show an object: a line for each member, or as JSON."""
+    (show_json if call.as_json else show_record)(record)

@@ -1,0 +1,214 @@
+"""Signing in and out at the command line, and who one is."""
+
+import json
+from base64 import urlsafe_b64decode
+from binascii import Error
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+from chamberlain.cli.call import Area, Call, is_loopback
+from chamberlain.cli.listing import show
+from chamberlain.cli.misuse import Misused
+from chamberlain.cli.showing import say, show_json
+from chamberlain.cli.sign_in import (
+    Program,
+    Prompt,
+    ProviderUnreachable,
+    SignInEnded,
+    find_token,
+    forget,
+    sign_in,
+    sign_out_page,
+)
+from chamberlain.cli.sign_ins import Profile
+from chamberlain.settings import Settings
+
+# The example estate's, which the embedded identity platform knows.
+_TENANT = "e57a7e00-0000-4000-8000-000000000001"
+_CLIENT = "c11e0000-0000-4000-8000-000000000001"
+_DIRECTORY_SCOPE = "https://graph.estate.example/Group.Read.All"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was said at the command line about the sign-in."""
+
+    issuer: str | None
+    tenant: str | None
+    client_id: str | None
+    scopes: tuple[str, ...]
+
+
+def login(call: Call, wanted: Wanted, *, with_browser: bool, again: bool) -> None:
+    """Sign in, unless somebody is signed in already as it is wanted."""
+    profile = call.sign_ins.profile(call.server)
+    program = _program(call, wanted, profile)
+    if profile is not None and not again and _is_still(call, profile, program):
+        say(f"{profile.username} is already signed in at {call.server}. --again signs somebody else in.")
+    else:
+        profile = _signed_in(call, program, with_browser=with_browser)
+        say(f"{profile.username} is signed in at {call.server}.")
+    if call.as_json:
+        show_json({"server": profile.server, "username": profile.username, "issuer": profile.issuer})
+
+
+def logout(call: Call) -> None:
+    """Forget who is signed in here, and say where the browser's session is ended."""
+    with call.sign_ins.locked():
+        profile = call.sign_ins.profile(call.server)
+        if profile is not None:
+            call.sign_ins.forget(call.server)
+            if not call.sign_ins.is_used(profile.account):
+                forget(profile, call.sign_ins)
+    if profile is None:
+        say(f"Nobody is signed in at {call.server}.")
+    else:
+        say(f"{profile.username} is not signed in at {call.server} any more.")
+        if profile.sign_out_page:
+            say(f"A browser that was used for it may still be signed in. It is signed out at {profile.sign_out_page}")
+    if call.as_json:
+        page = profile and profile.sign_out_page
+        show_json({"server": call.server, "username": profile and profile.username, "signOutPage": page})
+
+
+def whoami(call: Call) -> None:
+    """Show whom commands speak for, as the token says."""
+    profile = None if call.settings.token else call.sign_ins.profile(call.server)
+    claims = _claims(call.token(Area.REQUESTS))
+    tokens = [claims] if profile is None else [_claims(token) for token in _tokens(call, profile)]
+    show(
+        call,
+        {
+            "server": call.server,
+            "username": profile.username if profile else _first(claims, "preferred_username", "upn", "email"),
+            "name": claims.get("name"),
+            "id": _first(claims, "oid", "sub"),
+            "type": "user" if _first(claims, "scp", "scope") else "application",
+            "tenantId": claims.get("tid"),
+            "issuer": claims.get("iss"),
+            "clientId": _first(claims, "azp", "appid", "client_id"),
+            "signedInBy": "login" if profile else "CHAMBERLAIN_TOKEN",
+            "tokens": [_shown(each) for each in tokens],
+        },
+    )
+
+
+def _program(call: Call, wanted: Wanted, profile: Profile | None) -> Program:
+    known = None if profile is None else Program(profile.issuer, profile.client_id, profile.scopes)
+    if wanted.tenant is not None and wanted.issuer is not None:
+        raise Misused("Name either the --issuer or the --tenant of the embedded identity platform.")
+    if wanted.issuer is not None:
+        issuer = wanted.issuer.rstrip("/")
+    elif wanted.tenant is None and known is not None:
+        issuer = known.issuer
+    else:
+        issuer = _embedded_issuer(call.server, wanted.tenant or _TENANT)
+    if not issuer.startswith("https://"):
+        raise Misused(f"--issuer {issuer} has to begin with https://.")
+    scopes = tuple(tuple(group.split()) for group in wanted.scopes)
+    return Program(
+        issuer,
+        wanted.client_id or (known.client_id if known else _CLIENT),
+        scopes or (known.scopes if known else _default_scopes(call.settings)),
+    )
+
+
+def _embedded_issuer(server: str, tenant: str) -> str:
+    if not is_loopback(server):
+        raise Misused(f"{server} is not on this machine: name the --issuer and the --client-id to sign in with.")
+    parts = urlsplit(server)
+    # The same service with TLS is on the next port.
+    port = (parts.port or 80) + 1 if parts.scheme == "http" else parts.port or 443
+    return f"https://localhost:{port}/identity/{tenant}/v2.0"
+
+
+def _default_scopes(settings: Settings) -> tuple[tuple[str, ...], ...]:
+    ours, insiders = settings.scope_prefix, settings.insiders_scope_prefix
+    mail_and_admin = (f"{ours}/mail/App.ReadWrite.All", f"{ours}/admin/Config.ReadWrite.All")
+    collab = (f"{insiders}/collab/App.ReadWrite.All",)
+    if ours == insiders:
+        return ((*collab, *mail_and_admin), (_DIRECTORY_SCOPE,))
+    return (mail_and_admin, collab, (_DIRECTORY_SCOPE,))
+
+
+def _is_still(call: Call, profile: Profile, program: Program) -> bool:
+    if Program(profile.issuer, profile.client_id, profile.scopes) != program:
+        return False
+    try:
+        find_token(profile, profile.scopes[0], call.sign_ins, call.tls())
+    except SignInEnded:
+        return False
+    return True
+
+
+def _signed_in(call: Call, program: Program, *, with_browser: bool) -> Profile:
+    def show_prompt(prompt: Prompt) -> None:
+        _tell(prompt)
+        if call.as_json:
+            member = {} if prompt.code is None else {"userCode": prompt.code}
+            show_json({"verificationUri": prompt.address, **member, "expiresIn": prompt.expires_in})
+
+    tls = call.tls()
+    done = sign_in(program, call.sign_ins, tls, show_prompt, with_browser=with_browser)
+    for scopes, reason in done.refused:
+        say(f"Without {' '.join(scopes)}: {reason}")
+    try:
+        page = sign_out_page(program.issuer, tls)
+    except ProviderUnreachable:
+        page = None
+    profile = Profile(
+        server=call.server,
+        issuer=program.issuer,
+        client_id=program.client_id,
+        scopes=program.scopes,
+        account=done.account,
+        username=done.username,
+        certificates=None if call.certificates is None else str(call.certificates.absolute()),
+        sign_out_page=page,
+    )
+    with call.sign_ins.locked():
+        call.sign_ins.remember(profile)
+    return profile
+
+
+def _tell(prompt: Prompt) -> None:
+    minutes = int(prompt.expires_in // 60)
+    if prompt.code is None:
+        say(f"Sign in with the browser that opens, or at this address, within {minutes} minutes:\n{prompt.address}")
+    else:
+        say(f"Open {prompt.address} and type in the code {prompt.code} there, within {minutes} minutes.")
+
+
+def _tokens(call: Call, profile: Profile) -> Iterable[str]:
+    for scopes in profile.scopes:
+        try:
+            yield find_token(profile, scopes, call.sign_ins, call.tls())
+        except SignInEnded as error:
+            say(f"Without {' '.join(scopes)}: {error}")
+
+
+def _claims(token: str) -> Mapping[str, object]:
+    """What a token says, unproven: the service proves it. One that only its issuer can read says nothing."""
+    try:
+        part = token.split(".")[1]
+        claims = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except (IndexError, Error, ValueError):
+        return {}
+    return claims if isinstance(claims, dict) else {}
+
+
+def _first(claims: Mapping[str, object], *names: str) -> object:
+    return next((claims[name] for name in names if claims.get(name)), None)
+
+
+def _shown(claims: Mapping[str, object]) -> dict[str, object]:
+    expires = claims.get("exp")
+    scopes = _first(claims, "scp", "scope") or _first(claims, "roles")
+    until = datetime.fromtimestamp(expires, UTC).isoformat() if isinstance(expires, int) else None
+    return {
+        "audience": claims.get("aud"),
+        "permissions": scopes.split() if isinstance(scopes, str) else scopes,
+        "expiresAt": until and until.replace("+00:00", "Z"),
+    }

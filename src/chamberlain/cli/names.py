@@ -1,0 +1,70 @@
+"""Names that people type where the API takes ids: templates and policies by name, users by mail address."""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from chamberlain.cli.exit_codes import ExitCode
+from chamberlain.cli.refusals import ended
+from chamberlain.cli.service import Service
+from chamberlain.cli.showing import Record
+from chamberlain_client.errors import Forbidden
+from chamberlain_client.operations import Operation, Server
+
+# The directory's, which the SDK has no method for.
+_FIND_USER = Operation("findUser", "GET", "/v1.0/users", Server.GRAPH)
+
+
+def is_id(written: str) -> bool:
+    """Whether it is an id rather than a name."""
+    try:
+        UUID(written)
+    except ValueError:
+        return False
+    return "-" in written
+
+
+def id_of_name(
+    service: Service, written: str, operations: Iterable[Operation], noun: str, kinds: Sequence[str] = ()
+) -> str:
+    """The id, or that of the only thing in these lists that has the name; letter case is all the same."""
+    if is_id(written):
+        return written
+    wanted = written.casefold()
+    listed = (record for operation in operations for record in service.items(operation, {}, None))
+    found = [
+        record
+        for record in listed
+        if str(record["name"]).casefold() == wanted and (not kinds or record.get("kind") in kinds)
+    ]
+    return _only(found, f"{noun} {written}", f"chamberlain {noun} list shows those there are.")
+
+
+def user_id(service: Service, written: str) -> str:
+    """The id, or that of the user with the mail address, as the directory says."""
+    if "@" not in written:
+        return written
+    quoted = written.replace("'", "''")
+    query = {"$filter": f"mail eq '{quoted}' or userPrincipalName eq '{quoted}'", "$select": "id,displayName"}
+    try:
+        answer = service.read(_FIND_USER, query=query)
+    except Forbidden as error:
+        raise ended(
+            ExitCode.NOT_ALLOWED,
+            f"{written}: the directory does not let this sign-in look up users by address. Write the user's id.",
+        ) from error
+    value = answer.get("value")
+    return _only(value if isinstance(value, list) else [], f"user {written}", "Write the user's id.")
+
+
+def user_ids(service: Service, written: Iterable[str]) -> list[str]:
+    """The ids of several, in their order."""
+    return [user_id(service, each) for each in written]
+
+
+def _only(found: Sequence[Record], called: str, cure: str) -> str:
+    if len(found) == 1:
+        return str(found[0]["id"])
+    if not found:
+        raise ended(ExitCode.NOT_THERE, f"There is no {called}. {cure}")
+    ids = ", ".join(str(each["id"]) for each in found)
+    raise ended(ExitCode.FAILED, f"{called} is the name of several: {ids}. Write the id of one.")

@@ -1,0 +1,62 @@
+"""Guest policies: listed, shown, written."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chamberlain.cli.calls import calls
+from chamberlain.cli.parameters import Document, IfMatch, Key, Yes
+
+if TYPE_CHECKING:
+    from chamberlain.cli.call import Call
+
+policies = typer.Typer(
+    name="policy", help="Look at guest policies, and write them. For administrators.", no_args_is_help=True
+)
+
+Policy = Annotated[str, typer.Argument(metavar="POLICY", help="By name or id.")]
+
+
+@policies.command("list")
+@calls
+def list_policies(call: "Call") -> None:
+    """List all of them."""
+    from chamberlain.cli.policy_files import list_policies
+
+    list_policies(call)
+
+
+@policies.command("show")
+@calls
+def show_policy(call: "Call", policy: Policy) -> None:
+    """Show a policy with its rules."""
+    from chamberlain.cli.policy_files import show_policy
+
+    show_policy(call, policy)
+
+
+@policies.command("create")
+@calls
+def create_policy(call: "Call", *, body: Document, idempotency_key: Key = None) -> None:
+    """Make a policy of a file."""
+    from chamberlain.cli.policy_files import create_policy
+
+    create_policy(call, body, idempotency_key)
+
+
+@policies.command("replace")
+@calls
+def replace_policy(call: "Call", policy: Policy, *, body: Document, if_match: IfMatch = None) -> None:
+    """Put the content of a file in the place of what a policy says."""
+    from chamberlain.cli.policy_files import replace_policy
+
+    replace_policy(call, policy, body, if_match)
+
+
+@policies.command("delete")
+@calls
+def delete_policy(call: "Call", policy: Policy, *, if_match: IfMatch = None, yes: Yes = False) -> None:
+    """Remove a policy. Asks first."""
+    from chamberlain.cli.policy_files import delete_policy
+
+    delete_policy(call, policy, if_match, yes=yes)

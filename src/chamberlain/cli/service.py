@@ -1,0 +1,71 @@
+"""The service as commands call it: by the SDK, with JSON as it came, so that nothing of an answer is lost."""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from chamberlain.cli.showing import Record
+from chamberlain_client.calls import Call, QueryValue, changing, id_of, posting, reading
+from chamberlain_client.errors import AnswerNotUnderstood
+from chamberlain_client.operations import FIND_GROUP, Operation
+from chamberlain_client.synchronous.transport import Transport
+
+# As long as a page of the API may be.
+_PAGE = 200
+
+
+class Service:
+    """Reads, lists and changes. Every method raises the errors of the SDK."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def read(self, operation: Operation, *ids: str, query: Mapping[str, QueryValue] | None = None) -> Record:
+        """One thing."""
+        return self._sent(reading(operation, *ids, query=query))
+
+    def items(self, operation: Operation, query: Mapping[str, QueryValue], most: int | None) -> Iterator[Record]:
+        """The items of a list, page by page as they are needed; `most` is how many, all where it is `None`."""
+        return islice(self._items(operation, query, most), most)
+
+    def find_group(self, request_id: str) -> Record | None:
+        """What the directory shows of a request; `None` as long as that is nothing."""
+        query = {"$filter": f"chamberlain_group/requestId eq '{id_of(request_id)}'"}
+        found = self.read(FIND_GROUP, query=query)["value"]
+        return found[0] if isinstance(found, list) and found else None
+
+    def post(
+        self, operation: Operation, *ids: str, body: Record, key: str | None = None, dry_run: bool = False
+    ) -> Record:
+        """What a POST answers."""
+        return self._sent(posting(operation, *ids, body=body, key=key, dry_run=dry_run))
+
+    def change(
+        self, operation: Operation, *ids: str, body: Record | None = None, if_match: str | None = None
+    ) -> Record:
+        """What a PUT, PATCH or DELETE answers; nothing is an empty object."""
+        return self._sent(changing(operation, *ids, body=body, if_match=if_match))
+
+    def _items(self, operation: Operation, query: Mapping[str, QueryValue], most: int | None) -> Iterator[Record]:
+        size = min(most or _PAGE, _PAGE)
+        cursor: str | None = None
+        while True:
+            page = self.read(operation, query={**query, "limit": size, "cursor": cursor})
+            items, cursor = page["items"], page["nextCursor"]  # type: ignore[assignment]  # As the API says.
+            yield from items  # type: ignore[misc]  # As above.
+            if cursor is None:
+                return
+
+    def _sent(self, call: Call) -> Record:
+        answer = self._transport.send(call)
+        if not answer.content:
+            return {}
+        try:
+            # The values of an answer may be anything.
+            record: Any = json.loads(answer.content)
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise AnswerNotUnderstood(answer.status, "it is not JSON") from error
+        if not isinstance(record, dict):
+            raise AnswerNotUnderstood(answer.status, "it is no object")
+        return record

@@ -1,0 +1,247 @@
+"""Signing in at an OpenID provider with MSAL, and the tokens that come of it. This file alone knows the library.
+
+Its calls go out by httpx2, so that the certificates are those that are named here; by itself the library would let
+REQUESTS_CA_BUNDLE come before them.
+"""
+
+import json
+import ssl
+import time
+import webbrowser
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import httpx2
+import msal  # type: ignore[import-untyped]  # It comes without types.
+
+from chamberlain.cli.loopback import Loopback
+from chamberlain.cli.sign_ins import Profile, SignIns
+
+# A token that ends sooner than this is replaced before it is used, since a call takes its time.
+_LEFT = 300.0
+# How long somebody may take to sign in with a browser, in seconds.
+_BROWSER_WITHIN = 600.0
+
+# What MSAL gives: an answer as it came from the provider, whose members may be anything.
+Answer = Mapping[str, Any]
+
+
+class SignInFailed(Exception):
+    """The provider has refused; the message is its sentence, and what to do."""
+
+
+class SignInEnded(Exception):
+    """Nobody is signed in, or not any more."""
+
+
+class ProviderUnreachable(Exception):
+    """The provider does not answer, or is none."""
+
+
+class _Cache(Protocol):
+    """What is used of MSAL's cache, which has no types."""
+
+    has_state_changed: bool
+
+    def serialize(self) -> str: ...
+    def deserialize(self, text: str) -> None: ...
+    def search(self, kind: str, *, target: list[str], query: Mapping[str, str]) -> Iterator[Mapping[str, str]]: ...
+
+
+class _Application(Protocol):
+    """What is used of MSAL's application, which has no types."""
+
+    def get_accounts(self) -> list[dict[str, Any]]: ...
+    def initiate_device_flow(self, scopes: list[str]) -> dict[str, Any]: ...
+    def acquire_token_by_device_flow(self, flow: dict[str, Any]) -> Answer: ...
+    def initiate_auth_code_flow(
+        self, scopes: list[str], *, redirect_uri: str, response_mode: str, prompt: str
+    ) -> dict[str, Any]: ...
+    def acquire_token_by_auth_code_flow(self, flow: dict[str, Any], came_back: Mapping[str, str]) -> Answer: ...
+    def acquire_token_silent_with_error(self, scopes: list[str], *, account: Answer) -> Answer | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Where to go, and the code to type in there, if there is one. `expires_in` is in seconds."""
+
+    address: str
+    code: str | None
+    expires_in: float
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Who asks, where, and for what: each element of `scopes` is what one token is asked for."""
+
+    issuer: str
+    client_id: str
+    scopes: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """What came of signing in. `refused` are the scopes that were not granted, with the provider's reason."""
+
+    account: str
+    username: str
+    refused: tuple[tuple[tuple[str, ...], str], ...]
+
+
+def sign_in(
+    program: Program, sign_ins: SignIns, tls: ssl.SSLContext, show: Callable[[Prompt], None], *, with_browser: bool
+) -> SignedIn:
+    """Have somebody sign in: by a code that is typed in anywhere, or with a browser on this machine."""
+    cache = msal.SerializableTokenCache()
+    with _application(program.issuer, program.client_id, cache, tls) as application:
+        way = _with_browser if with_browser else _by_device_code
+        account = _account(_granted(way(application, program.scopes[0], show)), application)
+        refused = tuple(_others(application, program.scopes[1:], account))
+    with sign_ins.locked():
+        sign_ins.write_tokens(_merged(sign_ins.read_tokens(), cache.serialize()))
+    return SignedIn(account["home_account_id"], str(account.get("username", "")), refused)
+
+
+def find_token(profile: Profile, scopes: Sequence[str], sign_ins: SignIns, tls: ssl.SSLContext) -> str:
+    """An access token for these scopes: the one there is, or a new one without asking anybody.
+
+    Raises SignInEnded when somebody has to sign in again.
+    """
+    kept = _kept(_cache(sign_ins.read_tokens()), profile, scopes)
+    if kept is not None:
+        return kept
+    with sign_ins.locked():
+        # Another process may have asked for it meanwhile.
+        cache = _cache(sign_ins.read_tokens())
+        return _kept(cache, profile, scopes) or _renewed(cache, profile, scopes, sign_ins, tls)
+
+
+def forget(profile: Profile, sign_ins: SignIns) -> None:
+    """Keep no token of this account any more. To be called under the lock."""
+    text = sign_ins.read_tokens()
+    if text is None:
+        return
+    kept = {
+        kind: {key: entry for key, entry in entries.items() if entry.get("home_account_id") != profile.account}
+        for kind, entries in json.loads(text).items()
+    }
+    sign_ins.write_tokens(json.dumps(kept))
+
+
+def sign_out_page(issuer: str, tls: ssl.SSLContext) -> str | None:
+    """Where the session of a browser is ended, as the provider says; `None` when it does not."""
+    with _told(issuer), httpx2.Client(verify=tls, timeout=10) as client:
+        page = client.get(f"{issuer}/.well-known/openid-configuration").json().get("end_session_endpoint")
+    return page if isinstance(page, str) else None
+
+
+def _by_device_code(application: _Application, scopes: Sequence[str], show: Callable[[Prompt], None]) -> Answer:
+    try:
+        flow = application.initiate_device_flow(list(scopes))
+    except ValueError as error:
+        raise SignInFailed("The identity platform knows no device codes. Sign in with --browser.") from error
+    if "user_code" not in flow:
+        _granted(flow)
+    show(Prompt(flow["verification_uri"], flow["user_code"], flow["expires_in"]))
+    return application.acquire_token_by_device_flow(flow)
+
+
+def _with_browser(application: _Application, scopes: Sequence[str], show: Callable[[Prompt], None]) -> Answer:
+    with Loopback() as loopback:
+        # By the query, which every provider knows; the code in it is of no use without the secret that PKCE keeps here.
+        flow = application.initiate_auth_code_flow(
+            list(scopes), redirect_uri=loopback.address, response_mode="query", prompt="select_account"
+        )
+        show(Prompt(flow["auth_uri"], None, _BROWSER_WITHIN))
+        webbrowser.open(flow["auth_uri"])
+        came_back = loopback.wait(flow["state"], _BROWSER_WITHIN)
+    if came_back is None:
+        raise SignInFailed("Nobody has signed in with the browser in time.")
+    return application.acquire_token_by_auth_code_flow(flow, came_back)
+
+
+def _others(
+    application: _Application, groups: Sequence[tuple[str, ...]], account: Answer
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    for scopes in groups:
+        answer = application.acquire_token_silent_with_error(list(scopes), account=account)
+        if answer is None or "access_token" not in answer:
+            yield scopes, _reason(answer or {})
+
+
+def _renewed(cache: _Cache, profile: Profile, scopes: Sequence[str], sign_ins: SignIns, tls: ssl.SSLContext) -> str:
+    with _application(profile.issuer, profile.client_id, cache, tls) as application:
+        accounts = (each for each in application.get_accounts() if each["home_account_id"] == profile.account)
+        account = next(accounts, None)
+        answer = account and application.acquire_token_silent_with_error(list(scopes), account=account)
+    if cache.has_state_changed:
+        sign_ins.write_tokens(cache.serialize())
+    if answer is None:
+        raise SignInEnded(f"The sign-in of {profile.username} at {profile.server} has ended.")
+    if "access_token" not in answer:
+        raise SignInEnded(f"The sign-in of {profile.username} at {profile.server} has ended: {_reason(answer)}")
+    return str(answer["access_token"])
+
+
+def _kept(cache: _Cache, profile: Profile, scopes: Sequence[str]) -> str | None:
+    query = {"client_id": profile.client_id, "home_account_id": profile.account}
+    kind = msal.TokenCache.CredentialType.ACCESS_TOKEN
+    for entry in cache.search(kind, target=list(scopes), query=query):
+        if float(entry["expires_on"]) > time.time() + _LEFT:
+            return str(entry["secret"])
+    return None
+
+
+def _cache(text: str | None) -> _Cache:
+    cache: _Cache = msal.SerializableTokenCache()
+    if text is not None:
+        cache.deserialize(text)
+    return cache
+
+
+def _merged(kept: str | None, new: str) -> str:
+    """Both; of what is in both the new one. Somebody else may have signed in meanwhile, at this server or another."""
+    merged: dict[str, dict[str, object]] = json.loads(kept) if kept else {}
+    for kind, entries in json.loads(new).items():
+        merged[kind] = {**merged.get(kind, {}), **entries}
+    return json.dumps(merged)
+
+
+def _account(answer: Answer, application: _Application) -> Answer:
+    accounts = application.get_accounts()
+    if not accounts:
+        raise SignInFailed(f"The identity platform does not say who has signed in ({_reason(answer)})")
+    return accounts[0]
+
+
+def _granted(answer: Answer) -> Answer:
+    if "access_token" not in answer:
+        raise SignInFailed(_reason(answer))
+    return answer
+
+
+def _reason(answer: Answer) -> str:
+    said = answer.get("error_description") or answer.get("error") or "the identity platform gave no reason"
+    return str(said)
+
+
+@contextmanager
+def _application(issuer: str, client_id: str, cache: _Cache, tls: ssl.SSLContext) -> Iterator[_Application]:
+    with _told(issuer), httpx2.Client(verify=tls, timeout=10) as client:
+        yield msal.PublicClientApplication(
+            client_id, oidc_authority=issuer, token_cache=cache, http_client=client, instance_discovery=False
+        )
+
+
+@contextmanager
+def _told(issuer: str) -> Iterator[None]:
+    try:
+        yield
+    except httpx2.HTTPError as error:
+        sentence = f"The identity platform {issuer} cannot be reached ({str(error) or type(error).__name__})."
+        raise ProviderUnreachable(sentence) from error
+    # MSAL raises it where a provider answers with what is no discovery document; a JSON decoder's fault is one too.
+    except (ValueError, KeyError) as error:
+        raise ProviderUnreachable(f"{issuer} does not answer as an OpenID provider does ({error}).") from error

@@ -1,0 +1,129 @@
+"""Who is signed in where: two files in the user's config folder, readable for that user alone, and the lock they share.
+
+`profiles.json` says for each server who signed in how; `tokens.json` is the cache of the sign-in library. Both are
+written whole or not at all. Who reads the tokens to use them holds the lock, since using one may replace it.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A sign-in at one server. An element of `scopes` is what one token is asked for; `account` is the library's id."""
+
+    server: str
+    issuer: str
+    client_id: str
+    scopes: tuple[tuple[str, ...], ...]
+    account: str
+    username: str
+    certificates: str | None = None
+    sign_out_page: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Profiles:
+    last: str | None = None
+    servers: Mapping[str, Profile] = field(default_factory=dict)
+
+
+class SignInsUnreadable(Exception):
+    """The folder cannot be used; the message says which file, why, and what to do."""
+
+
+class SignIns:
+    """The folder. It is made when something is first kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let no other process of this user at the tokens, for as long as the block runs."""
+        with self._told():
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def last_server(self) -> str | None:
+        """The server that somebody signed in at last."""
+        return self._profiles().last
+
+    def profile(self, server: str) -> Profile | None:
+        """Who is signed in at a server."""
+        return self._profiles().servers.get(server)
+
+    def remember(self, profile: Profile) -> None:
+        """Keep a sign-in, in the place of what was there for its server. To be called under the lock."""
+        kept = self._profiles()
+        self._write_profiles(_Profiles(profile.server, {**kept.servers, profile.server: profile}))
+
+    def forget(self, server: str) -> None:
+        """Keep it no longer. To be called under the lock."""
+        kept = self._profiles()
+        servers = {name: profile for name, profile in kept.servers.items() if name != server}
+        self._write_profiles(replace(kept, servers=servers))
+
+    def is_used(self, account: str) -> bool:
+        """Whether any server still has this account."""
+        return any(profile.account == account for profile in self._profiles().servers.values())
+
+    def read_tokens(self) -> str | None:
+        """The cache of the sign-in library, `None` when there is none."""
+        return self._read("tokens.json")
+
+    def write_tokens(self, text: str) -> None:
+        """Put the cache in the place of what was there. To be called under the lock."""
+        self._write("tokens.json", text)
+
+    def _profiles(self) -> _Profiles:
+        text = self._read("profiles.json")
+        if text is None:
+            return _Profiles()
+        try:
+            return msgspec.json.decode(text, type=_Profiles)
+        except msgspec.DecodeError as error:
+            path = self._folder / "profiles.json"
+            sentence = f"{path} cannot be understood ({error}). Remove it, and sign in again: chamberlain login."
+            raise SignInsUnreadable(sentence) from error
+
+    def _write_profiles(self, profiles: _Profiles) -> None:
+        self._write("profiles.json", msgspec.json.format(msgspec.json.encode(profiles), indent=2).decode() + "\n")
+
+    def _read(self, name: str) -> str | None:
+        with self._told():
+            try:
+                return (self._folder / name).read_text(encoding="utf-8")
+            except FileNotFoundError:
+                return None
+
+    def _write(self, name: str, text: str) -> None:
+        unfinished = self._folder / f".{name}.{os.getpid()}"
+        with self._told():
+            try:
+                descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                    file.write(text)
+                unfinished.replace(self._folder / name)
+            finally:
+                unfinished.unlink(missing_ok=True)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+            sentence = f"{self._folder} cannot be used ({reason}). CHAMBERLAIN_CONFIG_DIR may name another folder."
+            raise SignInsUnreadable(sentence) from error
