@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from random import Random
-from statistics import mean, median
 from uuid import uuid4
 
 import msgspec
@@ -21,6 +20,7 @@ from chamberlain.store.request_lists import PLANNING
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, rows
 from tests.postgres import connected
+from tests.query_plans import SIZES, rows_looked_at
 
 BEGINNING = FeedPosition(0)
 HAPPENED = datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC)
@@ -288,8 +288,9 @@ async def test_a_place_is_good_when_all_that_was_read_has_gone(databases: Databa
     assert names(await read(databases.application, before.next)) == ["three"]
 
 
-async def test_it_works_along_an_index(databases: Databases) -> None:
-    await fill(databases, 20_000)
+@pytest.mark.parametrize("number", SIZES)
+async def test_it_works_along_an_index(databases: Databases, number: int) -> None:
+    await fill(databases, number)
 
     for place in await places(databases):
         async with databases.application.transaction(ESTATE) as tx:
@@ -318,40 +319,4 @@ async def places(databases: Databases) -> list[FeedPosition]:
 async def looked_at(tx: Transaction, after: FeedPosition) -> int:
     """How many rows the largest step of reading a page has looked at."""
     await tx.execute(PLANNING)
-    (row,) = await tx.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {events.PAGE}", ESTATE, after.number, 50)
-    return rows_read(msgspec.json.decode(row[0]))
-
-
-def rows_read(plan: object) -> int:
-    if isinstance(plan, list):
-        return max(map(rows_read, plan), default=0)
-    if not isinstance(plan, dict):
-        return 0
-    shown = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
-    here = sum(plan.get(name, 0) for name in shown) * plan.get("Actual Loops", 1)
-    return max([int(here), *map(rows_read, plan.values())])
-
-
-@pytest.mark.heavy
-@pytest.mark.timeout(600)
-async def test_a_page_of_a_million_events_takes_less_than_ten_milliseconds(databases: Databases) -> None:
-    await fill(databases, 1_000_000)
-
-    took: dict[str, list[float]] = {}
-    for place in await places(databases):
-        took[f"read from {place.number}"] = [(await seconds(databases, place))[0] for _ in range(5)]
-    # What nobody has read gets its place on the way.
-    after, new = place, took.setdefault("never read", [])
-    for _ in range(100):
-        spent, after = await seconds(databases, after)
-        new.append(spent)
-
-    assert {name: median(each) for name, each in took.items() if median(each) >= 0.010} == {}
-    assert mean(new) < 0.010
-
-
-async def seconds(databases: Databases, after: FeedPosition) -> tuple[float, FeedPosition]:
-    begin = time.perf_counter()
-    page = await read(databases.application, after)
-    assert len(page.items) == 50
-    return time.perf_counter() - begin, page.next
+    return await rows_looked_at(tx, events.PAGE, ESTATE, after.number, 50)
