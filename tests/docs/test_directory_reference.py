@@ -7,7 +7,9 @@ import yaml
 from chamberlain.directory.embedded.guest_entries import _CAPABILITIES
 from chamberlain.embedded.directory.estate import GuestSettings, read_estate
 from chamberlain.embedded.directory.graph.conditions import GROUPS, ROOMS, USERS
+from chamberlain.embedded.directory.graph.groups import GROUP_LISTING
 from chamberlain.embedded.directory.graph.server import _ROUTES
+from chamberlain.embedded.directory.graph.users import USER_LISTING
 from tests.docs.pages import REFERENCE, rows, section
 
 PAGE = REFERENCE / "directory.md"
@@ -29,6 +31,15 @@ def test_it_names_what_filters_can_use() -> None:
     table = {row[0]: set(re.findall(r"`(\w+)`", row[1])) for row in rows(section(PAGE, "## Filters"))}
 
     assert table == {"groups": set(GROUPS.columns), "users": set(USERS.columns), "rooms": set(ROOMS.columns)}
+
+
+def test_it_names_what_lists_can_be_sorted_by() -> None:
+    table = {row[0]: set(re.findall(r"`(\w+)`", row[1])) for row in rows(section(PAGE, "## Pages, order and numbers"))}
+
+    assert {kind: table[kind] for kind in ("groups", "users")} == {
+        "groups": set(GROUP_LISTING.keys),
+        "users": set(USER_LISTING.keys),
+    }
 
 
 def test_it_translates_every_sharing_capability() -> None:

@@ -120,14 +120,43 @@ async def test_it_does_not_know_other_paths(served: Served, path: str) -> None:
     assert set(answer.json()["error"]) == {"code", "message", "innerError"}
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("path", ["/v1.0/groups", f"/v1.0/groups/{STAFF}", "/v1.0/x"])
 async def test_it_can_only_be_read(served: Served, method: str, path: str) -> None:
     answer = await served.http.request(method, f"/graph{path}", headers={"Authorization": "Bearer house"})
 
     assert answer.status_code == 405
-    assert answer.headers["allow"] == "GET"
+    assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
     assert set(answer.json()["error"]) == {"code", "message", "innerError"}
+
+
+@pytest.mark.parametrize("path", ["/v1.0/groups", f"/v1.0/groups/{STAFF}", "/v1.0/groups/$count", "/v1.0/x"])
+async def test_it_answers_head_as_get_without_the_body(served: Served, path: str) -> None:
+    headers = {"Authorization": "Bearer house", "ConsistencyLevel": "eventual"}
+
+    whole = await served.http.get(f"/graph{path}", headers=headers)
+    head = await served.http.head(f"/graph{path}", headers=headers)
+
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    assert {**head.headers, "date": ""} == {**whole.headers, "date": ""}
+
+
+async def test_it_says_what_may_be_done(served: Served) -> None:
+    answer = await served.http.options("/graph/v1.0/groups")
+
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
+    assert answer.headers["request-id"]
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Accept": "text/html"}, {"Accept": "image/png;q=1"}, {"Prefer": "odata.maxpagesize=1, respond-async"}]
+)
+async def test_it_answers_json_whatever_is_preferred(served: Served, headers: dict[str, str]) -> None:
+    answer = await served.http.get("/graph/v1.0/groups", headers={"Authorization": "Bearer house", **headers})
+
+    assert answer.headers["content-type"].startswith("application/json")
+    assert len(answer.json()["value"]) == 4
 
 
 @pytest.mark.parametrize("token", ["house", "house-directory", "house-writer"])

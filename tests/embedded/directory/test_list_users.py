@@ -112,7 +112,7 @@ async def test_it_pages(furnished: Served) -> None:
         ("$filter=groupTypes/any(c:c eq 'Unified')", "operators"),
         ("$filter=password eq 'x'", "password"),
         ("$select=password", "password"),
-        ("$orderby=mail", "$orderby"),
+        ("$orderby=createdDateTime", "displayName, mail, userPrincipalName"),
         ("$top=0", "999"),
     ],
 )

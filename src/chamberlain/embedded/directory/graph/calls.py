@@ -10,11 +10,15 @@ from chamberlain.embedded.directory.errors import DirectoryFault
 
 Shape: TypeAlias = dict[str, object]
 
+# What a path answers: JSON, or a bare number as text.
+Answer: TypeAlias = Shape | int
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call for one tenant. `root` is the address of `/v1.0` as callers know it; `id` is the one in the path, or that
-    of the user who calls. Users and rooms can be named by an `address` instead.
+    """A call for one tenant. `root` is the address of `/v1.0` as callers know it, and `path` what stands behind it;
+    `id` is the one in the path, or that of the user who calls. Users and rooms can be named by an `address` instead.
+    `is_eventual` says that the caller takes answers that may lag behind, which Graph wants to hear before it counts.
 
     With faults on purpose lists show groups and mailboxes that were made at `visible_until` or before, and under their
     own ids those are found that were made at `known_until` or before.
@@ -25,6 +29,8 @@ class Call:
     tenant_id: UUID
     id: UUID | None
     query_string: bytes
+    path: str = ""
+    is_eventual: bool = False
     address: str | None = None
     visible_until: datetime | None = None
     known_until: datetime | None = None

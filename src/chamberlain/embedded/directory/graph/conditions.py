@@ -4,6 +4,7 @@ The condition consists of the fixed pieces below; everything that the filter say
 compared without regard to case, and what has no value equals nothing but null.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
@@ -14,13 +15,14 @@ from chamberlain.embedded.directory.graph.filters import AllOf, AnyOf, Equals, F
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What a filter is about: its id, the column of each property, which of them are addresses, and where the values of
-    its extension attributes are found.
+    its extension attributes are found. `lowered` are columns that hold a property in lower case; it is never absent.
     """
 
     id: str
     columns: Mapping[str, str]
     addresses: frozenset[str]
     values: str
+    lowered: Mapping[str, str]
 
 
 # A value is found by the index of its table, whatever else the filter says. Only lower() on a parameter is allowed:
@@ -31,6 +33,7 @@ GROUPS = Subject(
     addresses=frozenset({"mail"}),
     values="SELECT v.group_id FROM directory.extension_values v "
     "WHERE v.tenant_id = $1 AND v.name = {} AND v.member = {}",
+    lowered={"displayName": "g.sorted_name"},
 )
 USERS = Subject(
     id="u.id",
@@ -45,12 +48,14 @@ USERS = Subject(
     addresses=frozenset({"mail", "userPrincipalName"}),
     values="SELECT v.user_id FROM directory.user_extension_values v "
     "WHERE v.tenant_id = $1 AND v.name = {} AND v.member = {}",
+    lowered={},
 )
 ROOMS = Subject(
-    id="u.id",
+    id="m.user_id",
     columns={"displayName": "u.display_name", "emailAddress": "u.mail", "id": "u.id::text"},
     addresses=frozenset({"emailAddress"}),
     values=USERS.values,
+    lowered={},
 )
 
 _HOLDERS_OF = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = ANY ({})"
@@ -108,6 +113,8 @@ def _one_of(wanted: Equals, texts: list[str], parameters: Parameters, subject: S
     if path.member == "id":
         return f"{subject.id} = ANY ({parameters.add(_ids(texts), 'uuid[]')})"
     lowered = f"directory.lowered({parameters.add(texts, 'text[]')})"
+    if path.member in subject.lowered:
+        return f"{subject.lowered[path.member]} = ANY ({lowered})"
     same = f"coalesce(lower({subject.columns[path.member]}) = ANY ({lowered}), false)"
     if path.member in subject.addresses:
         # The address finds the holder by an index; whether it is this one of the holder's addresses is seen there.
@@ -124,11 +131,9 @@ def _has_none(wanted: Equals, parameters: Parameters, subject: Subject) -> str:
 
 
 def _ids(texts: list[str]) -> list[UUID]:
-    found = []
-    for text in texts:
-        try:
-            found.append(UUID(text))
-        except ValueError:
-            # What is no id is the id of nothing.
-            continue
-    return found
+    # What is no id is the id of nothing.
+    return [UUID(text) for text in texts if _ID.fullmatch(text)]
+
+
+# UUID takes more spellings than an id has.
+_ID = re.compile(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")

@@ -10,6 +10,8 @@ from chamberlain.embedded.directory.graph.calls import MethodNotAllowed, NotTher
 Fault = Unauthorized | Forbidden | BadQuery | NotThere | MethodNotAllowed | Unreachable | Throttled
 FAULTS = (Unauthorized, Forbidden, BadQuery, NotThere, MethodNotAllowed, Unreachable, Throttled)
 
+ALLOWED = b"GET, HEAD, OPTIONS"
+
 Header = tuple[bytes, bytes]
 
 
@@ -37,8 +39,8 @@ def tell(fault: Fault) -> Told:
         case NotThere():
             return Told(404, fault.code, fault.detail)
         case MethodNotAllowed():
-            message = "This directory can only be read: GET is the only method."
-            return Told(405, "Request_BadRequest", message, ((b"allow", b"GET"),))
+            message = "This directory can only be read: by GET, HEAD and OPTIONS."
+            return Told(405, "Request_BadRequest", message, ((b"allow", ALLOWED),))
         case Unreachable():
             # What the database said is for the log, not for whoever calls.
             message = f"The directory cannot answer now. {_again(fault.after)}"

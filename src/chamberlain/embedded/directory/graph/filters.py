@@ -89,7 +89,8 @@ Filter: TypeAlias = Equals | StartsWith | HasType | Not | AllOf | AnyOf
 def read_filter(text: str, vocabulary: Vocabulary = GROUP_VOCABULARY) -> Filter:
     """The filter as a tree. Raises BadQuery with the position of what is not understood."""
     if len(text) > MOST_CHARACTERS:
-        raise BadQuery("Request_UnsupportedQuery", f"A filter has at most {MOST_CHARACTERS} characters.")
+        message = f"A filter ends at position {MOST_CHARACTERS} at the latest; this one has {len(text)} characters."
+        raise BadQuery("Request_UnsupportedQuery", message)
     reader = _Reader(text, vocabulary)
     found = reader.any_of(0)
     if reader.token.kind != "end":
@@ -132,6 +133,9 @@ class _Reader:
         where = f"at position {self.token.position} in '{self._text}'"
         return BadQuery("BadRequest", f"Invalid filter clause: {what} was expected {where}.")
 
+    def _too_much(self, what: str, token: _Token) -> BadQuery:
+        return BadQuery("Request_UnsupportedQuery", f"What stands at position {token.position} {what}.")
+
     def _all_of(self, level: int) -> Filter:
         parts = [self._one(level)]
         while self._took("and"):
@@ -140,7 +144,7 @@ class _Reader:
 
     def _one(self, level: int) -> Filter:
         if level > MOST_LEVELS:
-            raise BadQuery("Request_UnsupportedQuery", f"A filter is nested at most {MOST_LEVELS} levels deep.")
+            raise self._too_much(f"is nested more than {MOST_LEVELS} levels deep", self.token)
         if self._took("not"):
             return Not(self._one(level + 1))
         if self._took("("):
@@ -193,13 +197,14 @@ class _Reader:
         return Path(None, name)
 
     def _values(self) -> tuple[str | None, ...]:
+        start = self.token
         self._must("in", "(")
         values = [self._value()]
         while self._took(","):
             values.append(self._value())
         self._must("the values", ")")
         if len(values) > MOST_VALUES:
-            raise BadQuery("Request_UnsupportedQuery", f"A list in a filter has at most {MOST_VALUES} values.")
+            raise self._too_much(f"is a list of more than {MOST_VALUES} values", start)
         return tuple(values)
 
     def _value(self) -> str | None:

@@ -1,6 +1,5 @@
 """`/groups` and `/groups/{id}`: groups as Graph shows them."""
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import asyncpg
@@ -9,39 +8,69 @@ import msgspec
 from chamberlain.embedded.directory.database import answering, one_tenant
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
-from chamberlain.embedded.directory.graph.conditions import GROUPS, Parameters, condition_of
-from chamberlain.embedded.directory.graph.filters import Equals, Filter, Path, read_filter
-from chamberlain.embedded.directory.graph.options import Options, next_query, read_options
+from chamberlain.embedded.directory.graph.conditions import GROUPS
+from chamberlain.embedded.directory.graph.filters import GROUP_VOCABULARY, Equals, Path
+from chamberlain.embedded.directory.graph.options import Options, read_options
+from chamberlain.embedded.directory.graph.orders import SortKey
+from chamberlain.embedded.directory.graph.pages import (
+    Listing,
+    Page,
+    Query,
+    count_entries,
+    counts,
+    fetch_page,
+    page_of,
+    read_query,
+    shape_of_page,
+)
 from chamberlain.embedded.directory.graph.times import written_time
 
 Row: TypeAlias = asyncpg.Record
 
-_LIST_OPTIONS = frozenset({"$filter", "$select", "$top", "$skiptoken"})
+_LIST_OPTIONS = frozenset({"$filter", "$select", "$orderby", "$count", "$top", "$skiptoken"})
 _ENTITY_OPTIONS = frozenset({"$select"})
 
 # The columns are those of sql/groups_by_value.sql.
-_GROUPS = """
-SELECT g.id, g.created_at, g.display_name, g.description, g.mail, g.mail_nickname, g.visibility, g.group_types,
+_COLUMNS = """
+    g.id, g.created_at, g.display_name, g.description, g.mail, g.mail_nickname, g.visibility, g.group_types,
     g.membership_rule, g.mail_enabled, g.security_enabled, g.label_id, l.display_name AS label_name,
     g.extensions::text AS extensions,
     EXISTS (SELECT FROM directory.teams t WHERE t.tenant_id = $1 AND t.group_id = g.id) AS is_team
-FROM directory.groups g LEFT JOIN directory.labels l ON l.tenant_id = $1 AND l.id = g.label_id
+"""
+_SOURCE = """
+    directory.groups g LEFT JOIN directory.labels l ON l.tenant_id = $1 AND l.id = g.label_id
 WHERE g.tenant_id = $1
 """
-_ONE_GROUP = f"{_GROUPS} AND g.id = $2"
+_ONE_GROUP = f"SELECT {_COLUMNS} FROM {_SOURCE} AND g.id = $2"  # noqa: S608 - the two pieces above.
 _BY_VALUE = "SELECT * FROM directory.groups_by_value($1, $2, $3, $4, $5, $6)"
+
+GROUP_LISTING = Listing(
+    kind="Group",
+    columns=_COLUMNS,
+    source=_SOURCE,
+    counted="directory.groups g WHERE g.tenant_id = $1",
+    visible="g.created_at <= {}",
+    subject=GROUPS,
+    vocabulary=GROUP_VOCABULARY,
+    keys={
+        "displayName": SortKey("g.sorted_name"),
+        "mail": SortKey('lower(g.mail) COLLATE "C"', may_lack=True),
+        "createdDateTime": SortKey("g.created_at", kind="timestamptz"),
+    },
+)
 
 
 async def list_groups(call: Call) -> Shape:
-    """A page of the groups that the filter names, in the order of their ids."""
+    """A page of the groups that the filter names, in the order of their ids unless another one is wanted."""
     options = read_options(call.query_string, known=_LIST_OPTIONS)
     _check_select(options)
-    rows = await _rows(call, None if options.filter is None else read_filter(options.filter), options)
-    page: Shape = {"@odata.context": _context(call, options, "")}
-    if len(rows) > options.top:
-        page["@odata.nextLink"] = f"{call.root}/groups?{next_query(options, rows[options.top - 1]['id'])}"
-    page["value"] = [_selected(_shape(row), options) for row in rows[: options.top]]
-    return page
+    page = await _page(call, read_query(call, GROUP_LISTING, options))
+    return shape_of_page(call, page, _context(call, options, ""), lambda row: _selected(_shape(row), options))
+
+
+async def count_groups(call: Call) -> int:
+    """How many groups the filter names."""
+    return await count_entries(call, GROUP_LISTING)
 
 
 async def get_group(call: Call) -> Shape:
@@ -55,30 +84,22 @@ async def get_group(call: Call) -> Shape:
     return {"@odata.context": _context(call, options, "/$entity"), **_selected(_shape(row), options)}
 
 
-async def _rows(call: Call, wanted: Filter | None, options: Options) -> Sequence[Row]:
-    """One row more than the page holds, if there is one."""
-    match wanted:
-        case Equals(Path(str(extension), member), (str(value),)) if call.visible_until is None:
+async def _page(call: Call, query: Query) -> Page:
+    match query.filter:
+        case Equals(Path(str(extension), member), (str(value),)) if _is_plain(call, query):
+            after = None if query.after is None else query.after.id
             with answering():
-                return await call.pool.fetch(
-                    _BY_VALUE, call.tenant_id, extension, member, value, options.after, options.top + 1
+                rows = await call.pool.fetch(
+                    _BY_VALUE, call.tenant_id, extension, member, value, after, query.options.top + 1
                 )
+            return page_of(call, query, rows)
         case _:
-            return await _filtered(call, wanted, options)
+            return await fetch_page(call, GROUP_LISTING, query)
 
 
-async def _filtered(call: Call, wanted: Filter | None, options: Options) -> Sequence[Row]:
-    parameters = Parameters([call.tenant_id])
-    statement = _GROUPS
-    if wanted is not None:
-        statement += f" AND {condition_of(wanted, parameters, GROUPS)}"
-    if call.visible_until is not None:
-        statement += f" AND g.created_at <= {parameters.add(call.visible_until, 'timestamptz')}"
-    if options.after is not None:
-        statement += f" AND g.id > {parameters.add(options.after, 'uuid')}"
-    statement += f" ORDER BY g.id LIMIT {parameters.add(options.top + 1, 'integer')}"
-    async with one_tenant(call.pool, call.tenant_id) as connection:
-        return await connection.fetch(statement, *parameters)
+def _is_plain(call: Call, query: Query) -> bool:
+    """Whether nothing but the filter says what is wanted."""
+    return query.order is None and call.visible_until is None and not counts(call, query)
 
 
 def _shape(row: Row) -> Shape:

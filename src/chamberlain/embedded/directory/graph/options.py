@@ -1,24 +1,38 @@
-"""The query options of a list: which of its entries, which of their properties, how many, and from where on."""
+"""The query options of a list: which of its entries, which of their properties, how many, in which order, and from
+where on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, urlencode
-from uuid import UUID
 
 from chamberlain.embedded.directory.errors import BadQuery
 
 MOST_ENTRIES = 999
 USUAL_ENTRIES = 100
+_MOST_PARAMETERS = 100
+
+# What somebody may look for who knows Graph, and what there is instead.
+_INSTEAD = {
+    "$search": " Use $filter with startswith, eq or in.",
+    "$skip": " Follow the @odata.nextLink of the page before.",
+    "$expand": " Ask for owners, members and settings at their own paths.",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a query asks for. `after` is the last id of the page before."""
+    """What a query asks for, as far as it can be understood without knowing what is listed.
+
+    `count` says whether the number of all entries is wanted; `skip_token` is what an answer gave as the place of the
+    next page.
+    """
 
     filter: str | None
     select: tuple[str, ...] | None
+    order: str | None
     top: int
-    after: UUID | None
+    count: bool
+    skip_token: str | None
 
 
 def read_options(query_string: bytes, *, known: frozenset[str]) -> Options:
@@ -28,28 +42,37 @@ def read_options(query_string: bytes, *, known: frozenset[str]) -> Options:
     given = _parameters(query_string)
     unknown = sorted(given.keys() - known)
     if unknown:
-        raise BadQuery("Request_UnsupportedQuery", f"The query parameter '{unknown[0]}' is not supported here.")
+        message = f"The query parameter '{unknown[0]}' is not supported here.{_INSTEAD.get(unknown[0], '')}"
+        raise BadQuery("Request_UnsupportedQuery", message)
     return Options(
         filter=given.get("$filter"),
         select=_select(given.get("$select")),
+        order=given.get("$orderby"),
         top=_top(given.get("$top")),
-        after=_after(given.get("$skiptoken")),
+        count=_count(given.get("$count")),
+        skip_token=given.get("$skiptoken"),
     )
 
 
-def next_query(options: Options, after: UUID) -> str:
-    """The query string of the page behind this one, encoded."""
-    pairs = [("$top", str(options.top)), ("$skiptoken", str(after))]
-    if options.select is not None:
-        pairs.insert(0, ("$select", ",".join(options.select)))
-    if options.filter is not None:
-        pairs.insert(0, ("$filter", options.filter))
-    return urlencode(pairs, quote_via=quote, safe="$")
+def next_query(options: Options, skip_token: str) -> str:
+    """The query string of the page behind this one, encoded: the same options, and the place."""
+    pairs: Sequence[tuple[str, str | None]] = (
+        ("$filter", options.filter),
+        ("$select", None if options.select is None else ",".join(options.select)),
+        ("$orderby", options.order),
+        ("$count", "true" if options.count else None),
+        ("$top", str(options.top)),
+        ("$skiptoken", skip_token),
+    )
+    given = [(name, value) for name, value in pairs if value is not None]
+    return urlencode(given, quote_via=quote, safe="$")
 
 
 def _parameters(query_string: bytes) -> Mapping[str, str]:
+    if query_string.count(b"&") >= _MOST_PARAMETERS:
+        raise BadQuery("BadRequest", f"The query string has more than {_MOST_PARAMETERS} parameters.")
     try:
-        pairs = parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100)
+        pairs = parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError as error:
         raise BadQuery("BadRequest", "The query string is not properly encoded.") from error
     given: dict[str, str] = {}
@@ -82,10 +105,7 @@ def _top(written: str | None) -> int:
     return int(written)
 
 
-def _after(written: str | None) -> UUID | None:
-    if written is None:
-        return None
-    try:
-        return UUID(written)
-    except ValueError:
-        raise BadQuery("BadRequest", "The query parameter '$skiptoken' was not made by this service.") from None
+def _count(written: str | None) -> bool:
+    if written not in {None, "true", "false"}:
+        raise BadQuery("BadRequest", f"Invalid value '{written}' for $count: it is either true or false.")
+    return written == "true"

@@ -1,44 +1,50 @@
 """`/places/microsoft.graph.room` and `/places/{id}`: rooms as a room finder shows them."""
 
-from collections.abc import Sequence
-
 import asyncpg
 import msgspec
 
 from chamberlain.embedded.directory.database import one_tenant
 from chamberlain.embedded.directory.entries import Place
 from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
-from chamberlain.embedded.directory.graph.conditions import ROOMS, Parameters, condition_of
-from chamberlain.embedded.directory.graph.filters import Filter, Vocabulary, read_filter
-from chamberlain.embedded.directory.graph.options import Options, next_query, read_options
+from chamberlain.embedded.directory.graph.conditions import ROOMS
+from chamberlain.embedded.directory.graph.filters import Vocabulary
+from chamberlain.embedded.directory.graph.options import read_options
+from chamberlain.embedded.directory.graph.pages import Listing, fetch_page, read_query, shape_of_page
 from chamberlain.embedded.directory.graph.users import contact_of, properties_of
 
 _LIST_OPTIONS = frozenset({"$filter", "$top", "$skiptoken"})
 _NO_OPTIONS = frozenset[str]()
-_VOCABULARY = Vocabulary(frozenset(ROOMS.columns))
 
-_ROOMS = """
-SELECT u.id, u.display_name, u.mail, u.properties::text AS properties, m.contact::text AS contact,
+_COLUMNS = """
+    u.id, u.display_name, u.mail, u.properties::text AS properties, m.contact::text AS contact,
     m.place::text AS place, m.resource_capacity, m.automate_processing, m.created_at
-FROM directory.mailboxes m JOIN directory.users u ON u.tenant_id = $1 AND u.id = m.user_id
+"""
+_SOURCE = """
+    directory.mailboxes m JOIN directory.users u ON u.tenant_id = $1 AND u.id = m.user_id
 WHERE m.tenant_id = $1 AND m.recipient_type = 'RoomMailbox'
 """
+_ROOMS = f"SELECT {_COLUMNS} FROM {_SOURCE}"  # noqa: S608 - the two pieces above.
 _BY_ID = f"{_ROOMS} AND m.user_id = $2"
 _HOLDER = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = lower($2)"
 _BY_ADDRESS = f"{_ROOMS} AND m.user_id IN ({_HOLDER})"
+
+ROOM_LISTING = Listing(
+    kind="room",
+    columns=_COLUMNS,
+    source=_SOURCE,
+    counted=_SOURCE,
+    visible="m.created_at <= {}",
+    subject=ROOMS,
+    vocabulary=Vocabulary(frozenset(ROOMS.columns)),
+    keys={},
+)
 
 
 async def list_rooms(call: Call) -> Shape:
     """A page of the rooms that the filter names, in the order of their ids."""
     options = read_options(call.query_string, known=_LIST_OPTIONS)
-    wanted = None if options.filter is None else read_filter(options.filter, _VOCABULARY)
-    rows = await _rows(call, wanted, options)
-    page: Shape = {"@odata.context": f"{call.root}/$metadata#places/microsoft.graph.room"}
-    if len(rows) > options.top:
-        query = next_query(options, rows[options.top - 1]["id"])
-        page["@odata.nextLink"] = f"{call.root}/places/microsoft.graph.room?{query}"
-    page["value"] = [_shape(row) for row in rows[: options.top]]
-    return page
+    page = await fetch_page(call, ROOM_LISTING, read_query(call, ROOM_LISTING, options))
+    return shape_of_page(call, page, f"{call.root}/$metadata#places/microsoft.graph.room", _shape)
 
 
 async def get_place(call: Call) -> Shape:
@@ -53,21 +59,6 @@ async def get_place(call: Call) -> Shape:
         raise nothing(call)
     context = f"{call.root}/$metadata#places/$entity"
     return {"@odata.context": context, "@odata.type": "#microsoft.graph.room", **_shape(row)}
-
-
-async def _rows(call: Call, wanted: Filter | None, options: Options) -> Sequence[asyncpg.Record]:
-    """One row more than the page holds, if there is one."""
-    parameters = Parameters([call.tenant_id])
-    statement = _ROOMS
-    if wanted is not None:
-        statement += f" AND {condition_of(wanted, parameters, ROOMS)}"
-    if call.visible_until is not None:
-        statement += f" AND m.created_at <= {parameters.add(call.visible_until, 'timestamptz')}"
-    if options.after is not None:
-        statement += f" AND m.user_id > {parameters.add(options.after, 'uuid')}"
-    statement += f" ORDER BY m.user_id LIMIT {parameters.add(options.top + 1, 'integer')}"
-    async with one_tenant(call.pool, call.tenant_id) as connection:
-        return await connection.fetch(statement, *parameters)
 
 
 def _shape(row: asyncpg.Record) -> Shape:

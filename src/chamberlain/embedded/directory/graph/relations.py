@@ -1,72 +1,120 @@
 """`/groups/{id}/owners` and `/groups/{id}/members`: users, and groups in the group."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
 import asyncpg
 import msgspec
 
-from chamberlain.embedded.directory.database import one_tenant
+from chamberlain.embedded.directory.database import Connection, one_tenant
 from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
-from chamberlain.embedded.directory.graph.options import next_query, read_options
+from chamberlain.embedded.directory.graph.options import read_options
+from chamberlain.embedded.directory.graph.pages import (
+    Query,
+    counts,
+    page_of,
+    read_place,
+    require_eventual,
+    shape_of_page,
+)
 
-_OPTIONS = frozenset({"$select", "$top", "$skiptoken"})
+_OPTIONS = frozenset({"$select", "$count", "$top", "$skiptoken"})
+_NO_OPTIONS = frozenset[str]()
 
 _MADE_AT = "SELECT g.created_at FROM directory.groups g WHERE g.tenant_id = $1 AND g.id = $2"
 
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """Those who own a group, or those who are in it."""
+
+    page: str
+    count: str
+
+
 _RELATED = """
-SELECT m.member_id, m.is_group, coalesce(u.display_name, g.display_name) AS display_name,
+SELECT m.member_id AS id, m.is_group, coalesce(u.display_name, g.display_name) AS display_name,
     coalesce(u.mail, g.mail) AS mail, u.user_principal_name, u.properties::text AS properties, g.mail_nickname
 FROM directory.memberships m
 LEFT JOIN directory.users u ON u.tenant_id = $1 AND u.id = m.member_id
 LEFT JOIN directory.groups g ON g.tenant_id = $1 AND g.id = m.member_id
 WHERE m.tenant_id = $1 AND m.group_id = $2 AND ($3::uuid IS NULL OR m.member_id > $3)
 """
-_OWNERS = f"{_RELATED} AND m.is_owner ORDER BY m.member_id LIMIT $4"
-_MEMBERS = f"{_RELATED} AND m.is_member ORDER BY m.member_id LIMIT $4"
+_COUNT = "SELECT count(*) FROM directory.memberships m WHERE m.tenant_id = $1 AND m.group_id = $2"
+_OWNERS = _Relation(f"{_RELATED} AND m.is_owner ORDER BY m.member_id LIMIT $4", f"{_COUNT} AND m.is_owner")
+_MEMBERS = _Relation(f"{_RELATED} AND m.is_member ORDER BY m.member_id LIMIT $4", f"{_COUNT} AND m.is_member")
 
 
 async def list_owners(call: Call) -> Shape:
     """Who owns the group."""
-    return await _list(call, "owners", _OWNERS)
+    return await _list(call, _OWNERS)
 
 
 async def list_members(call: Call) -> Shape:
     """Who is in the group, not looking into groups that are in it."""
-    return await _list(call, "members", _MEMBERS)
+    return await _list(call, _MEMBERS)
 
 
-async def _list(call: Call, name: str, statement: str) -> Shape:
+async def count_owners(call: Call) -> int:
+    """How many own the group."""
+    return await _count(call, _OWNERS)
+
+
+async def count_members(call: Call) -> int:
+    """How many are in the group, not looking into groups that are in it."""
+    return await _count(call, _MEMBERS)
+
+
+async def _list(call: Call, relation: _Relation) -> Shape:
     options = read_options(call.query_string, known=_OPTIONS)
+    query = Query(options, filter=None, order=None, after=read_place(call, options))
+    after = None if query.after is None else query.after.id
+    async with _group(call) as connection:
+        rows = await connection.fetch(relation.page, call.tenant_id, call.id, after, options.top + 1)
+        count = await connection.fetchval(relation.count, call.tenant_id, call.id) if counts(call, query) else None
+    page = page_of(call, query, rows, count)
+    context = f"{call.root}/$metadata#directoryObjects"
+    return shape_of_page(call, page, context, lambda row: _selected(_shape(row), options.select))
+
+
+async def _count(call: Call, relation: _Relation) -> int:
+    read_options(call.query_string, known=_NO_OPTIONS)
+    require_eventual(call)
+    async with _group(call) as connection:
+        count: int = await connection.fetchval(relation.count, call.tenant_id, call.id)
+    return count
+
+
+@asynccontextmanager
+async def _group(call: Call) -> AsyncIterator[Connection]:
+    """The database, once it is known that there is such a group. Raises NotThere."""
     async with one_tenant(call.pool, call.tenant_id) as connection:
         made_at = await connection.fetchval(_MADE_AT, call.tenant_id, call.id)
         if made_at is None or not call.knows(made_at):
             raise nothing(call)
-        rows = await connection.fetch(statement, call.tenant_id, call.id, options.after, options.top + 1)
-    page: Shape = {"@odata.context": f"{call.root}/$metadata#directoryObjects"}
-    if len(rows) > options.top:
-        after = rows[options.top - 1]["member_id"]
-        page["@odata.nextLink"] = f"{call.root}/groups/{call.id}/{name}?{next_query(options, after)}"
-    page["value"] = [_selected(_shape(row), options.select) for row in rows[: options.top]]
-    return page
+        yield connection
 
 
 def _shape(row: asyncpg.Record) -> Shape:
-    return _group(row) if row["is_group"] else _user(row)
+    return _group_shape(row) if row["is_group"] else _user_shape(row)
 
 
-def _group(row: asyncpg.Record) -> Shape:
+def _group_shape(row: asyncpg.Record) -> Shape:
     return {
         "@odata.type": "#microsoft.graph.group",
-        "id": str(row["member_id"]),
+        "id": str(row["id"]),
         "displayName": row["display_name"],
         "mail": row["mail"],
         "mailNickname": row["mail_nickname"],
     }
 
 
-def _user(row: asyncpg.Record) -> Shape:
+def _user_shape(row: asyncpg.Record) -> Shape:
     properties = msgspec.json.decode(row["properties"], type=dict[str, str])
     return {
         "@odata.type": "#microsoft.graph.user",
-        "id": str(row["member_id"]),
+        "id": str(row["id"]),
         "businessPhones": [],
         "displayName": row["display_name"],
         "givenName": properties.get("givenName"),

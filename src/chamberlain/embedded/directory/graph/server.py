@@ -1,7 +1,7 @@
 """The server: who calls, what for, and the answer or the fault in Graph's shape."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -12,19 +12,19 @@ from starlette.types import Receive, Scope, Send
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import BadQuery, Forbidden
 from chamberlain.embedded.directory.faults import Injection
-from chamberlain.embedded.directory.graph.calls import Call, MethodNotAllowed, NotThere, Shape
-from chamberlain.embedded.directory.graph.faults import FAULTS, Header, Told, tell
-from chamberlain.embedded.directory.graph.groups import get_group, list_groups
+from chamberlain.embedded.directory.graph.calls import Answer, Call, MethodNotAllowed, NotThere
+from chamberlain.embedded.directory.graph.faults import ALLOWED, FAULTS, Header, Told, tell
+from chamberlain.embedded.directory.graph.groups import count_groups, get_group, list_groups
 from chamberlain.embedded.directory.graph.licenses import list_licenses
 from chamberlain.embedded.directory.graph.mailbox_settings import get_mailbox_settings
 from chamberlain.embedded.directory.graph.places import get_place, list_rooms
-from chamberlain.embedded.directory.graph.relations import list_members, list_owners
+from chamberlain.embedded.directory.graph.relations import count_members, count_owners, list_members, list_owners
 from chamberlain.embedded.directory.graph.schema_extensions import list_schema_extensions
 from chamberlain.embedded.directory.graph.settings import list_settings
 from chamberlain.embedded.directory.graph.sites import get_root_site, get_site
 from chamberlain.embedded.directory.graph.teams import get_team, list_channels
 from chamberlain.embedded.directory.graph.times import written_time
-from chamberlain.embedded.directory.graph.users import get_user, list_users
+from chamberlain.embedded.directory.graph.users import count_users, get_user, list_users
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Access:
 # Gets the value of the header Authorization, or None. Raises Unauthorized, Forbidden or Unreachable.
 Authenticate = Callable[[str | None], Awaitable[Access]]
 
-Handler = Callable[[Call], Awaitable[Shape]]
+Handler = Callable[[Call], Awaitable[Answer]]
 
 _READ_GROUPS = frozenset({"Group.Read.All", "Group.ReadWrite.All", "Directory.Read.All"})
 _READ_USERS = frozenset({"User.Read.All", "User.ReadWrite.All", "Directory.Read.All"})
@@ -63,9 +63,12 @@ _ID = r"([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})"
 _ID_OR_ADDRESS = r"([^/\x00]{1,320})"
 _ROUTES = (
     _Route(re.compile(r"/v1\.0/groups"), list_groups, _READ_GROUPS),
+    _Route(re.compile(r"/v1\.0/groups/\$count"), count_groups, _READ_GROUPS),
     _Route(re.compile(rf"/v1\.0/groups/{_ID}"), get_group, _READ_GROUPS),
     _Route(re.compile(rf"/v1\.0/groups/{_ID}/owners"), list_owners, _READ_GROUPS),
+    _Route(re.compile(rf"/v1\.0/groups/{_ID}/owners/\$count"), count_owners, _READ_GROUPS),
     _Route(re.compile(rf"/v1\.0/groups/{_ID}/members"), list_members, _READ_GROUPS),
+    _Route(re.compile(rf"/v1\.0/groups/{_ID}/members/\$count"), count_members, _READ_GROUPS),
     _Route(re.compile(rf"/v1\.0/groups/{_ID}/settings"), list_settings, _READ_GROUPS),
     _Route(re.compile(rf"/v1\.0/groups/{_ID}/sites/root"), get_root_site, _READ_SITES),
     _Route(re.compile(rf"/v1\.0/groups/{_ID}/team"), get_team, _READ_GROUPS),
@@ -76,14 +79,22 @@ _ROUTES = (
     _Route(re.compile(r"/v1\.0/me/licenseDetails"), list_licenses, None),
     _Route(re.compile(r"/v1\.0/me/mailboxSettings"), get_mailbox_settings, None),
     _Route(re.compile(r"/v1\.0/users"), list_users, _READ_USERS),
+    _Route(re.compile(r"/v1\.0/users/\$count"), count_users, _READ_USERS),
     _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}"), get_user, _READ_USERS),
     _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}/licenseDetails"), list_licenses, _READ_USERS),
     _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}/mailboxSettings"), get_mailbox_settings, _READ_SETTINGS),
-    _Route(re.compile(r"/v1\.0/places/microsoft\.graph\.room"), list_rooms, _READ_PLACES),
+    _Route(re.compile(r"/v1\.0/places/(?:microsoft\.)?graph\.room"), list_rooms, _READ_PLACES),
     _Route(re.compile(rf"/v1\.0/places/{_ID_OR_ADDRESS}"), get_place, _READ_PLACES),
     _Route(re.compile(rf"/v1\.0/sites/{_ID_OR_ADDRESS}"), get_site, _READ_SITES),
     _Route(re.compile(r"/v1\.0/schemaExtensions"), list_schema_extensions, _READ_GROUPS),
 )
+
+_ALLOW = (b"allow", ALLOWED)
+_JSON = (b"content-type", b"application/json;odata.metadata=minimal;charset=utf-8")
+_TEXT = (b"content-type", b"text/plain; charset=utf-8")
+_NO_STORE = (b"cache-control", b"no-store")
+
+_encode = msgspec.json.Encoder().encode
 
 # What a caller may have us repeat in a header: no blanks, nothing that could end the line.
 _CLIENT_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
@@ -117,30 +128,43 @@ class GraphServer:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         ids = self._ids(headers)
         try:
-            told = None
-            body = await self._shape(scope, headers)
+            if scope["method"] == "OPTIONS":
+                # What may be done is no secret; nothing has to be proved for it, and it counts for nothing.
+                await _send(scope, send, 204, [*ids, _ALLOW], b"")
+                return
+            answer = await self._answer(scope, headers)
         except FAULTS as fault:
             told = tell(fault)
             body = self._error(told, ids)
-        status = 200 if told is None else told.status
-        extra = () if told is None else told.headers
-        await send({"type": "http.response.start", "status": status, "headers": [*_content(body), *ids, *extra]})
-        await send({"type": "http.response.body", "body": body})
+            await _send(scope, send, told.status, [_JSON, _NO_STORE, *ids, *told.headers], body)
+            return
+        content, body = (_TEXT, str(answer).encode()) if isinstance(answer, int) else (_JSON, _encode(answer))
+        await _send(scope, send, 200, [content, _NO_STORE, *ids], body)
 
-    async def _shape(self, scope: Scope, headers: dict[bytes, bytes]) -> bytes:
+    async def _answer(self, scope: Scope, headers: dict[bytes, bytes]) -> Answer:
         token = headers.get(b"authorization")
         access = await self._authenticate(None if token is None else token.decode("latin-1"))
         if self._injection is not None:
             self._injection.take_call()
-        if scope["method"] != "GET":
+        if scope["method"] not in {"GET", "HEAD"}:
             raise MethodNotAllowed
-        route, named = _route(_path(scope))
+        path = _path(scope)
+        route, named = _route(path)
         _require(access, route)
-        call = _named(Call(self._pool, self._root, access.tenant_id, access.user_id, scope["query_string"]), named)
+        call = Call(
+            self._pool,
+            self._root,
+            access.tenant_id,
+            access.user_id,
+            scope["query_string"],
+            path=path.removeprefix("/v1.0"),
+            is_eventual=headers.get(b"consistencylevel", b"").strip().lower() == b"eventual",
+        )
+        call = _named(call, named)
         if self._injection is not None:
             visible_until, known_until = self._injection.visible_until(), self._injection.known_until()
             call = replace(call, visible_until=visible_until, known_until=known_until)
-        return msgspec.json.encode(await route.handler(call))
+        return await route.handler(call)
 
     def _ids(self, headers: dict[bytes, bytes]) -> list[Header]:
         ids = [(b"request-id", str(self._new_request_id()).encode())]
@@ -189,9 +213,8 @@ def _named(call: Call, named: str | None) -> Call:
     return replace(call, id=None, address=named)
 
 
-def _content(body: bytes) -> list[Header]:
-    return [
-        (b"content-type", b"application/json;odata.metadata=minimal;charset=utf-8"),
-        (b"content-length", str(len(body)).encode()),
-        (b"cache-control", b"no-store"),
-    ]
+async def _send(scope: Scope, send: Send, status: int, headers: Sequence[Header], body: bytes) -> None:
+    # A length would say of no content that there is some.
+    length = [] if status == 204 else [(b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

@@ -1,6 +1,6 @@
 """`/users`, `/users/{id}` and `/me`: users as Graph shows them; a mailbox that several share has a user too."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import asyncpg
@@ -10,44 +10,65 @@ from chamberlain.embedded.directory.database import Connection, one_tenant
 from chamberlain.embedded.directory.entries import Contact
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
-from chamberlain.embedded.directory.graph.conditions import USERS, Parameters, condition_of
-from chamberlain.embedded.directory.graph.filters import Filter, Vocabulary, read_filter
-from chamberlain.embedded.directory.graph.options import Options, next_query, read_options
+from chamberlain.embedded.directory.graph.conditions import USERS
+from chamberlain.embedded.directory.graph.filters import Vocabulary
+from chamberlain.embedded.directory.graph.options import Options, read_options
+from chamberlain.embedded.directory.graph.orders import SortKey
+from chamberlain.embedded.directory.graph.pages import Listing, count_entries, fetch_page, read_query, shape_of_page
 from chamberlain.embedded.directory.graph.times import written_time
 
 Row: TypeAlias = asyncpg.Record
 
-_LIST_OPTIONS = frozenset({"$filter", "$select", "$top", "$skiptoken"})
+_LIST_OPTIONS = frozenset({"$filter", "$select", "$orderby", "$count", "$top", "$skiptoken"})
 _ENTITY_OPTIONS = frozenset({"$select"})
-_VOCABULARY = Vocabulary(frozenset(USERS.columns))
 
 # `made_at` is of users who are mailboxes; the others were always there. One probe for each user: a merge of the two
 # tables would read all mailboxes before those of the page.
-_USERS = """
-SELECT u.id, u.display_name, u.user_principal_name, u.mail, u.user_type, u.account_enabled,
+_COLUMNS = """
+    u.id, u.display_name, u.user_principal_name, u.mail, u.user_type, u.account_enabled,
     u.properties::text AS properties, m.created_at AS made_at, m.aliases, m.contact::text AS contact, m.is_hidden,
     m.extensions::text AS extensions
-FROM directory.users u LEFT JOIN LATERAL (
-    SELECT * FROM directory.mailboxes m WHERE m.tenant_id = $1 AND m.user_id = u.id LIMIT 1
-) AS m ON true
+"""
+_SOURCE = """
+    directory.users u LEFT JOIN LATERAL (
+        SELECT b.created_at, b.aliases, b.contact, b.is_hidden, b.extensions
+        FROM directory.mailboxes b WHERE b.tenant_id = $1 AND b.user_id = u.id LIMIT 1
+    ) AS m ON true
 WHERE u.tenant_id = $1
 """
+_USERS = f"SELECT {_COLUMNS} FROM {_SOURCE}"  # noqa: S608 - the two pieces above.
 _BY_ID = f"{_USERS} AND u.id = $2"
 _HOLDER = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = lower($2)"
 _BY_ADDRESS = f"{_USERS} AND u.id IN ({_HOLDER}) AND lower(u.user_principal_name) = lower($2)"
 
+USER_LISTING = Listing(
+    kind="User",
+    columns=_COLUMNS,
+    source=_SOURCE,
+    counted="directory.users u WHERE u.tenant_id = $1",
+    visible="NOT EXISTS (SELECT FROM directory.mailboxes b "
+    "WHERE b.tenant_id = $1 AND b.user_id = u.id AND b.created_at > {})",
+    subject=USERS,
+    vocabulary=Vocabulary(frozenset(USERS.columns)),
+    keys={
+        "displayName": SortKey('lower(u.display_name) COLLATE "C"'),
+        "mail": SortKey('lower(u.mail) COLLATE "C"', may_lack=True),
+        "userPrincipalName": SortKey('lower(u.user_principal_name) COLLATE "C"'),
+    },
+)
+
 
 async def list_users(call: Call) -> Shape:
-    """A page of the users that the filter names, in the order of their ids."""
+    """A page of the users that the filter names, in the order of their ids unless another one is wanted."""
     options = read_options(call.query_string, known=_LIST_OPTIONS)
     _check_select(options)
-    wanted = None if options.filter is None else read_filter(options.filter, _VOCABULARY)
-    rows = await _rows(call, wanted, options)
-    page: Shape = {"@odata.context": _context(call, options, "")}
-    if len(rows) > options.top:
-        page["@odata.nextLink"] = f"{call.root}/users?{next_query(options, rows[options.top - 1]['id'])}"
-    page["value"] = [_selected(_shape(row), options) for row in rows[: options.top]]
-    return page
+    page = await fetch_page(call, USER_LISTING, read_query(call, USER_LISTING, options))
+    return shape_of_page(call, page, _context(call, options, ""), lambda row: _selected(_shape(row), options))
+
+
+async def count_users(call: Call) -> int:
+    """How many users the filter names."""
+    return await count_entries(call, USER_LISTING)
 
 
 async def get_user(call: Call) -> Shape:
@@ -84,22 +105,6 @@ def properties_of(row: Row) -> Mapping[str, str]:
 def contact_of(row: Row) -> Contact:
     """What the address book says of mailboxes besides; of other users nothing."""
     return Contact() if row["contact"] is None else msgspec.json.decode(row["contact"], type=Contact)
-
-
-async def _rows(call: Call, wanted: Filter | None, options: Options) -> Sequence[Row]:
-    """One row more than the page holds, if there is one."""
-    parameters = Parameters([call.tenant_id])
-    statement = _USERS
-    if wanted is not None:
-        statement += f" AND {condition_of(wanted, parameters, USERS)}"
-    if call.visible_until is not None:
-        until = parameters.add(call.visible_until, "timestamptz")
-        statement += f" AND (m.created_at IS NULL OR m.created_at <= {until})"
-    if options.after is not None:
-        statement += f" AND u.id > {parameters.add(options.after, 'uuid')}"
-    statement += f" ORDER BY u.id LIMIT {parameters.add(options.top + 1, 'integer')}"
-    async with one_tenant(call.pool, call.tenant_id) as connection:
-        return await connection.fetch(statement, *parameters)
 
 
 def _shape(row: Row) -> Shape:
