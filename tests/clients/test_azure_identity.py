@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.clients.people import at_a_browser
 from tests.clients.runs import CLI, get, running, said_by
+from tests.people import at_a_browser
 from tests.service.estate import ESTATE
 from tests.services import ADA, ADA_MAIL, API, GRAPH, Service
 
@@ -25,7 +25,7 @@ def test_it_works_for_a_program_with_a_secret(service: Service, resource: str, p
 def test_it_works_by_device_code(service: Service) -> None:
     with running("azure_device", service) as run:
         prompt = run.says()
-        with at_a_browser(service) as person:
+        with at_a_browser(service.data_dir) as person:
             person.let_in(prompt["verification_uri"], prompt["user_code"])
         (of_api, of_directory), record = run.says(), run.says()
 
@@ -36,7 +36,7 @@ def test_it_works_by_device_code(service: Service) -> None:
 
 @pytest.mark.needs("chromium")
 def test_it_works_with_a_browser(service: Service) -> None:
-    with running("azure_browser", service) as run, at_a_browser(service) as person:
+    with running("azure_browser", service) as run, at_a_browser(service.data_dir) as person:
         person.page.goto(run.says()["opened"])
         person.sign_in()
         person.go_back()

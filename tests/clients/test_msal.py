@@ -7,8 +7,8 @@ import asyncpg
 import pytest
 
 from chamberlain.embedded.identity import load, read_clients
-from tests.clients.people import at_a_browser
 from tests.clients.runs import get, running, said_by
+from tests.people import at_a_browser
 from tests.service.estate import ESTATE
 from tests.services import ADA, ADA_MAIL, API, COLLAB, GRAPH, Service
 
@@ -53,7 +53,7 @@ def test_it_tells_a_wrong_secret(service: Service) -> None:
 def test_it_works_by_device_code(service: Service) -> None:
     with running("msal_device", service) as run:
         flow = run.says()
-        with at_a_browser(service) as person:
+        with at_a_browser(service.data_dir) as person:
             person.let_in(flow["verification_uri"], flow["user_code"])
         first, account, (kept, of_directory), renewed, forgotten = [run.says() for _ in range(5)]
 
@@ -73,7 +73,7 @@ def test_it_works_by_device_code(service: Service) -> None:
 
 @pytest.mark.needs("chromium")
 def test_it_works_with_a_browser(service: Service) -> None:
-    with running("msal_interactive", service) as run, at_a_browser(service) as person:
+    with running("msal_interactive", service) as run, at_a_browser(service.data_dir) as person:
         person.page.goto(run.says()["opened"])
         person.sign_in()
         person.go_back()
@@ -89,7 +89,7 @@ def test_it_works_with_a_browser(service: Service) -> None:
 def test_it_works_for_a_web_application(service: Service) -> None:
     asyncio.run(register_web_application(service.embedded_addresses.worker))
     credentials = {"WEB_APP_ID": WEB_APP, "WEB_APP_SECRET": WEB_APP_SECRET}
-    with running("msal_web_app", service, **credentials) as run, at_a_browser(service) as person:
+    with running("msal_web_app", service, **credentials) as run, at_a_browser(service.data_dir) as person:
         person.page.goto(run.says()["opened"])
         person.sign_in()
         result = run.says()

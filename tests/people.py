@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.services import ADA_MAIL, Service
+from tests.services import ADA_MAIL
 
 # A machine that does much else takes its time to show a page; in milliseconds, as Playwright counts.
 _SHOWN_WITHIN = 30_000
@@ -50,10 +50,10 @@ class Person:
 
 
 @contextmanager
-def at_a_browser(service: Service, address: str = ADA_MAIL) -> Iterator[Person]:
-    """One of the example's people at a browser that nobody is signed in with."""
-    passwords = json.loads((service.data_dir / "example-users.json").read_text())
-    with browsing(service.data_dir / "ca.pem") as browser:
+def at_a_browser(data_dir: Path, address: str = ADA_MAIL) -> Iterator[Person]:
+    """One of the example's people at a browser that nobody is signed in with; `data_dir` is the service's."""
+    passwords = json.loads((data_dir / "example-users.json").read_text())
+    with browsing(data_dir / "ca.pem") as browser:
         page = browser.new_page()
         page.set_default_timeout(_SHOWN_WITHIN)
         expect.set_options(timeout=_SHOWN_WITHIN)
