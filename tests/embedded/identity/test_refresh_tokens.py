@@ -3,6 +3,7 @@ from datetime import timedelta
 
 import pytest
 
+from chamberlain.embedded.identity.passwords import set_passwords
 from tests.embedded.identity.estate import API, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
 from tests.embedded.identity.sign_ins import (
     COLLAB,
@@ -192,6 +193,15 @@ async def test_a_family_ends_after_ninety_days_however_it_is_used(house: House) 
     token = (await refresh(house, token)).json()["refresh_token"]
 
     house.clock.now = START + timedelta(days=90)
+
+    assert error_of(await refresh(house, token)) == REFUSED
+
+
+async def test_a_new_password_ends_what_came_of_the_old_one(house: House) -> None:
+    account = await somebody(house)
+    token = (await sign_in(house, account))["refresh_token"]
+
+    await set_passwords(house.worker, [account], {account.address: "another password"})
 
     assert error_of(await refresh(house, token)) == REFUSED
 
