@@ -1,0 +1,40 @@
+import pytest
+from starlette.datastructures import Headers
+
+from chamberlain.embedded.identity.forgery import TOKEN_FIELD, is_from_here, is_own, token_for
+
+ORIGIN = "https://localhost:8366"
+
+
+def test_it_works() -> None:
+    form = {TOKEN_FIELD: token_for("key", "sign-in")}
+
+    assert is_own(form, "key", "sign-in")
+    assert not is_own(form, "key", "sign-out")
+    assert not is_own(form, "other", "sign-in")
+    assert not is_own(form, None, "sign-in")
+    assert not is_own({}, "key", "sign-in")
+
+
+@pytest.mark.parametrize(
+    ("site", "origin", "from_here"),
+    [
+        ("same-origin", ORIGIN, True),
+        ("same-origin", "null", True),
+        ("same-origin", None, True),
+        (None, ORIGIN, True),
+        (None, None, False),
+        (None, "null", False),
+        (None, "https://localhost:8367", False),
+        (None, "http://localhost:8366", False),
+        (None, "https://localhost:8366.evil.example", False),
+        ("same-site", ORIGIN, False),
+        ("cross-site", "null", False),
+        ("none", None, False),
+        ("same-origin", "https://evil.example", False),
+    ],
+)
+def test_the_browser_says_where_a_form_comes_from(site: str | None, origin: str | None, *, from_here: bool) -> None:
+    told = {"sec-fetch-site": site, "origin": origin}
+
+    assert is_from_here(Headers({name: value for name, value in told.items() if value}), ORIGIN) == from_here

@@ -1,0 +1,65 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chamberlain.embedded.identity.limits import (
+    LIMITS,
+    Blocked,
+    Counted,
+    Failures,
+    Limit,
+    attempt,
+    counts_until,
+    give_back,
+)
+
+NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+LIMIT = Limit(most=3, within=timedelta(minutes=15), blocked_for=timedelta(minutes=5))
+EARLIER, UNTIL = NOW - timedelta(minutes=10), NOW + timedelta(minutes=5)
+A_MOMENT = timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize(
+    ("known", "outcome"),
+    [
+        (None, Failures(1, NOW, None)),
+        (Failures(0, NOW, None), Failures(1, NOW, None)),
+        (Failures(1, EARLIER, None), Failures(2, EARLIER, None)),
+        # The last one that may be made; if it is wrong, it was the last for a while.
+        (Failures(2, EARLIER, None), Failures(3, EARLIER, UNTIL)),
+        (Failures(3, EARLIER, UNTIL), Blocked(UNTIL)),
+        (Failures(3, EARLIER, NOW + A_MOMENT), Blocked(NOW + A_MOMENT)),
+        # The block is over, so the count begins anew.
+        (Failures(3, EARLIER, NOW), Failures(1, NOW, None)),
+        (Failures(3, EARLIER, NOW - A_MOMENT), Failures(1, NOW, None)),
+        # What was long ago counts for nothing.
+        (Failures(2, NOW - timedelta(minutes=15), None), Failures(1, NOW, None)),
+        (Failures(2, NOW - timedelta(minutes=15) + A_MOMENT, None), Failures(3, NOW - timedelta(minutes=15) + A_MOMENT, UNTIL)),
+    ],
+)  # fmt: skip
+def test_it_works(known: Failures | None, outcome: Failures | Blocked) -> None:
+    assert attempt(known, LIMIT, NOW) == outcome
+
+
+@pytest.mark.parametrize(
+    ("known", "left"),
+    [
+        (Failures(3, EARLIER, UNTIL), Failures(2, EARLIER, None)),
+        (Failures(1, EARLIER, None), Failures(0, EARLIER, None)),
+        (Failures(0, NOW, None), Failures(0, NOW, None)),
+    ],
+)
+def test_what_was_right_is_given_back(known: Failures, left: Failures) -> None:
+    assert give_back(known) == left
+
+
+@pytest.mark.parametrize(
+    ("known", "until"),
+    [(Failures(3, EARLIER, UNTIL), UNTIL), (Failures(1, EARLIER, None), EARLIER + timedelta(minutes=15))],
+)
+def test_it_is_forgotten_in_time(known: Failures, until: datetime) -> None:
+    assert counts_until(known, LIMIT) == until
+
+
+def test_there_is_a_limit_for_all_that_is_counted() -> None:
+    assert LIMITS.keys() == set(Counted)

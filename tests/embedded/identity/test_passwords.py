@@ -1,0 +1,77 @@
+import pytest
+
+from chamberlain.embedded.identity.catch_up import catch_up
+from chamberlain.embedded.identity.clients import find_clients
+from chamberlain.embedded.identity.estate import Client
+from chamberlain.embedded.identity.passwords import find_by_password, set_passwords, without_password
+from chamberlain.embedded.identity.secret_hashes import SecretChecker, hash_secrets, is_kept_well
+from tests.databases import Databases
+from tests.embedded.identity.estate import ADA, AUTOMATION, CLIENTS, OTHER_TENANT, TENANT, ZOE, House, load_estate
+
+# As an earlier version kept a secret.
+OLD_FORM = "scrypt$16384$8$1$QUJDREVGR0hJSktMTU5PUA==$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+
+async def test_it_works(house: House) -> None:
+    assert await without_password(house.worker, [ADA, ZOE]) == [ADA, ZOE]
+
+    await set_passwords(house.worker, [ADA, ZOE], {ADA.address: "päss wörd"})
+
+    assert await without_password(house.worker, [ADA, ZOE]) == [ZOE]
+    assert await find_by_password(house.platform, TENANT, ADA.address, "päss wörd") == ADA
+    for tenant_id, address, password in (
+        (TENANT, ADA.address, "pass word"),
+        (TENANT, ADA.address, ""),
+        (OTHER_TENANT, ADA.address, "päss wörd"),
+        (OTHER_TENANT, ZOE.address, ""),
+        (TENANT, "nobody\x00", "päss wörd"),
+    ):
+        assert await find_by_password(house.platform, tenant_id, address, password) is None
+
+
+async def test_a_new_password_ends_sessions(house: House) -> None:
+    await house.worker.execute(
+        "INSERT INTO identity.sessions (digest, tenant_id, account_id, created_at, used_at, ends_at)"
+        " VALUES ('\\x01', $1, $2, now(), now(), now())",
+        TENANT,
+        ADA.id,
+    )
+
+    await set_passwords(house.worker, [ADA], {})
+
+    assert await without_password(house.worker, [ADA]) == [ADA]
+    assert await house.worker.fetchval("SELECT count(*) FROM identity.sessions") == 0
+
+
+async def test_the_same_secret_is_never_kept_in_the_same_way() -> None:
+    hashes = await hash_secrets({1: "same", 2: "same"})
+
+    assert hashes[1] != hashes[2]
+    checker = SecretChecker()
+    assert [await checker.is_right("same", each) for each in hashes.values()] == [True, True]
+
+
+@pytest.mark.parametrize("stored", [None, "", OLD_FORM])
+async def test_it_rejects_every_secret_where_none_is_kept_well(stored: str | None) -> None:
+    assert not await SecretChecker().is_right("", stored)
+
+
+async def test_an_old_hash_is_made_anew_from_the_secret(databases: Databases) -> None:
+    await load_estate(databases)
+    await databases.worker.pool.execute("UPDATE identity.clients SET secret_hash = $1, redirect_uris = '{}'", OLD_FORM)
+    asked: list[str] = []
+
+    def secret_of(client: Client) -> str:
+        asked.append(client.name)
+        return "the secret in the file"
+
+    await catch_up(databases.worker.pool, CLIENTS, secret_of)
+    await catch_up(databases.worker.pool, CLIENTS, secret_of)
+
+    assert asked == ["automation"]
+    clients = {client.id: client for client in await find_clients(databases.application.pool, TENANT)}
+    stored = clients[AUTOMATION].secret_hash
+    assert stored is not None
+    assert is_kept_well(stored)
+    assert await SecretChecker().is_right("the secret in the file", stored)
+    assert [client.redirect_uris for client in clients.values()] == [(), ("http://localhost",)]
