@@ -16,6 +16,7 @@ from chamberlain.embedded.identity.limits import (
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 LIMIT = Limit(most=3, within=timedelta(minutes=15), blocked_for=timedelta(minutes=5))
 EARLIER, UNTIL = NOW - timedelta(minutes=10), NOW + timedelta(minutes=5)
+LONG_AGO = NOW - timedelta(minutes=15)
 A_MOMENT = timedelta(microseconds=1)
 
 
@@ -33,8 +34,8 @@ A_MOMENT = timedelta(microseconds=1)
         (Failures(3, EARLIER, NOW), Failures(1, NOW, None)),
         (Failures(3, EARLIER, NOW - A_MOMENT), Failures(1, NOW, None)),
         # What was long ago counts for nothing.
-        (Failures(2, NOW - timedelta(minutes=15), None), Failures(1, NOW, None)),
-        (Failures(2, NOW - timedelta(minutes=15) + A_MOMENT, None), Failures(3, NOW - timedelta(minutes=15) + A_MOMENT, UNTIL)),
+        (Failures(2, LONG_AGO, None), Failures(1, NOW, None)),
+        (Failures(2, LONG_AGO + A_MOMENT, None), Failures(3, LONG_AGO + A_MOMENT, UNTIL)),
     ],
 )  # fmt: skip
 def test_it_works(known: Failures | None, outcome: Failures | Blocked) -> None:

@@ -27,7 +27,7 @@ from tests.embedded.identity.estate import ADA, CLI, House
 from tests.embedded.identity.sign_ins import PORTAL, PORTAL_REDIRECT, begin, load_more_clients
 
 CROSS_SITE = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
-MARKUP = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{7*7}}"
+MARKUP = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{'evaluated-' * 3}}"
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -299,7 +299,7 @@ async def test_nothing_that_is_sent_becomes_markup(browser: Browser, name: str) 
         page = await browser.open(authorize_url(browser.house, response_mode=mode, **{name: MARKUP}))
         assert "<script" not in page.html
         assert "<img" not in page.html
-        assert "49" not in page.html.replace(str(urlsplit(browser.house.base_url).port), "")
+        assert "evaluated-evaluated-" not in page.html
 
 
 async def test_nothing_that_is_typed_becomes_markup(house: House, browser: Browser) -> None:
