@@ -8,7 +8,8 @@ from typer.core import TyperArgument, TyperGroup
 
 import dev
 from chamberlain.cli.commands import app
-from tests.docs.pages import REFERENCE, named, section
+from chamberlain.cli.exit_codes import ExitCode
+from tests.docs.pages import REFERENCE, named, rows, section
 
 PAGE = REFERENCE / "commands.md"
 
@@ -37,8 +38,17 @@ def test_it_works_for_every_command_and_no_other() -> None:
 
 
 def test_it_names_every_option_and_no_other() -> None:
+    common = set(named(section(PAGE, "## Commands that call the service")))
+
     for name, options in options_of_commands().items():
-        assert set(named(section(PAGE, f"## chamberlain {name}"))) == options, name
+        own = options - common if common <= options else options
+        assert set(named(section(PAGE, f"## chamberlain {name}"))) == own, name
+
+
+def test_it_names_every_exit_code() -> None:
+    intro = PAGE.read_text(encoding="utf-8").partition("\n## ")[0]
+
+    assert [int(row[0]) for row in rows(intro)] == list(ExitCode)
 
 
 def test_it_names_every_word_of_a_developer() -> None:

@@ -1,12 +1,28 @@
 """All commands on one screen. What a command needs is imported when it runs, so that `--help` is quick."""
 
 import sys
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chamberlain.settings import Settings, SettingsInvalid, read_settings
+from chamberlain.cli.calls import calls
+from chamberlain.cli.deliveries import deliveries
+from chamberlain.cli.exit_codes import ExitCode
+from chamberlain.cli.groups import groups
+from chamberlain.cli.mailboxes import mailboxes
+from chamberlain.cli.parameters import All, Limit, most
+from chamberlain.cli.policies import policies
+from chamberlain.cli.requests import requests
+from chamberlain.cli.sites import sites
+from chamberlain.cli.teams import teams
+from chamberlain.cli.templates import templates
+from chamberlain.cli.webhooks import webhooks
+
+if TYPE_CHECKING:
+    from chamberlain.cli.call import Call
+    from chamberlain.settings import Settings
 
 app = typer.Typer(
     name="chamberlain",
@@ -78,6 +94,54 @@ def token(
     from chamberlain.cli.tokens import print_token
 
     print_token(_settings(port=port, data_dir=data_dir), user=user, client=client, scopes=scope)
+
+
+@app.command()
+@calls
+def login(
+    call: "Call",
+    *,
+    issuer: Annotated[
+        str | None, typer.Option(metavar="URL", help="The identity platform; without it the one that comes along.")
+    ] = None,
+    tenant: Annotated[
+        str | None, typer.Option(metavar="ID", help="The tenant, at the identity platform that comes along.")
+    ] = None,
+    client_id: Annotated[str | None, typer.Option(metavar="ID", help="What this program is called there.")] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="What to ask for: the names of one resource; may be given repeatedly."),
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser", help="With a browser on this machine, without a code.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Even if somebody is signed in already.")] = False,
+) -> None:
+    """Sign in, with a code that is typed in in any browser. It is remembered."""
+    from chamberlain.cli.login import Wanted, login
+
+    wanted = Wanted(issuer, tenant, client_id, tuple(scope or ()))
+    login(call, wanted, with_browser=browser, again=again)
+
+
+@app.command()
+@calls
+def logout(call: "Call") -> None:
+    """Forget who is signed in."""
+    from chamberlain.cli.login import logout
+
+    logout(call)
+
+
+@app.command()
+@calls
+def whoami(call: "Call") -> None:
+    """Show who is signed in, where, until when, and what for."""
+    from chamberlain.cli.login import whoami
+
+    whoami(call)
+
+
+for noun in (mailboxes, groups, teams, sites, requests, templates, policies, deliveries, webhooks):
+    app.add_typer(noun)
 
 
 @app.command()
@@ -170,8 +234,28 @@ def delete_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
     delete(_settings(data_dir=data_dir), tenant_id_of(tenant))
 
 
-audit = typer.Typer(name="audit", help="Verify the audit trail.", no_args_is_help=True)
+audit = typer.Typer(name="audit", help="List and verify the audit trail.", no_args_is_help=True)
 app.add_typer(audit)
+
+
+@audit.command("list")
+@calls
+def list_audit(
+    call: "Call",
+    *,
+    subject: Annotated[str | None, typer.Option(metavar="ID", help="Only what was done to this.")] = None,
+    actor: Annotated[str | None, typer.Option(metavar="ID", help="Only what this one has done.")] = None,
+    action: Annotated[str | None, typer.Option(help="Only this, such as group.assign.")] = None,
+    from_: Annotated[datetime | None, typer.Option("--from", metavar="TIME", help="Only since then; UTC.")] = None,
+    to: Annotated[datetime | None, typer.Option(metavar="TIME", help="Only before then; UTC.")] = None,
+    limit: Limit = 50,
+    everything: All = False,
+) -> None:
+    """List what was done, the newest first. For administrators."""
+    from chamberlain.cli.audit_rows import list_audit
+
+    at_most = most(limit, everything=everything)
+    list_audit(call, subject=subject, actor=actor, action=action, since=from_, until=to, most=at_most)
 
 
 @audit.command("verify")
@@ -241,11 +325,12 @@ def release_job(
     release(_settings(data_dir=data_dir), job)
 
 
-def _settings(**options: object) -> Settings:
+def _settings(**options: object) -> "Settings":
     """The settings, with what the command line says before what the environment says; a bad one ends the command."""
+    from chamberlain.settings import SettingsInvalid, read_settings
+
     try:
         return read_settings(**{name: value for name, value in options.items() if value is not None})
     except SettingsInvalid as error:
         print(error, file=sys.stderr)
-        # As sysexits.h has it: the configuration is wrong.
-        raise typer.Exit(78) from None
+        raise typer.Exit(ExitCode.SETTINGS) from None

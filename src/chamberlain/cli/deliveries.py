@@ -40,7 +40,7 @@ def list_deliveries(
 @calls
 def redeliver(
     call: "Call",
-    delivery: Annotated[str | None, typer.Argument(metavar="[ID]", help="The id of one delivery.")] = None,
+    delivery: Annotated[str | None, typer.Argument(metavar="ID", help="The id of one delivery.")] = None,
     *,
     from_: Annotated[
         datetime | None, typer.Option("--from", metavar="TIME", help="Instead of the ID: all since then.")

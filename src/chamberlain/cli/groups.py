@@ -97,7 +97,7 @@ def list_groups(
 @calls
 def show_group(
     call: "Call",
-    group: Annotated[str | None, typer.Argument(metavar="[ID]", help="Its id. For administrators.")] = None,
+    group: Annotated[str | None, typer.Argument(metavar="ID", help="Its id. For administrators.")] = None,
     request: Annotated[
         str | None, typer.Option(metavar="ID", help="Look into the directory for what this request has made.")
     ] = None,

@@ -22,7 +22,7 @@ def list_templates(
     *,
     kind: Annotated[str | None, typer.Option(help="shared, equipment, room, group, team or guest.")] = None,
     administer: Annotated[
-        bool, typer.Option("--all", help="All of the tenant with all of them, for administrators.")
+        bool, typer.Option("--admin", help="Those of guests and those that are not active too. For administrators.")
     ] = False,
 ) -> None:
     """List the templates of mailboxes, groups and teams that one may use."""
