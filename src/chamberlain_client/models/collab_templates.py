@@ -47,7 +47,7 @@ class Guests(Model, frozen=True, kw_only=True):
     """What guests may do. Without allowed domains all are, but those that are blocked."""
 
     allowed: bool
-    added_by: GuestAdders | str = GuestAdders.OWNERS
+    added_by: GuestAdders = GuestAdders.OWNERS
     allowed_domains: tuple[str, ...] = ()
     blocked_domains: tuple[str, ...] = ()
 
@@ -55,23 +55,23 @@ class Guests(Model, frozen=True, kw_only=True):
 class NewGroupTemplate(Model, frozen=True, kw_only=True):
     """A template of groups or teams to be made, or what one is to be. What is `UNSET` is not sent."""
 
-    kind: TemplateKind | str
+    kind: TemplateKind
     name: str
     description: str | UnsetType | None = UNSET
     active: bool | UnsetType | None = UNSET
     audience: Audience | UnsetType | None = UNSET
     naming: GroupNaming | UnsetType | None = UNSET
-    member_ship_type: MemberShipType | int | UnsetType | None = UNSET
+    member_ship_type: MemberShipType | UnsetType | None = UNSET
     member_ship_type_changeable: bool | UnsetType | None = UNSET
     membership_rule: str | UnsetType | None = UNSET
-    owners: tuple[UUID | str, ...] | UnsetType | None = UNSET
-    members: tuple[UUID | str, ...] | UnsetType | None = UNSET
+    owners: tuple[UUID, ...] | UnsetType | None = UNSET
+    members: tuple[UUID, ...] | UnsetType | None = UNSET
     minimum_owners: int | UnsetType | None = UNSET
     custom_fields: tuple[CustomField, ...] | UnsetType | None = UNSET
     label_id: str | UnsetType | None = UNSET
     channels: tuple[str, ...] | UnsetType | None = UNSET
-    guest_template_id: UUID | str | UnsetType | None = UNSET
-    guest_policy_id: UUID | str | UnsetType | None = UNSET
+    guest_template_id: UUID | UnsetType | None = UNSET
+    guest_policy_id: UUID | UnsetType | None = UNSET
     approval: ApprovalRule | UnsetType | None = UNSET
     webhook: TemplateWebhook | UnsetType | None = UNSET
 
@@ -81,11 +81,11 @@ class NewGuestTemplate(Model, frozen=True, kw_only=True):
 
     name: str
     guests: Guests
-    sharing_capability: SharingCapability | str
+    sharing_capability: SharingCapability
     kind: TemplateKind = TemplateKind.GUEST
     description: str | UnsetType | None = UNSET
     active: bool | UnsetType | None = UNSET
-    present_guests: PresentGuests | str | UnsetType | None = UNSET
+    present_guests: PresentGuests | UnsetType | None = UNSET
 
 
 class GroupTemplate(Versioned, frozen=True, kw_only=True):

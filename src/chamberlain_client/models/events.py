@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
-from msgspec import Struct
-
 from chamberlain_client.models.actors import Actor, Person
 from chamberlain_client.models.findings import Subject
 from chamberlain_client.models.model import Model
@@ -173,7 +171,7 @@ EventData = (
 )
 
 
-class Event(Struct, frozen=True, kw_only=True):
+class Event(Model, frozen=True, kw_only=True):
     """Something that has happened. `request_id` is None where no request is behind it; `data` of a type that this
     version does not know is the JSON object as it came."""
 

@@ -21,11 +21,11 @@ class NewGroup(Model, frozen=True, kw_only=True):
     """A group or team to be asked for; the template decides which. What is `UNSET` is not sent."""
 
     display_name: str
-    template_id: UUID | str
+    template_id: UUID
     description: str | UnsetType | None = UNSET
-    member_ship_type: MemberShipType | int | UnsetType | None = UNSET
-    owners: tuple[UUID | str, ...] | UnsetType | None = UNSET
-    members: tuple[UUID | str, ...] | UnsetType | None = UNSET
+    member_ship_type: MemberShipType | UnsetType | None = UNSET
+    owners: tuple[UUID, ...] | UnsetType | None = UNSET
+    members: tuple[UUID, ...] | UnsetType | None = UNSET
     metadata: Mapping[str, str | bool] | UnsetType | None = UNSET
     label_id: str | UnsetType | None = UNSET
 

@@ -20,7 +20,7 @@ class MailboxNaming(Model, frozen=True, kw_only=True):
 class NewMailboxTemplate(Model, frozen=True, kw_only=True):
     """A template of mailboxes to be made, or what one is to be. What is `UNSET` is not sent."""
 
-    kind: TemplateKind | str
+    kind: TemplateKind
     name: str
     description: str | UnsetType | None = UNSET
     active: bool | UnsetType | None = UNSET

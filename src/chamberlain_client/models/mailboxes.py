@@ -59,7 +59,7 @@ class RoomMetadata(Model, frozen=True, kw_only=True, omit_defaults=True):
 class MailboxProperties(Model, frozen=True, kw_only=True):
     """What may be said of a mailbox, and what a template may give to it. What is `UNSET` is not sent."""
 
-    permissions: Mapping[str, PermissionLevel | str] | UnsetType | None = UNSET
+    permissions: Mapping[str, PermissionLevel] | UnsetType | None = UNSET
     metadata: Mapping[str, str | bool] | UnsetType | None = UNSET
     capacity: int | UnsetType | None = UNSET
     state: str | UnsetType | None = UNSET
@@ -76,8 +76,8 @@ class MailboxProperties(Model, frozen=True, kw_only=True):
     display_device_name: str | UnsetType | None = UNSET
     video_device_name: str | UnsetType | None = UNSET
     business_phones: tuple[str, ...] | UnsetType | None = UNSET
-    primary_owner: UUID | str | UnsetType | None = UNSET
-    secondary_owner: UUID | str | UnsetType | None = UNSET
+    primary_owner: UUID | UnsetType | None = UNSET
+    secondary_owner: UUID | UnsetType | None = UNSET
     automatic_reply: str | UnsetType | None = UNSET
     is_allow_automatic_reply_override: bool | UnsetType | None = UNSET
     is_wheel_chair_accessible: bool | UnsetType | None = UNSET
@@ -94,7 +94,7 @@ class NewMailbox(MailboxProperties, frozen=True, kw_only=True):
 
     name: str
     display_name: str
-    template_id: UUID | str | UnsetType | None = UNSET
+    template_id: UUID | UnsetType | None = UNSET
     alias: str | UnsetType | None = UNSET
 
 

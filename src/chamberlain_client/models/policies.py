@@ -29,7 +29,7 @@ class Expiry(Model, frozen=True, kw_only=True):
     """How long a guest stays."""
 
     after_days: int
-    action: PolicyAction | str
+    action: PolicyAction
     reminder_days: tuple[int, ...] = ()
 
 
@@ -38,8 +38,8 @@ class Review(Model, frozen=True, kw_only=True):
 
     every_days: int
     answer_days: int
-    confirmed_by: Confirmers | str
-    action: PolicyAction | str
+    confirmed_by: Confirmers
+    action: PolicyAction
     reminder_days: tuple[int, ...] = ()
 
 
@@ -47,7 +47,7 @@ class Inactivity(Model, frozen=True, kw_only=True):
     """How long a guest may do nothing."""
 
     after_days: int
-    action: PolicyAction | str
+    action: PolicyAction
     reminder_days: tuple[int, ...] = ()
 
 
@@ -55,7 +55,7 @@ class MinimumOwners(Model, frozen=True, kw_only=True):
     """How many owners there have to be."""
 
     count: int
-    action: PolicyAction | str = PolicyAction.NOTIFY
+    action: PolicyAction = PolicyAction.NOTIFY
     reminder_days: tuple[int, ...] = ()
 
 

@@ -41,8 +41,8 @@ class ApproverType(OpenStrEnum):
 class Audience(Model, frozen=True, kw_only=True):
     """Who may use a template: these users, and the members of these groups."""
 
-    users: tuple[UUID | str, ...] = ()
-    groups: tuple[UUID | str, ...] = ()
+    users: tuple[UUID, ...] = ()
+    groups: tuple[UUID, ...] = ()
 
 
 class Choice(Model, frozen=True):
@@ -57,7 +57,7 @@ class CustomField(Model, frozen=True, kw_only=True):
 
     key: str
     label: str
-    type: FieldType | str
+    type: FieldType
     required: bool = False
     choices: tuple[Choice, ...] | UnsetType = UNSET
 
@@ -65,14 +65,14 @@ class CustomField(Model, frozen=True, kw_only=True):
 class Approver(Model, frozen=True, kw_only=True):
     """Who may approve; the manager of whoever asks has no `id`."""
 
-    type: ApproverType | str
-    id: UUID | str | UnsetType = UNSET
+    type: ApproverType
+    id: UUID | UnsetType = UNSET
 
 
 class ApprovalLevel(Model, frozen=True, kw_only=True):
     """One or all of these approvers."""
 
-    mode: ApprovalMode | str
+    mode: ApprovalMode
     approvers: tuple[Approver, ...]
 
 

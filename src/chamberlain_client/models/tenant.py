@@ -20,8 +20,8 @@ class Applicability(OpenStrEnum):
 class Administrators(Model, frozen=True, kw_only=True):
     """These users, and the members of these groups."""
 
-    users: tuple[UUID | str, ...] = ()
-    groups: tuple[UUID | str, ...] = ()
+    users: tuple[UUID, ...] = ()
+    groups: tuple[UUID, ...] = ()
 
 
 class Repair(Model, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class TenantSettings(Model, frozen=True, kw_only=True):
     administrators: Administrators
     default_domain: str | UnsetType | None = UNSET
     repair: Repair | UnsetType | None = UNSET
-    applicability: Applicability | str | UnsetType | None = UNSET
+    applicability: Applicability | UnsetType | None = UNSET
 
 
 class Tenant(Versioned, frozen=True, kw_only=True):

@@ -1,0 +1,32 @@
+"""A request as the service shows it."""
+
+ID = "0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10"
+_WHEN = "2026-11-20T09:30:00.000Z"
+
+
+def summary(state: str) -> dict[str, object]:
+    """As lists and timelines have it."""
+    return {
+        "requestId": ID,
+        "tenantId": ID,
+        "approvalRequired": False,
+        "kind": "group",
+        "state": state,
+        "displayName": "A",
+        "template": {"id": ID, "name": "Project group"},
+        "waiting": None,
+        "blocked": None,
+        "error": None,
+        "warnings": [],
+        "result": None,
+        "actions": [],
+        "createdAt": _WHEN,
+        "createdBy": {"type": "user", "id": ID, "displayName": "Ada"},
+        "updatedAt": _WHEN,
+        "finishedAt": None,
+    }
+
+
+def request(state: str) -> dict[str, object]:
+    """Whole."""
+    return {**summary(state), "body": {"displayName": "A"}, "steps": [], "approvals": []}

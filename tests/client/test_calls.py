@@ -1,0 +1,143 @@
+"""What calls carry."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from uuid import UUID
+
+import pytest
+
+from chamberlain_client import UNSET, operations
+from chamberlain_client.calls import Body, changing, encoded, ids_of, posting, reading, said
+from chamberlain_client.errors import NotAnId
+from chamberlain_client.models.groups import NewGroup
+from chamberlain_client.models.mailboxes import MailboxType, NewMailbox
+from chamberlain_client.models.tenant import Administrators, Tenant, TenantSettings
+
+ID = "7e000000-0000-4000-8000-000000000011"
+
+
+def test_it_works() -> None:
+    call = posting(operations.APPROVE_REQUEST, ID, body=said("Well."), key=None)
+
+    headers = dict(call.headers)
+    assert (call.method, call.path, call.content) == ("POST", f"/requests/v1/{ID}/approve/", b'{"comment":"Well."}')
+    assert len(headers["idempotency-key"]) == 32
+    assert (headers["content-type"], call.is_repeatable, call.waits) == ("application/json", True, 0)
+
+
+def test_it_makes_another_key_for_each_call() -> None:
+    keys = {dict(posting(operations.CREATE_GROUP, body={}, key=None).headers)["idempotency-key"] for _ in range(100)}
+
+    assert len(keys) == 100
+
+
+@pytest.mark.parametrize(
+    ("body", "sent"),
+    [
+        pytest.param(NewGroup(display_name="A", template_id=UUID(ID)), {}, id="absent"),
+        pytest.param(
+            NewGroup(display_name="A", template_id=UUID(ID), description=None), {"description": None}, id="null"
+        ),
+        pytest.param(NewGroup(display_name="A", template_id=UUID(ID), description=""), {"description": ""}, id="set"),
+    ],
+)
+def test_it_tells_absent_null_and_set_apart(body: Body, sent: dict[str, object]) -> None:
+    assert json.loads(encoded(body)) == {"displayName": "A", "templateId": ID} | sent
+
+
+def test_it_handles_a_body_that_is_json_already() -> None:
+    assert json.loads(encoded({"displayNme": [UUID(ID)]})) == {"displayNme": [ID]}
+
+
+def test_it_handles_names_of_the_wire() -> None:
+    body = NewMailbox(name="a", display_name="A", hide_from_gal=True, is_wheel_chair_accessible=False)
+
+    assert json.loads(encoded(body)) == {
+        "name": "a",
+        "displayName": "A",
+        "hideFromGAL": True,
+        "isWheelChairAccessible": False,
+    }
+
+
+def test_it_sends_no_version_in_a_body() -> None:
+    settings = TenantSettings(name="A", administrators=Administrators())
+
+    assert "etag" in Tenant.__struct_fields__
+    assert "etag" not in json.loads(encoded(settings))
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        pytest.param({"templateId": UNSET, "policyId": UNSET}, {}, id="what is not given stays"),
+        pytest.param({"templateId": None, "policyId": UNSET}, {"templateId": UUID(int=0)}, id="None clears"),
+        pytest.param(
+            {"templateId": ID, "policyId": None}, {"templateId": UUID(ID), "policyId": UUID(int=0)}, id="both"
+        ),
+    ],
+)
+def test_it_assigns(given: dict[str, None], sent: dict[str, UUID]) -> None:
+    assert ids_of(given) == sent
+
+
+@pytest.mark.parametrize("given", ["", "..", "../../admin/v1/tenant", "7e000000", "x" * 999, 7, None])
+def test_it_rejects_what_is_no_id(given: str) -> None:
+    with pytest.raises(NotAnId) as refused:
+        reading(operations.READ_MAILBOX, given)
+
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize("key", ["", "a b", "a\r\nx: y", "ä", "x" * 256])
+def test_it_rejects_keys_that_no_header_takes(key: str) -> None:
+    with pytest.raises(ValueError, match="visible ASCII"):
+        posting(operations.CREATE_GROUP, body={}, key=key)
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        pytest.param(True, "true", id="yes"),
+        pytest.param(0, "0", id="a number"),
+        pytest.param(MailboxType.ROOM, "room", id="a word"),
+        pytest.param(UUID(ID), ID, id="an id"),
+        pytest.param(datetime(2026, 11, 20, 9, 30, tzinfo=UTC), "2026-11-20T09:30:00Z", id="a time"),
+        pytest.param(
+            datetime(2026, 11, 20, 9, 30, tzinfo=timezone(timedelta(hours=2))), "2026-11-20T07:30:00Z", id="elsewhere"
+        ),
+    ],
+)
+def test_it_handles_filters(given: bool, sent: str) -> None:  # noqa: FBT001  A value of the table.
+    assert reading(operations.LIST_MAILBOXES, query={"q": given, "cursor": None}).query == (("q", sent),)
+
+
+def test_it_handles_dry_runs() -> None:
+    call = posting(operations.CREATE_GROUP, body={}, key="ignored", dry_run=True)
+
+    assert call.query == (("dryRun", "true"),)
+    assert "idempotency-key" not in dict(call.headers)
+
+
+@pytest.mark.parametrize(
+    ("wait", "sent"), [(None, None), (0.5, None), (10, "wait=10"), (9.9, "wait=9"), (99, "wait=30")]
+)
+def test_it_handles_waits(wait: float | None, sent: str | None) -> None:
+    assert dict(posting(operations.CREATE_GROUP, body={}, key=None, wait=wait).headers).get("prefer") == sent
+
+
+@pytest.mark.parametrize(
+    ("operation", "if_match", "is_repeatable"),
+    [
+        pytest.param(operations.REPLACE_POLICY, None, True, id="a PUT of anything"),
+        pytest.param(operations.REPLACE_POLICY, '"3"', False, id="a PUT of one version"),
+        pytest.param(operations.ASSIGN_TO_GROUP, None, True, id="an assignment"),
+        pytest.param(operations.DELETE_POLICY, None, False, id="a DELETE"),
+    ],
+)
+def test_it_knows_what_may_be_sent_again(
+    operation: operations.Operation,
+    if_match: str | None,
+    is_repeatable: bool,  # noqa: FBT001  A value of the table.
+) -> None:
+    assert changing(operation, ID, body={}, if_match=if_match).is_repeatable is is_repeatable

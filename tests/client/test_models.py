@@ -1,0 +1,188 @@
+"""The models have what the product's OpenAPI document says, and stand what it will say one day."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from enum import Enum, EnumType
+from uuid import UUID
+
+import msgspec
+import pytest
+from msgspec import Struct
+
+from chamberlain.api.app import ENDPOINTS
+from chamberlain.api.openapi import describe
+from chamberlain_client import models
+from chamberlain_client.models.actors import Named
+from chamberlain_client.models.groups import MemberShipType, NewGroup
+from chamberlain_client.models.mailboxes import Mailbox, MailboxType
+from chamberlain_client.models.requests import RequestState
+from tests.api.house import House
+from tests.docs.commands import Json
+
+GROUP = UUID("7e000000-0000-4000-8000-000000000011")
+ID = UUID("7e000000-0000-4000-8000-000000000011")
+# The document's name of a shape, where it is another one than ours.
+OTHERWISE: Mapping[str, str | None] = {
+    "ActionBody": None,
+    "ApprovalDecision": "Decision",
+    "ApprovalLevelShape": "ApprovalLevel",
+    "ApprovalShape": "ApprovalRule",
+    "ApproversBody": None,
+    "Assigned": "Named",
+    "AssignmentBody": None,
+    "AudienceShape": "Audience",
+    "AdministratorsShape": "Administrators",
+    "ChoiceShape": "Choice",
+    "CollabTemplatePage": None,
+    "CreatedGroup": "AcceptedGroup",
+    "CustomFieldShape": "CustomField",
+    "EventFeed": None,
+    "ExpiryShape": "Expiry",
+    "FeedEvent": "Event",
+    "FoundAbout": "Subject",
+    "GroupApprover": "Approver",
+    "GroupBody": "NewGroup",
+    "GroupNamingShape": "GroupNaming",
+    "GroupTemplateBody": "NewGroupTemplate",
+    "GuestTemplateBody": "NewGuestTemplate",
+    "GuestsShape": "Guests",
+    "Health": None,
+    "HealthCheck": None,
+    "InactivityShape": "Inactivity",
+    "IssuerShape": "Issuer",
+    "LimitsShape": "Limits",
+    "MailboxBody": "NewMailbox",
+    "MailboxDefaultsShape": "MailboxProperties",
+    "MailboxNamingShape": "MailboxNaming",
+    "MailboxTemplateBody": "NewMailboxTemplate",
+    "ManagerApprover": "Approver",
+    "MinimumOwnersShape": "MinimumOwners",
+    "NamedApprover": "Person",
+    "PolicyBody": "NewPolicy",
+    "Problem": None,
+    "RedeliveryBody": None,
+    "RehearsalConflict": "Fault",
+    "RehearsedPerson": "Person",
+    "RehearsedTemplate": "Named",
+    "RepairShape": "Repair",
+    "RequestFault": "Fault",
+    "ReviewShape": "Review",
+    "RoomMailboxMetadataShape": "RoomMetadata",
+    "TeamTemplate": "GroupTemplate",
+    "Template": "Named",
+    "TemplateField": "CustomField",
+    "TenantBody": "TenantSettings",
+    "UserApprover": "Approver",
+    "WebhookBody": "TemplateWebhook",
+}
+# What the SDK adds to an answer of what stood in its headers; and what one of several shapes of ours has alone.
+ADDED = {"etag", "retryAfter", "replayed"}
+ALONE = {
+    "AcceptedGroup": {"group"},
+    "GroupTemplate": {"channels"},
+    "ManagerApprover": {"id"},
+    "WebhookBody": {"hasSecret", "disabledReason"},
+}
+
+
+@pytest.fixture(scope="module")
+def document() -> Json:
+    return describe(ENDPOINTS, House().services())
+
+
+def all_models() -> Mapping[str, type[Struct]]:
+    return {name: value for name, value in all_names() if isinstance(value, type) and issubclass(value, Struct)}
+
+
+def all_names() -> Iterator[tuple[str, object]]:
+    for each in pkgutil.iter_modules(models.__path__):
+        yield from vars(importlib.import_module(f"{models.__name__}.{each.name}")).items()
+
+
+def words_of(enumeration: EnumType) -> set[object]:
+    members: Mapping[str, Enum] = enumeration.__members__
+    return {member.value for member in members.values()}
+
+
+def test_it_works(document: Json) -> None:
+    ours = all_models()
+    wrong = {}
+    for name, schema in document["components"]["schemas"].items():
+        mine = OTHERWISE.get(name, None if name.endswith("Page") else name)
+        if mine is None or "properties" not in schema:
+            continue
+        fields = set(ours[mine].__struct_encode_fields__) - ADDED - ALONE.get(name, set())
+        if fields != set(schema["properties"]):
+            wrong[name] = fields ^ set(schema["properties"])
+
+    assert wrong == {}
+
+
+def test_it_knows_every_word_of_the_document(document: Json) -> None:
+    enumerations = {name: value for name, value in all_names() if isinstance(value, EnumType)}
+    schemas = document["components"]["schemas"]
+    described = {name: set(schema["enum"]) for name, schema in schemas.items() if "enum" in schema}
+    others = {"Step": None, "SubjectType": None, "Sharing": "SharingCapability"}
+
+    for name, words in described.items():
+        mine = others.get(name, name)
+        assert mine is None or words_of(enumerations[mine]) == words, name
+
+
+def test_it_reads_every_example_of_the_document(document: Json) -> None:
+    ours, read = all_models(), set()
+    for name, example in examples(document):
+        mine = OTHERWISE.get(name, name)
+        # What an event or a template of groups is, is read in two steps.
+        if mine is not None and mine in ours and mine != "Event":
+            msgspec.convert(example, ours[mine])
+            read.add(mine)
+
+    assert len(read) > 15
+
+
+def examples(document: Json) -> Iterator[tuple[str, Json]]:
+    """The examples of all answers, those of lists one by one, with the name of their shape."""
+    schemas = document["components"]["schemas"]
+    for path in document["paths"].values():
+        for content in (
+            content
+            for operation in path.values()
+            for answer in operation["responses"].values()
+            for content in answer.get("content", {}).values()
+        ):
+            if "example" not in content or "$ref" not in content["schema"]:
+                continue
+            name = named(content["schema"])
+            properties = schemas[name]["properties"]
+            item = properties["items"]["items"] if "items" in properties else None
+            if item is None:
+                yield name, content["example"]
+            elif "$ref" in item:
+                yield from ((named(item), each) for each in content["example"]["items"])
+
+
+def named(schema: Json) -> str:
+    return str(schema["$ref"].rpartition("/")[2])
+
+
+def test_it_handles_members_and_words_of_a_later_version() -> None:
+    assert msgspec.json.decode(b'{"more": 1, "id": "%s", "name": "A"}' % str(ID).encode(), type=Named).name == "A"
+    state = msgspec.json.decode(b'"dreaming"', type=RequestState)
+    assert (state, state.is_known, state.has_ended, RequestState.QUEUED.is_known) == ("dreaming", False, False, True)
+    assert msgspec.json.encode(state) == b'"dreaming"'
+    kind = msgspec.json.decode(b"7", type=MemberShipType)
+    assert (kind, kind.is_known, MemberShipType.PUBLIC.is_known) == (7, False, True)
+
+
+def test_it_rejects_changes_of_a_value() -> None:
+    group = NewGroup(display_name="A", template_id=ID)
+
+    with pytest.raises(AttributeError):
+        group.display_name = "B"  # type: ignore[misc]  # That is what is refused.
+
+
+def test_it_names_types_as_the_api_does() -> None:
+    assert Mailbox.__struct_encode_fields__[Mailbox.__struct_fields__.index("hide_from_gal")] == "hideFromGAL"
+    assert [str(each) for each in MailboxType] == ["shared", "equipment", "room"]
