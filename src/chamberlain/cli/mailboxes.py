@@ -1,5 +1,6 @@
 """Mailboxes: asked for, listed and shown."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from chamberlain.cli.service import Service
 
 mailboxes = typer.Typer(name="mailbox", help="Ask for mailboxes, and look at them.", no_args_is_help=True)
+
+# Seconds that are enough for some thousands of mailboxes.
+IMPORT_PATIENCE = 600.0
 
 _REPEATED = "May be given repeatedly."
 PROPERTIES = (
@@ -140,3 +144,32 @@ def show_mailbox(call: "Call", mailbox: Annotated[str, typer.Argument(metavar="I
     from chamberlain_client.operations import READ_MAILBOX
 
     show_one(call, Area.MAIL, READ_MAILBOX, mailbox)
+
+
+@mailboxes.command("import")
+@calls
+def import_mailboxes(
+    call: "Call",
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV in UTF-8; its first row names properties.")],
+    *,
+    template: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A template, by name or id, for rows without one.")
+    ] = None,
+    dry_run: DryRun = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all mailboxes are active.")] = False,
+    timeout: Timeout = IMPORT_PATIENCE,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write what has become of each row: .csv or .ndjson.")
+    ] = None,
+    journal: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to keep which rows are done; else beside the file.")
+    ] = None,
+) -> None:
+    """Ask for a mailbox for each row of a file. What was stopped goes on with the same command."""
+    from chamberlain.cli.importing.options import ImportOptions
+    from chamberlain.cli.mailbox_import import import_mailboxes
+
+    import_mailboxes(
+        call,
+        ImportOptions(file, template, dry_run=dry_run, wait=wait, timeout=timeout, report=report, journal=journal),
+    )

@@ -14,6 +14,9 @@ from typing import Self
 
 from chamberlain.cli.importing.report import Outcome, RowResult
 
+# A line of it: the key of the row, and the members of its result.
+Entry = Mapping[str, object]
+
 
 class JournalUnusable(Exception):
     """The journal cannot be read or written; the message says why and what to do."""
@@ -42,18 +45,14 @@ class Journal:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         os.close(self._file)
 
-    def read(self) -> Mapping[str, Mapping[str, object]]:
-        """What is on record of each row that is done, by its key. A last line that was cut off is removed."""
-        content = self._content()
-        whole = content[: content.rfind(b"\n") + 1]
-        if whole != content:
-            os.ftruncate(self._file, len(whole))
-        done: dict[str, Mapping[str, object]] = {}
-        for line in whole.splitlines():
-            entry = _entry(line)
-            if entry is not None:
-                done[str(entry["key"])] = entry
-        return done
+    def read(self) -> Mapping[str, Entry]:
+        """What is on record of each row that is done, by its key. A last line that was cut off is removed, so that the
+        next one does not stand behind it."""
+        with open(self._file, "rb", closefd=False) as file:
+            file.seek(0)
+            content = file.read()
+        os.ftruncate(self._file, content.rfind(b"\n") + 1)
+        return entries_of(content)
 
     def note(self, key: str, result: RowResult) -> None:
         """Keep that a row is done. Raises JournalUnusable."""
@@ -66,13 +65,14 @@ class Journal:
         except OSError as error:
             raise JournalUnusable(f"{self.path} cannot be written ({error.strerror}). Make room, and go on.") from error
 
-    def _content(self) -> bytes:
-        with open(self._file, "rb", closefd=False) as file:  # noqa: PTH123 - it is open already.
-            file.seek(0)
-            return file.read()
+
+def entries_of(content: bytes) -> Mapping[str, Entry]:
+    """What a journal has on record, by the keys of rows. What is no whole line counts as not there."""
+    entries = [_entry(line) for line in content.splitlines(keepends=True) if line.endswith(b"\n")]
+    return {str(entry["key"]): entry for entry in entries if entry is not None}
 
 
-def result_on_record(entry: Mapping[str, object], line: int, name: str) -> RowResult:
+def result_on_record(entry: Entry, line: int, name: str) -> RowResult:
     """What is told of a row that an earlier run has done."""
     return RowResult(
         line=line,
@@ -85,7 +85,7 @@ def result_on_record(entry: Mapping[str, object], line: int, name: str) -> RowRe
     )
 
 
-def _entry(line: bytes) -> Mapping[str, object] | None:
+def _entry(line: bytes) -> Entry | None:
     try:
         entry = json.loads(line)
     except ValueError:

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -38,6 +38,15 @@ class RowResult:
     request_id: str | None = None
     code: str | None = None
     detail: str | None = None
+
+    @property
+    def is_ill(self) -> bool:
+        """Whether somebody has to look at the row."""
+        return self.outcome in {Outcome.CONFLICT, Outcome.REFUSED, Outcome.FAILED}
+
+    def not_finished(self) -> "RowResult":
+        """The same, as long as nobody knows how it ends."""
+        return replace(self, outcome=Outcome.NOT_FINISHED)
 
     @property
     def record(self) -> Mapping[str, object]:

@@ -48,8 +48,8 @@ def read_rows(table: Table) -> tuple[Sequence[MailboxRow], Sequence[FileFault]]:
 def with_templates(
     rows: Sequence[MailboxRow], templates: Mapping[str, Sequence[str]], default: str | None
 ) -> tuple[Sequence[MailboxRow], Sequence[FileFault]]:
-    """The rows with the ids of their templates. `templates` are ids by names in lower case; `default` is the id for rows
-    that name none."""
+    """The rows with the ids of their templates. `templates` are ids by names in lower case; `default` is the id for
+    rows that name none."""
     found: list[MailboxRow] = []
     faults: list[FileFault] = []
     for row in rows:
