@@ -1,0 +1,341 @@
+"""The sign-in pages in a real browser, without scripts and without a mouse, as some people have them."""
+
+import json
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import Queue
+from threading import Thread
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+
+from tests.people import browsing
+from tests.services import ADA_MAIL, COLLAB, Service, running_service
+
+pytestmark = [pytest.mark.heavy, pytest.mark.needs("chromium")]
+
+TENANT = "e57a7e00-0000-4000-8000-000000000001"
+CLI = "c11e0000-0000-4000-8000-000000000001"
+# A busy machine takes its time; in milliseconds.
+PATIENCE = 30_000
+# Worked out as WCAG 2.2 has it: the contrast of each text with what is behind it, the smallest first.
+CONTRASTS = """() => {
+  const light = (color) => {
+    const [r, g, b] = color.match(/[0-9.]+/g).slice(0, 3).map((part) => part / 255)
+      .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    const color = getComputedStyle(element).backgroundColor;
+    return color !== 'rgba(0, 0, 0, 0)' ? color : behind(element.parentElement);
+  };
+  return [...document.querySelectorAll('p, h1, a, label, button, input, dt, dd, li')]
+    .map((element) => [light(getComputedStyle(element).color), light(behind(element))])
+    .map(([one, other]) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05))
+    .sort((one, other) => one - other);
+}"""
+
+
+class Program(ThreadingHTTPServer):
+    """A program on the person's machine, which waits for its answer."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers: Queue[tuple[str, dict[str, str]]] = Queue()
+
+    @property
+    def address(self) -> str:
+        return f"http://localhost:{self.server_port}/"
+
+    def next_answer(self) -> tuple[str, dict[str, str]]:
+        """How the next answer came, and what was in it."""
+        return self.answers.get(timeout=PATIENCE / 1000)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Program
+
+    def do_GET(self) -> None:
+        if self.path == "/favicon.ico":
+            self.send_error(404)
+        else:
+            self._take(urlsplit(self.path).query)
+
+    def do_POST(self) -> None:
+        self._take(self.rfile.read(int(self.headers["Content-Length"])).decode())
+
+    def _take(self, sent: str) -> None:
+        self.server.answers.put((self.command, dict(parse_qsl(sent)) | {"referer": self.headers.get("Referer", "")}))
+        body = b"<!doctype html><title>Done</title><h1>Back at the program</h1>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the library gave it.
+        """Nothing is logged."""
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    with running_service() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser(service: Service) -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE)
+    with browsing(service.data_dir / "ca.pem") as opened:
+        yield opened
+
+
+@pytest.fixture
+def program() -> Iterator[Program]:
+    with Program() as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def person(browser: Browser, *, scripts: bool = False) -> Iterator[Page]:
+    """Somebody with a window of their own; nothing may go wrong in it that a page is at fault for."""
+    context: BrowserContext = browser.new_context(java_script_enabled=scripts)
+    faults: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            faults.append(message.text)
+
+    try:
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.on("console", note)
+        yield page
+        assert not [fault for fault in faults if "the server responded with a status of" not in fault]
+    finally:
+        context.close()
+
+
+def platform_of(service: Service) -> str:
+    return f"https://localhost:{service.port + 1}/identity"
+
+
+def authorize_url(service: Service, program: Program, **changes: str) -> str:
+    asked = {
+        "response_type": "code",
+        "client_id": CLI,
+        "redirect_uri": program.address,
+        "scope": COLLAB,
+        "state": "st&te",
+        "code_challenge": "A" * 43,
+        "code_challenge_method": "S256",
+    }
+    return f"{platform_of(service)}/{TENANT}/oauth2/v2.0/authorize?{urlencode({**asked, **changes})}"
+
+
+def password_of(service: Service, address: str = ADA_MAIL) -> str:
+    passwords: dict[str, str] = json.loads((service.data_dir / "example-users.json").read_text())
+    return passwords[address]
+
+
+def user_code_of(service: Service) -> str:
+    """What a device shows."""
+    trusting = ssl.create_default_context(cafile=service.data_dir / "ca.pem")
+    url = f"{platform_of(service)}/{TENANT}/oauth2/v2.0/devicecode"
+    answer = httpx2.post(url, data={"client_id": CLI, "scope": COLLAB}, verify=trusting, timeout=30)
+    code: str = answer.json()["user_code"]
+    return code
+
+
+def type_and_press_enter(page: Page, *texts: str) -> None:
+    """Type into the field that has the focus and those behind it, by the keyboard alone."""
+    for number, text in enumerate(texts):
+        if number:
+            page.keyboard.press("Tab")
+        page.keyboard.press("Control+a")
+        page.keyboard.type(text)
+    page.keyboard.press("Enter")
+
+
+def heading(page: Page, name: str) -> None:
+    expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
+
+
+def test_it_works(service: Service, browser: Browser, program: Program) -> None:
+    with person(browser) as page:
+        page.goto(authorize_url(service, program))
+        heading(page, "Sign in")
+        expect(page.get_by_label("Address")).to_be_focused()
+
+        type_and_press_enter(page, ADA_MAIL, password_of(service))
+
+        heading(page, "Back at the program")
+    method, answer = program.next_answer()
+    assert method == "GET"
+    assert answer.keys() == {"code", "state", "iss", "referer"}
+    assert (answer["state"], answer["referer"]) == ("st&te", "")
+    assert answer["iss"] == f"{platform_of(service)}/{TENANT}/v2.0"
+
+
+def test_the_answer_can_be_sent_as_a_form(service: Service, browser: Browser, program: Program) -> None:
+    with person(browser) as page:
+        page.goto(authorize_url(service, program, response_mode="form_post"))
+        type_and_press_enter(page, ADA_MAIL, password_of(service))
+        heading(page, "Go back to chamberlain-cli")
+        expect(page.get_by_role("button", name="Go back to chamberlain-cli")).to_be_focused()
+
+        page.keyboard.press("Enter")
+
+        heading(page, "Back at the program")
+    method, answer = program.next_answer()
+    assert method == "POST"
+    assert answer["code"]
+    assert answer["referer"] == ""
+
+
+def test_who_is_signed_in_says_yes_and_stays_so(service: Service, browser: Browser, program: Program) -> None:
+    with person(browser) as page:
+        page.goto(authorize_url(service, program))
+        type_and_press_enter(page, ADA_MAIL, password_of(service))
+        heading(page, "Back at the program")
+
+        # The way back is one from another site.
+        page.evaluate("(url) => { location.href = url }", authorize_url(service, program, login_hint=ADA_MAIL))
+        heading(page, "Go on as Ada Achterberg?")
+        page.get_by_role("button", name="Go on").press("Enter")
+
+        heading(page, "Back at the program")
+        page.goto(f"{platform_of(service)}/{TENANT}/oauth2/v2.0/logout")
+        page.get_by_role("button", name="Sign out").press("Enter")
+        heading(page, "Signed out")
+        page.goto(authorize_url(service, program))
+        heading(page, "Sign in")
+
+
+def test_a_device_is_let_in_by_the_keyboard_alone(service: Service, browser: Browser) -> None:
+    code = user_code_of(service)
+    with person(browser) as page:
+        page.goto(f"{platform_of(service)}/device")
+        expect(page.get_by_label("Code")).to_be_focused()
+        type_and_press_enter(page, "BCDF-GHJK")
+        heading(page, "No program waits with this code")
+        expect(page.get_by_role("alert")).to_contain_text("No program waits with this code")
+        expect(page.get_by_label("Code")).to_be_focused()
+
+        type_and_press_enter(page, code)
+        heading(page, "Sign in")
+        type_and_press_enter(page, ADA_MAIL, password_of(service))
+        heading(page, "Let chamberlain-cli in?")
+        expect(page.get_by_text(code, exact=True)).to_be_visible()
+        expect(page.get_by_text("Ada Achterberg (ada@estate.example)")).to_be_visible()
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("button", name="Deny")).to_be_focused()
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("button", name="Allow")).to_be_focused()
+        page.keyboard.press("Enter")
+
+        heading(page, "The program is in")
+
+
+def test_a_wrong_password_is_told_to_everybody(service: Service, browser: Browser, program: Program) -> None:
+    with person(browser) as page:
+        page.goto(authorize_url(service, program))
+        type_and_press_enter(page, ADA_MAIL, "wrong")
+
+        heading(page, "Not signed in")
+        assert page.title().startswith("Not signed in")
+        expect(page.get_by_role("alert")).to_contain_text("The address or the password is not right.")
+        for label in ("Address", "Password"):
+            expect(page.get_by_label(label)).to_have_attribute("aria-invalid", "true")
+            expect(page.get_by_label(label)).to_have_accessible_description(
+                "The address or the password is not right. Go to the address"
+            )
+        expect(page.get_by_label("Address")).to_have_value(ADA_MAIL)
+        expect(page.get_by_label("Password")).to_have_value("")
+        page.get_by_role("link", name="Go to the address").press("Enter")
+        expect(page.get_by_label("Address")).to_be_focused()
+
+
+def test_pages_fit_a_small_screen_and_can_be_read(service: Service, browser: Browser, program: Program) -> None:
+    with person(browser, scripts=True) as page:
+        page.set_viewport_size({"width": 320, "height": 480})
+
+        def look(name: str) -> None:
+            heading(page, name)
+            assert page.evaluate("document.scrollingElement.scrollWidth") <= 320, name
+            assert page.evaluate(CONTRASTS)[0] >= 7, name
+            assert page.evaluate("document.documentElement.lang") == "en"
+            expect(page.get_by_role("main")).to_have_count(1)
+            expect(page.get_by_role("heading", level=1)).to_have_count(1)
+            expect(page.get_by_role("banner")).to_contain_text("for evaluation and tests")
+
+        page.goto(authorize_url(service, program))
+        look("Sign in")
+        type_and_press_enter(page, ADA_MAIL, "wrong")
+        look("Not signed in")
+        type_and_press_enter(page, ADA_MAIL, password_of(service))
+        heading(page, "Back at the program")
+        page.goto(authorize_url(service, program))
+        look("Go on as Ada Achterberg?")
+        page.goto(authorize_url(service, program, response_mode="form_post"))
+        look("Go back to chamberlain-cli")
+        page.goto(f"{platform_of(service)}/device")
+        look("Let a program in")
+        type_and_press_enter(page, user_code_of(service))
+        look("Let chamberlain-cli in?")
+        page.goto(authorize_url(service, program, redirect_uri="https://evil.example/"))
+        look("The program asked wrongly")
+
+
+def test_what_gets_into_a_page_can_do_nothing(service: Service, browser: Browser, program: Program) -> None:
+    """The policy holds in the browser that it is made for, should markup ever get in."""
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.goto(authorize_url(service, program))
+        page.evaluate(
+            """() => {
+              const script = document.createElement('script');
+              script.textContent = 'document.title = "taken over"';
+              document.body.append(script);
+              document.body.insertAdjacentHTML('beforeend', '<p id="mark" style="color: rgb(1, 2, 3)">x</p>');
+            }"""
+        )
+        assert page.title().startswith("Sign in")
+        assert page.evaluate("getComputedStyle(document.getElementById('mark')).color") != "rgb(1, 2, 3)"
+
+        page.evaluate("document.forms[0].action = 'http://127.0.0.1:9/'")
+        with page.expect_console_message(lambda message: "form-action" in message.text, timeout=PATIENCE):
+            type_and_press_enter(page, ADA_MAIL, "x")
+        assert page.url.startswith(platform_of(service))
+    finally:
+        context.close()
+
+
+def test_nothing_can_put_a_page_into_a_frame(service: Service, browser: Browser, program: Program) -> None:
+    with person_of_another_site(browser, program) as page:
+        page.set_content(f'<iframe src="{platform_of(service)}/device"></iframe>')
+        frame = page.frames[-1]
+        frame.wait_for_url("chrome-error://**", timeout=PATIENCE)
+        expect(frame.get_by_label("Code")).to_have_count(0)
+
+
+@contextmanager
+def person_of_another_site(browser: Browser, program: Program) -> Iterator[Page]:
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.goto(f"{program.address}?x=1")
+        yield page
+    finally:
+        context.close()
