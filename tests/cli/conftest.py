@@ -1,10 +1,13 @@
 """A running service for commands that call it or look at it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.services import Service, running_service
+from tests.cli.person import person
+from tests.cli.shell import Shell
+from tests.services import API, CLEO_MAIL, Service, running_service
 
 
 @pytest.fixture(scope="session")
@@ -12,3 +15,26 @@ def service() -> Iterator[Service]:
     """What one command starts."""
     with running_service() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def ada(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """An administrator, signed in with a browser."""
+    shell = Shell(service, tmp_path_factory.mktemp("ada"))
+    with shell.started("login", "--browser") as login, person(service) as somebody:
+        somebody.sign_in(login.wait_for(r"https://\S+/authorize\S+")[0])
+        ended = login.end()
+    assert ended.code == 0, ended.err
+    return shell
+
+
+@pytest.fixture
+def nobody(service: Service, tmp_path: Path) -> Shell:
+    """Nobody is signed in here."""
+    return Shell(service, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def cleo(ada: Shell, service: Service) -> Shell:
+    """Somebody without a licence for teams, who administers nothing."""
+    return ada.with_token(service.token(CLEO_MAIL, f"{API}/.default"))
