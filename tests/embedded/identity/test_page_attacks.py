@@ -3,13 +3,16 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from statistics import median
 from urllib.parse import urlsplit
 
+import httpx2
 import pytest
+from starlette.applications import Starlette
 
-from chamberlain.embedded.identity import attempts
+from chamberlain.embedded.identity import attempts, routes
 from chamberlain.embedded.identity.page import FOLDER
 from chamberlain.embedded.identity.random_secrets import digest_of
 from tests.embedded.identity.browser import (
@@ -402,6 +405,22 @@ async def test_a_right_password_ends_the_count_of_its_person_and_no_other(house:
     assert (network, account) == (9, None)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("192.0.2.1", "192.0.2.1", True),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("", "", True),
+    ],
+)
+def test_a_network_is_what_one_customer_gets(one: str, other: str, *, same: bool) -> None:
+    assert (attempts.of_code(one) == attempts.of_code(other)) == same
+
+
 async def test_what_is_over_is_removed(house: House, browser: Browser) -> None:
     page = await browser.open(authorize_url(house))
     await fail(house, "one@estate.example", "two@estate.example")
@@ -431,6 +450,28 @@ async def test_it_rejects_an_address_that_is_none(browser: Browser, address: str
     answer = await browser.send(page.form, {"address": address, "password": "x"})
 
     assert answer.status in (400, 403)
+
+
+async def test_it_says_why_nobody_signs_in_where_strangers_can_reach_it(house: House, browser: Browser) -> None:
+    page = await browser.open(authorize_url(house))
+    sign_in = await sign_in_at(browser, authorize_url(house))
+    assert sign_in.status == 303
+    keys = "; ".join(f"{cookie.name}={cookie.value}" for cookie in browser.http.cookies.jar)
+    headers = {"Origin": "null", "Sec-Fetch-Site": "same-origin", "Cookie": keys}
+    open_to_all = Starlette(routes=routes(replace(house.platform, serves_people=False)))
+    transport = httpx2.ASGITransport(app=open_to_all)
+
+    async with httpx2.AsyncClient(transport=transport, headers=headers) as http:
+        answers = [
+            await http.get(authorize_url(house)),
+            await http.get(f"{house.base_url}/device"),
+            await http.post(page.form.action, data={**page.form.values, **typed()}),
+        ]
+        silently = await http.get(authorize_url(house, prompt="none"))
+
+    assert [answer.status_code for answer in answers] == [403, 403, 403]
+    assert all("Other machines can reach this service" in answer.text for answer in answers)
+    assert "error=login_required" in silently.headers["location"]
 
 
 async def test_secrets_are_not_kept_as_they_are(house: House, browser: Browser) -> None:

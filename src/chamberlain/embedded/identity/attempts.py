@@ -103,7 +103,9 @@ def _network_of(host: str) -> str:
     except ValueError:
         return host
     if isinstance(address, IPv6Address):
-        return f"{int(address) >> _NETWORK_BITS:x}"
+        # A listener for both kinds writes the older ones in this way (RFC 4291, 2.5.5.2).
+        mapped = address.ipv4_mapped
+        return f"{int(address) >> _NETWORK_BITS:x}" if mapped is None else str(mapped)
     return str(address)
 
 
