@@ -13,10 +13,12 @@ class Callers:
     service: Service
 
     def client(self, who: str = ADA_MAIL, scope: str = "collab/App.ReadWrite.All") -> Chamberlain:
-        return Chamberlain(self.service.url, self._token(who, scope), graph_token=self._graph(who), verify=TLS)
+        return Chamberlain(self.service.url, self._token(who, scope), graph_token=lambda: self._graph(who), verify=TLS)
 
     def async_client(self, who: str = ADA_MAIL, scope: str = "collab/App.ReadWrite.All") -> AsyncChamberlain:
-        return AsyncChamberlain(self.service.url, self._token(who, scope), graph_token=self._graph(who), verify=TLS)
+        return AsyncChamberlain(
+            self.service.url, self._token(who, scope), graph_token=lambda: self._graph(who), verify=TLS
+        )
 
     def _token(self, who: str, scope: str) -> str:
         return self.service.token(who, f"{API}/{scope}")

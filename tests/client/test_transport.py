@@ -166,7 +166,12 @@ def test_it_sends_calls_where_they_belong() -> None:
     found = answer({"value": []})
     with scripted(ACCEPTED) as insiders, scripted(found) as graph, scripted(problem(404, "notFound")) as base:
         client = Chamberlain(
-            f"{base.url}/", "t", insiders_base_url=insiders.url, graph_url=f"{graph.url}/g/", graph_token="g"
+            f"{base.url}/",
+            "t",
+            insiders_base_url=insiders.url,
+            graph_url=f"{graph.url}/g/",
+            graph_token="g",
+            verify=TLS,
         )
         with client:
             client.groups.create({})

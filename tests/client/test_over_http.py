@@ -1,0 +1,344 @@
+"""The SDK against a running service: everything that one may ask for, as one asks for it."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from uuid import UUID, uuid4
+
+import pytest
+from msgspec import structs
+
+from chamberlain_client import Chamberlain
+from chamberlain_client.errors import Conflict, Forbidden, Malformed, NotFound, NotPossible, Stale
+from chamberlain_client.models.collab_templates import (
+    GroupTemplate,
+    Guests,
+    GuestTemplate,
+    NewGroupTemplate,
+    NewGuestTemplate,
+    SharingCapability,
+)
+from chamberlain_client.models.deliveries import Delivery
+from chamberlain_client.models.events import ApprovalRequired, GroupCreated
+from chamberlain_client.models.groups import MemberShipType, NewGroup
+from chamberlain_client.models.mailbox_templates import NewMailboxTemplate
+from chamberlain_client.models.mailboxes import MailboxProperties, MailboxType, NewMailbox, PermissionLevel
+from chamberlain_client.models.policies import Expiry, NewPolicy, PolicyAction
+from chamberlain_client.models.requests import Action, RequestState, StateChanged
+from chamberlain_client.models.templates import CustomField, FieldType, TemplateKind, TemplateWebhook
+from chamberlain_client.webhooks import verify_webhook
+from tests.client.callers import Callers
+from tests.client.scripted import Reply, scripted
+from tests.services import ADA, APPROVED_TEMPLATE, BEN, GROUP_TEMPLATE, wait_until
+
+ALL_STAFF = "94000000-0000-4000-8000-000000000001"
+HANDBOOK = "51730000-0000-4000-8000-000000000001"
+NO_GUESTS, NINETY_DAYS = "7e000000-0000-4000-8000-000000000021", "90110000-0000-4000-8000-000000000001"
+DARA_MAIL = "dara@estate.example"
+
+
+def group(name: str, template: str = GROUP_TEMPLATE) -> NewGroup:
+    return NewGroup(display_name=name, template_id=UUID(template))
+
+
+def test_it_works(ada: Chamberlain) -> None:
+    wanted = structs.replace(group("Orchard"), members=(UUID(BEN),), metadata={"el-text-1": "x"})
+
+    rehearsed = ada.groups.create(wanted, dry_run=True)
+    accepted = ada.groups.create(wanted)
+    timeline = list(ada.requests.watch(accepted.request_id))
+    request = ada.wait_for_request(accepted.request_id)
+    found = ada.wait_for_group(accepted)
+
+    assert (rehearsed.mail_nickname, rehearsed.member_count, rehearsed.conflicts) == ("orchard", 2, ())
+    assert (accepted.approval_required, accepted.group, accepted.retry_after) == (False, None, 1.0)
+    assert isinstance(timeline[-1], StateChanged)
+    assert timeline[-1].request.state is request.state is RequestState.SUCCEEDED
+    assert request.body["displayName"] == "Orchard"
+    assert request.result is not None
+    assert (found.id, found.display_name) == (request.result.id, "Orchard")
+
+
+def test_it_answers_in_time(ada: Chamberlain) -> None:
+    accepted = ada.groups.create(group("Brook"), wait=20)
+
+    assert accepted.group is not None
+    assert (accepted.group.display_name, accepted.retry_after) == ("Brook", None)
+
+
+def test_it_asks_once_with_one_key(ada: Chamberlain) -> None:
+    key = uuid4().hex
+    first, second = (ada.groups.create(group("Twice"), idempotency_key=key) for _ in range(2))
+
+    assert (first.request_id, first.replayed, second.replayed) == (second.request_id, False, True)
+
+
+async def test_it_asks_for_a_mailbox(callers: Callers) -> None:
+    async with callers.async_client(scope="mail/App.ReadWrite.All") as client:
+        wanted = NewMailbox(
+            name="Zürich",
+            display_name="Room Zürich",
+            capacity=12,
+            is_wheel_chair_accessible=True,
+            hide_from_gal=True,
+            permissions={BEN: PermissionLevel.FULL_ACCESS},
+            primary_owner=UUID(ADA),
+        )
+        rehearsed = await client.mailboxes.create(wanted, dry_run=True)
+        accepted = await client.mailboxes.create(wanted, wait=20)
+        mailbox = await client.mailboxes.get(accepted.id)
+        with pytest.raises(Conflict) as taken:
+            await client.mailboxes.create(
+                {"name": "zürich", "displayName": "Z", "templateId": str(mailbox.template_id)}
+            )
+        listed = [each.id async for each in client.mailboxes.list(type=MailboxType.ROOM, q="z")]
+        offered = [each.kind async for each in client.mailbox_templates.offered()]
+
+    assert rehearsed.address == accepted.primary_smtp_address == "zurich@rooms.estate.example"
+    assert (mailbox.provisioning_state, mailbox.hide_from_gal, mailbox.alias) == ("active", True, None)
+    assert (mailbox.permissions, mailbox.primary_owner) == ({UUID(BEN): PermissionLevel.FULL_ACCESS}, UUID(ADA))
+    assert (taken.value.code, taken.value.conflicting_id, listed) == ("nameTaken", str(mailbox.id), [mailbox.id])
+    assert set(offered) == {TemplateKind.SHARED, TemplateKind.EQUIPMENT, TemplateKind.ROOM}
+
+
+def test_it_tells_every_fault(ada: Chamberlain) -> None:
+    stranger = "be000000-0000-4000-8000-000000000099"
+
+    with pytest.raises(Malformed) as malformed:
+        ada.groups.create({"displayNme": "A", "templateId": "x"})
+    with pytest.raises(NotPossible) as refused:
+        ada.groups.create(structs.replace(group("A"), owners=(UUID(stranger),), label_id="no"))
+
+    assert {each.pointer for each in malformed.value.faults} == {"/displayNme", "/displayName", "/templateId"}
+    assert {each.code for each in refused.value.faults} == {"userUnknown", "labelUnknown"}
+    assert refused.value.trace_id
+
+
+def test_it_decides(callers: Callers, ada: Chamberlain) -> None:
+    first, second, third = (ada.groups.create(group(f"Secret {each}", APPROVED_TEMPLATE)) for each in range(3))
+    with callers.client(DARA_MAIL) as dara:
+        asked = {each.request_id for each in dara.requests.list(to_decide=True, limit=1)}
+        actions = dara.requests.get(first.request_id).actions
+        approved = dara.requests.approve(first.request_id, comment="fine")
+        rejected = dara.requests.reject(second.request_id)
+        with pytest.raises(Conflict) as again:
+            dara.requests.reject(second.request_id)
+    with pytest.raises(Forbidden) as own:
+        ada.requests.approve(third.request_id)
+    cancelled = ada.requests.cancel(third.request_id, comment="by mistake")
+    with pytest.raises(Conflict):
+        ada.requests.retry(third.request_id)
+
+    assert {each.request_id for each in (first, second, third)} <= asked
+    assert {Action.APPROVE, Action.REJECT} <= set(actions)
+    assert approved.approvals[0].decisions[0].comment == "fine"
+    assert (rejected.state, cancelled.state) == (RequestState.REJECTED, RequestState.CANCELLED)
+    assert (again.value.code, own.value.code) == ("stateDoesNotAllow", "selfApproval")
+
+
+def test_it_lists_one_page_after_the_other(ada: Chamberlain) -> None:
+    wanted = {ada.groups.create(group(f"Page {each}")).request_id for each in range(3)}
+
+    pages = list(islice(ada.requests.list(mine=True, kind="group", limit=1).pages(), 3))
+
+    assert {each.request_id for page in pages for each in page.items} == wanted
+    assert all(page.next_cursor for page in pages)
+
+
+def test_it_hides_what_is_not_the_callers(callers: Callers, ada: Chamberlain) -> None:
+    accepted = ada.groups.create(group("Mine"))
+
+    with callers.client(DARA_MAIL) as dara, pytest.raises(NotFound):
+        dara.requests.get(accepted.request_id)
+
+
+def test_it_names_no_approvers_where_some_are(admin: Chamberlain, ada: Chamberlain) -> None:
+    accepted = ada.groups.create(group("Named", APPROVED_TEMPLATE))
+
+    with pytest.raises(Conflict, match="stateDoesNotAllow"):
+        admin.requests.name_approvers(accepted.request_id, level=1, user_ids=[BEN])
+
+
+def test_it_administers_templates_of_mailboxes(admin: Chamberlain) -> None:
+    wanted = NewMailboxTemplate(
+        kind=TemplateKind.ROOM,
+        name="Quiet room",
+        defaults=MailboxProperties(country="Switzerland", hide_from_gal=False),
+        custom_fields=(CustomField(key="el-text-1", label="Customer", type=FieldType.TEXT),),
+        webhook=TemplateWebhook(url="https://hooks.estate.example/chamberlain"),
+    )
+    made = admin.mailbox_templates.create(wanted)
+    read = admin.mailbox_templates.get(made.id)
+    replaced = admin.mailbox_templates.replace(read.id, structs.replace(read, active=False), if_match=read.etag)
+    with pytest.raises(Stale):
+        admin.mailbox_templates.replace(read.id, read, if_match=read.etag)
+    rotated = admin.webhooks.rotate_of_mailbox_template(read.id, comment="Yearly change.")
+    listed = {each.id: each for each in admin.mailbox_templates.list(limit=2)}
+    admin.mailbox_templates.delete(read.id)
+
+    assert made.webhook is not None
+    assert str(made.webhook.secret).startswith("whsec_")
+    assert (read.defaults.country, read.custom_fields[0].label, read.etag) == ("Switzerland", "Customer", read.etag)
+    assert (replaced.active, replaced.defaults, listed[read.id].etag) == (False, read.defaults, None)
+    assert (rotated.has_secret, str(rotated.secret)[:6]) == (True, "whsec_")
+    with pytest.raises(NotFound):
+        admin.mailbox_templates.get(read.id)
+
+
+def test_it_administers_templates_of_groups_and_guests(admin: Chamberlain) -> None:
+    guests = NewGuestTemplate(
+        name="Nobody", guests=Guests(allowed=False), sharing_capability=SharingCapability.DISABLED
+    )
+    made = admin.collab_templates.create(guests)
+    assert isinstance(made, GuestTemplate)
+    team = admin.collab_templates.create(
+        NewGroupTemplate(
+            kind=TemplateKind.TEAM,
+            name="Night team",
+            channels=("General", "Night"),
+            member_ship_type=MemberShipType.PRIVATE,
+            guest_template_id=made.id,
+        )
+    )
+    assert isinstance(team, GroupTemplate)
+    with pytest.raises(Conflict, match="inUse"):
+        admin.collab_templates.delete(made.id)
+    read = admin.collab_templates.get(team.id)
+    replaced = admin.collab_templates.replace(team.id, structs.replace(team, name="Day team"), if_match=read.etag)
+    kinds = {each.id: each.kind for each in admin.collab_templates.list()}
+    admin.collab_templates.delete(team.id, if_match=replaced.etag)
+    admin.collab_templates.delete(made.id)
+
+    assert (team.channels, replaced.name) == (("General", "Night"), "Day team")
+    assert (kinds[made.id], kinds[team.id]) == (TemplateKind.GUEST, TemplateKind.TEAM)
+    assert GROUP_TEMPLATE in {str(each) for each in kinds}
+
+
+def test_it_offers_templates(ada: Chamberlain) -> None:
+    offered = {str(each.id): each for each in ada.collab_templates.offered(limit=2)}
+
+    assert [each.key for each in offered[GROUP_TEMPLATE].custom_fields] == ["el-text-1", "el-text-2"]
+    assert offered[APPROVED_TEMPLATE].approval_required
+
+
+def test_it_administers_policies(admin: Chamberlain) -> None:
+    expiry = Expiry(after_days=30, action=PolicyAction.REMOVE, reminder_days=(7, 1))
+    made = admin.policies.create(NewPolicy(name="30 days", expiry=expiry))
+    read = admin.policies.get(made.id)
+    replaced = admin.policies.replace(made.id, structs.replace(read, name="A month"), if_match=read.etag)
+    listed = [each.name for each in admin.policies.list()]
+    admin.policies.delete(made.id, if_match=replaced.etag)
+
+    assert (read.expiry, replaced.name) == (expiry, "A month")
+    assert {"A month", "90 days"} <= set(listed)
+
+
+def test_it_assigns_changes_and_clears(admin: Chamberlain) -> None:
+    before = admin.managed_groups.get(ALL_STAFF)
+    assigned = admin.managed_groups.assign(
+        ALL_STAFF, template_id=NO_GUESTS, policy_id=NINETY_DAYS, if_match=before.etag
+    )
+    with pytest.raises(Stale):
+        admin.managed_groups.assign(ALL_STAFF, policy_id=None, if_match=before.etag)
+    cleared = admin.managed_groups.assign(ALL_STAFF, policy_id=None)
+    assert assigned.assignment_request_id is not None
+    effects = admin.wait_for_request(assigned.assignment_request_id)
+    listed = [str(each.id) for each in admin.managed_groups.list(assigned=True, template_id=NO_GUESTS, q="all")]
+    findings = list(admin.findings.list(subject_id=ALL_STAFF))
+    admin.managed_groups.assign(ALL_STAFF, template_id=None)
+
+    assert (str(assigned.template_id), str(assigned.policy_id)) == (NO_GUESTS, NINETY_DAYS)
+    assert (str(cleared.template_id), cleared.policy_id) == (NO_GUESTS, None)
+    assert (effects.kind, effects.has_ended, listed) == ("assignment", True, [ALL_STAFF])
+    assert all(str(each.subject.id) == ALL_STAFF for each in findings)
+
+
+def test_it_assigns_to_sites(admin: Chamberlain) -> None:
+    site = admin.managed_sites.get(HANDBOOK)
+    assigned = admin.managed_sites.assign(HANDBOOK, template_id=NO_GUESTS, if_match=site.etag)
+    names = {each.display_name for each in admin.managed_sites.list(q="Hand")}
+
+    assert (str(assigned.template_id), assigned.site_url) == (NO_GUESTS, "https://sites.estate.example/handbook")
+    assert names == {"Handbook"}
+
+
+def test_it_reads_the_trail(admin: Chamberlain, ada: Chamberlain) -> None:
+    begin = datetime.now(UTC) - timedelta(hours=1)
+    request_id = ada.groups.create(group("On record")).request_id
+
+    rows = admin.audit.list(actor_id=ADA, action="group.create", begin=begin, limit=5).page().items
+    lines = list(admin.audit.export(actor_id=ADA, action="group.create", end=begin + timedelta(days=1)))
+
+    assert request_id in {row.request_id for row in rows}
+    assert request_id in {row.request_id for row in lines}
+    assert [row.sequence for row in lines] == sorted(row.sequence for row in lines)
+    assert admin.jobs.list().page().items == ()
+    with pytest.raises(NotFound):
+        admin.jobs.release(uuid4())
+
+
+def test_it_reads_and_changes_the_tenant(admin: Chamberlain) -> None:
+    tenant = admin.tenant.get()
+    changed = admin.tenant.replace(structs.replace(tenant, name="Example House"), if_match=tenant.etag)
+    with pytest.raises(Stale):
+        admin.tenant.replace(tenant, if_match=tenant.etag)
+    back = admin.tenant.replace(tenant)
+
+    assert (changed.name, back.name, back.domains[0]) == ("Example House", "Example Estate", "estate.example")
+
+
+async def test_it_follows_what_happens(callers: Callers) -> None:
+    async with (
+        callers.async_client(scope="admin/Config.ReadWrite.All") as admin,
+        callers.async_client() as ada,
+    ):
+        feed = admin.events.list()
+        async for _ in feed:
+            pass
+        made = await ada.groups.create(group("Followed"), wait=20)
+        asked = await ada.groups.create(group("Asked", APPROVED_TEMPLATE))
+        found = {}
+        async with asyncio.timeout(20):
+            async for event in admin.events.follow(feed.cursor, every=0.05):
+                found[event.request_id] = event.data
+                if {made.request_id, asked.request_id} <= set(found):
+                    break
+
+    first, second = found[made.request_id], found[asked.request_id]
+    assert isinstance(first, GroupCreated)
+    assert isinstance(second, ApprovalRequired)
+    assert (first.group.display_name, second.request.display_name) == ("Followed", "CONF-Asked")
+
+
+def test_it_receives_what_it_has_asked_for(admin: Chamberlain, ada: Chamberlain) -> None:
+    with scripted(Reply(204, b"")) as receiver:
+        made = admin.collab_templates.create(
+            NewGroupTemplate(
+                kind=TemplateKind.GROUP, name="Hooked", webhook=TemplateWebhook(url=f"{receiver.url}/hook")
+            )
+        )
+        assert isinstance(made, GroupTemplate)
+        assert made.webhook is not None
+        tested = admin.webhooks.test_of_collab_template(made.id)
+        rotated = admin.webhooks.rotate_of_collab_template(made.id)
+        again = admin.webhooks.test_of_collab_template(made.id)
+        ada.groups.create(NewGroup(display_name="Hooked", template_id=made.id), wait=20)
+        ended = wait_until(lambda: delivered(admin, made.id), within=20)
+        count = admin.deliveries.redeliver_span(
+            datetime(2026, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC), template_id=made.id
+        )
+        redelivered = admin.deliveries.redeliver(ended[0].id, comment="Once more.")
+        events = [
+            verify_webhook(each.body, each.headers, secret)
+            for each, secret in zip(
+                receiver.seen, (str(made.webhook.secret), str(rotated.secret), str(made.webhook.secret)), strict=False
+            )
+        ]
+
+    assert (tested.status, again.status, tested.number) == (204, 204, 1)
+    assert [event.type for event in events] == ["webhook.test", "webhook.test", "group.created"]
+    assert (count, redelivered.template_id, redelivered.type) == (1, made.id, "group.created")
+
+
+def delivered(admin: Chamberlain, template_id: UUID) -> list[Delivery]:
+    return list(admin.deliveries.list(state="succeeded", template_id=template_id))
