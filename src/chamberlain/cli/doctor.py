@@ -1,7 +1,6 @@
 """Telling an operator how an installation stands."""
 
 import asyncio
-import json
 from collections.abc import Iterator, Sequence
 
 import httpx2
@@ -9,6 +8,9 @@ import msgspec
 import typer
 
 from chamberlain.bootstrap.doctor.examine import examine
+from chamberlain.cli.exit_codes import ExitCode
+from chamberlain.cli.plain_text import one_line
+from chamberlain.cli.showing import show_json
 from chamberlain.rules.checkups import Checkup, CheckupState, has_fault
 from chamberlain.settings import Settings
 
@@ -20,14 +22,14 @@ def examine_installation(settings: Settings, *, as_json: bool) -> None:
     """Print what was seen, a line for each thing; any fault ends the command with 1."""
     checkups = asyncio.run(examine(settings, _ask_service))
     if as_json:
-        print(json.dumps(_document(checkups)))
+        show_json(_document(checkups))
     else:
         for checkup in checkups:
             for line in _lines(checkup):
                 print(line)
         print(_sum(checkups))
     if has_fault(checkups):
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.FAILED)
 
 
 async def _ask_service(address: str) -> Sequence[str] | None:
@@ -55,10 +57,10 @@ class _Health(msgspec.Struct):
 
 
 def _lines(checkup: Checkup) -> Iterator[str]:
-    yield f"{checkup.state:8} {checkup.name:19} {checkup.seen}"
+    yield f"{checkup.state:8} {checkup.name:19} {one_line(checkup.seen)}"
     if checkup.cure is not None:
         for line in checkup.cure.splitlines():
-            yield f"{'':28} {line}"
+            yield f"{'':28} {one_line(line)}"
 
 
 def _sum(checkups: Sequence[Checkup]) -> str:

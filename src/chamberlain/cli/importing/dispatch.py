@@ -15,6 +15,8 @@ Result = TypeVar("Result")
 MOST_AT_ONCE = 16
 # How long nothing at all may succeed before it is given up, in seconds. A service that restarts is back much earlier.
 PATIENCE = 300.0
+# The same for one that was never there: its address may be wrong.
+FIRST_PATIENCE = 20.0
 # Half of the first pause where nobody names one, and the longest.
 _SOON, _LATE = 0.25, 10.0
 
@@ -58,6 +60,7 @@ class Dispatch(Generic[Item, Result]):
         self._resume_at = 0.0
         self._trouble_since: float | None = None
         self._well = self._troubles = 0
+        self._ever_well = False
         self._fault: BaseException | None = None
 
     async def run(self, items: Iterable[Item], stop: asyncio.Event) -> None:
@@ -126,10 +129,12 @@ class Dispatch(Generic[Item, Result]):
         self._resume_at = max(self._resume_at, now + seconds)
         self._well = 0
         self._trouble_since = self._trouble_since or now
-        if now - self._trouble_since > self._patience:
+        is_unheard_of = after is None and not self._ever_well
+        if now - self._trouble_since > (min(FIRST_PATIENCE, self._patience) if is_unheard_of else self._patience):
             self._fault = self._fault or error
 
     def _go_on(self) -> None:
+        self._ever_well = True
         self._trouble_since, self._troubles = None, 0
         self._well += 1
         if self._well >= self._allowed:

@@ -79,7 +79,8 @@ def _read(text: str) -> Table:
             faults.append(FileFault(line, None, f"There are more than {MOST_ROWS:,} rows. Divide the file."))
             break
         else:
-            rows.append(TableRow(line, {name: cell for name, cell in zip(columns, cells, strict=False) if cell}))
+            named = zip(columns, cells, strict=False)
+            rows.append(TableRow(line, {name: cell for name, cell in named if name and cell}))
     if not rows and not faults:
         faults.append(FileFault(number, None, "There is no row below the one that names the columns."))
     return Table(tuple(columns), tuple(rows), tuple(faults))
