@@ -9,7 +9,7 @@ from chamberlain.cli.progress import progress
 from chamberlain.cli.refusals import ended
 from chamberlain.cli.showing import Record, say, show_json, value_at
 from chamberlain_client import operations
-from chamberlain_client.models.requests import Happening
+from chamberlain_client.models.requests import ApprovalChanged, Happening, StateChanged
 
 
 def wait_for(call: Call, request_id: str, within: float | None) -> Record:
@@ -54,6 +54,12 @@ async def _watch(call: Call, request_id: str, within: float | None, also: Callab
         with progress() as shown:
             async for happening in requests.watch(request_id):
                 shown.show(happening)
+                if isinstance(happening, StateChanged) and happening.request.state == "pendingApproval":
+                    # Who has to decide is no event before somebody has.
+                    request = await requests.get(request_id)
+                    for approval in request.approvals:
+                        if approval.state in {"pending", "blocked"}:
+                            shown.show(ApprovalChanged(happening.number, approval))
                 if also is not None:
                     also(happening)
 

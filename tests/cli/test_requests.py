@@ -1,0 +1,115 @@
+import pytest
+
+from tests.cli.shell import Json, Shell
+from tests.services import API
+
+DARA = "dara@estate.example"
+NOTHING = "00000000-0000-4000-8000-00000000dead"
+
+
+@pytest.fixture
+def dara(ada: Shell) -> Shell:
+    """Who approves confidential teams."""
+    return ada.with_token(ada.service.token(DARA, f"{API}/collab/App.ReadWrite.All"))
+
+
+def asked(ada: Shell, name: str) -> str:
+    answer: Json = ada.done("team", "create", "--template", "Confidential team", "--display-name", name, "--json").json
+    request_id: str = answer["requestId"]
+    return request_id
+
+
+def test_it_works_to_approve_and_watch(ada: Shell, dara: Shell) -> None:
+    request_id = asked(ada, "Approved")
+
+    to_decide = dara.done("request", "list", "--to-decide", "--json").lines
+    approved = dara.done("request", "approve", request_id, "--comment", "fine", "--json").json
+    watched = ada.done("request", "watch", request_id, "--json").lines
+
+    assert request_id in [each["requestId"] for each in to_decide]
+    assert approved["approvals"][0]["decisions"][0]["comment"] == "fine"
+    assert {each["event"] for each in watched} == {"state", "step", "approval"}
+    assert watched[-1]["data"]["state"] == "succeeded"
+    assert "Make the group a team: succeeded" in ada.done("request", "watch", request_id).err
+
+
+def test_a_request_that_was_rejected_ends_the_watching_with_1(ada: Shell, dara: Shell) -> None:
+    request_id = asked(ada, "Rejected")
+
+    assert dara.done("request", "reject", request_id, "--json").json["state"] == "rejected"
+    ended = ada.run("request", "watch", request_id)
+
+    assert ended.code == 1
+    assert ended.err.endswith(f"Request {request_id} is rejected.\n")
+    assert "state" in ended.out
+
+
+def test_it_cancels_and_does_not_retry_what_has_not_failed(ada: Shell) -> None:
+    request_id = asked(ada, "Cancelled")
+
+    assert ada.done("request", "cancel", request_id, "--json").json["state"] == "cancelled"
+    refused = ada.run("request", "retry", request_id)
+
+    assert refused.code == 1
+    assert "code stateDoesNotAllow" in refused.err
+
+
+def test_it_rejects_to_approve_what_one_has_asked_for(ada: Shell) -> None:
+    ended = ada.run("request", "approve", asked(ada, "Own"))
+
+    assert ended.code == 3
+    assert "code selfApproval" in ended.err
+
+
+def test_it_lists_by_state_and_kind(ada: Shell) -> None:
+    request_id = asked(ada, "Listed")
+
+    listed = ada.done("request", "list", "--state", "pendingApproval", "--kind", "team", "--mine", "--json").lines
+
+    assert request_id in [each["requestId"] for each in listed]
+    assert "\tteam\tpendingApproval\tCONF-Listed\tAda Achterberg\t" in ada.done("request", "list").out
+
+
+def test_it_does_not_wait_for_ever(ada: Shell) -> None:
+    ended = ada.run("request", "watch", asked(ada, "Slow"), "--timeout", "0.5")
+
+    assert ended.code == 5
+    assert "is not finished within 0.5 s, and goes on. Look again: chamberlain request watch" in ended.err
+
+
+def test_asking_waits_no_longer_either(ada: Shell) -> None:
+    create = (
+        "team",
+        "create",
+        "--template",
+        "Confidential team",
+        "--display-name",
+        "Waits",
+        "--wait",
+        "--timeout",
+        "0.5",
+    )
+
+    ended = ada.run(*create, "--json")
+
+    assert (ended.code, ended.out) == (5, "")
+    assert "approval 1: pending (Dara Lindqvist)" in ended.err
+
+
+def test_ctrl_c_ends_the_waiting_alone(ada: Shell) -> None:
+    request_id = asked(ada, "Interrupted")
+
+    with ada.started("request", "watch", request_id) as watching:
+        watching.wait_for("approval 1: pending")
+        watching.interrupt()
+        ended = watching.end()
+
+    assert ended.code == 130
+    assert f"request {request_id} goes on. Look again: chamberlain request watch {request_id}" in ended.err
+    assert "Traceback" not in ended.err
+    assert ada.done("request", "show", request_id, "--json").json["state"] == "pendingApproval"
+
+
+def test_it_rejects_a_request_that_is_not_there(ada: Shell) -> None:
+    for command in ("show", "watch", "cancel"):
+        assert ada.run("request", command, NOTHING).code == 4
