@@ -30,13 +30,15 @@ class Person:
 
     def let_in(self, address: str, code: str) -> None:
         """Let a program in that shows where to go and a code."""
-        self.page.goto(address)
-        self.page.get_by_label("Code").fill(code)
-        self.page.get_by_role("button", name="Go on").click()
-        self.sign_in()
-        expect(self.page.get_by_text(code, exact=True)).to_be_visible()
+        self._look_at(address, code)
         self.page.get_by_role("button", name="Allow").click()
         expect(self.page.get_by_role("heading", name="The program is in")).to_be_visible()
+
+    def send_away(self, address: str, code: str) -> None:
+        """Come to see that it is not one's own program, and send it away."""
+        self._look_at(address, code)
+        self.page.get_by_role("button", name="Deny").click()
+        expect(self.page.get_by_role("heading", name="The program is sent away")).to_be_visible()
 
     def sign_in(self) -> None:
         """Say who they are on the page that is shown."""
@@ -47,6 +49,13 @@ class Person:
     def go_back(self) -> None:
         """Go back to the program, as the page offers it."""
         self.page.get_by_role("button", name="Go back to").click()
+
+    def _look_at(self, address: str, code: str) -> None:
+        self.page.goto(address)
+        self.page.get_by_label("Code").fill(code)
+        self.page.get_by_role("button", name="Go on").click()
+        self.sign_in()
+        expect(self.page.get_by_text(code, exact=True)).to_be_visible()
 
 
 @contextmanager

@@ -72,6 +72,18 @@ def test_it_works_by_device_code(service: Service) -> None:
 
 
 @pytest.mark.needs("chromium")
+def test_it_tells_that_somebody_sent_the_program_away(service: Service) -> None:
+    with running("msal_device", service) as run:
+        flow = run.says()
+        with at_a_browser(service.data_dir) as person:
+            person.send_away(flow["verification_uri"], flow["user_code"])
+        refused = run.says()
+
+    assert refused["error"] == "access_denied"
+    assert refused["error_description"]
+
+
+@pytest.mark.needs("chromium")
 def test_it_works_with_a_browser(service: Service) -> None:
     with running("msal_interactive", service) as run, at_a_browser(service.data_dir) as person:
         person.page.goto(run.says()["opened"])

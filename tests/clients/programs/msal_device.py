@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import time
 
 import msal
@@ -32,7 +33,10 @@ cache = msal.SerializableTokenCache()
 app = start(cache)
 flow = app.initiate_device_flow(scopes=API)
 say(flow)
-say(app.acquire_token_by_device_flow(flow))
+result = app.acquire_token_by_device_flow(flow)
+say(result)
+if "error" in result:
+    sys.exit()
 
 # The next time the program runs: the same token, another resource's, and a new one when it has expired.
 again = msal.SerializableTokenCache()
