@@ -296,6 +296,17 @@ async def test_it_rejects_a_host_that_is_not_ours(house: House, browser: Browser
     assert host not in posted.text.replace(house.base_url, "")
 
 
+async def test_a_page_at_another_address_leads_to_the_right_one(house: House, browser: Browser) -> None:
+    wrong = f"{authorize_url(house)}&x=%22%3E%3Cscript%3E"
+
+    page = Page(await browser.http.get(wrong, headers={"Host": "evil.example"}))
+    nowhere = Page(await browser.http.get(f"{house.base_url}/device", headers={"Host": "evil.example"}))
+
+    assert list(page.links.values()) == [wrong]
+    assert list(nowhere.links.values()) == [f"{house.base_url}/device"]
+    assert "<script" not in page.html
+
+
 @pytest.mark.parametrize("name", ["state", "login_hint", "scope", "client_id", "redirect_uri", "nonce", "prompt"])
 async def test_nothing_that_is_sent_becomes_markup(browser: Browser, name: str) -> None:
     for mode in ("query", "form_post"):

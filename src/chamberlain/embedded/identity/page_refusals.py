@@ -26,6 +26,11 @@ class WrongAddress(PageRefused):
     status = 421
     title = "This page has another address"
 
+    def __init__(self, base_url: str, address: str) -> None:
+        """`address` is where the same page is, if there is one that could be opened."""
+        super().__init__(f"The pages of this sign-in platform are below {base_url}/ and nowhere else.")
+        self.address = address
+
 
 class FormNotOurs(PageRefused):
     """A form that did not come from the page that we gave this browser, or not in this state of things."""

@@ -14,7 +14,7 @@ from chamberlain.embedded.identity.device_pages import show_device, take_device
 from chamberlain.embedded.identity.errors import IdentityUnreachable, OAuthError, TemporarilyUnavailable
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.page import FOLDER, render
-from chamberlain.embedded.identity.page_refusals import PageRefused
+from chamberlain.embedded.identity.page_refusals import PageRefused, WrongAddress
 from chamberlain.embedded.identity.sign_out import show_sign_out, take_sign_out, take_sign_out_answer
 from chamberlain.embedded.identity.visits import Visit, open_visit
 
@@ -54,6 +54,8 @@ def _page(platform: IdentityPlatform, page: Page) -> Answer:
     async def answering(request: Request) -> Response:
         try:
             return await page(await open_visit(platform, request))
+        except WrongAddress as refusal:
+            return _told(platform, refusal.status, refusal.title, refusal.text, address=refusal.address)
         except PageRefused as refusal:
             return _told(platform, refusal.status, refusal.title, refusal.text)
         except TooManyAttempts as refusal:
@@ -68,8 +70,8 @@ def _page(platform: IdentityPlatform, page: Page) -> Answer:
     return answering
 
 
-def _told(platform: IdentityPlatform, status: int, title: str, text: str) -> Response:
-    response = render(platform.base_url, "refused.html", status=status, title=title, text=text)
+def _told(platform: IdentityPlatform, status: int, title: str, text: str, *, address: str = "") -> Response:
+    response = render(platform.base_url, "refused.html", status=status, title=title, text=text, address=address)
     if status == 503:
         response.headers["Retry-After"] = "1"
     return response

@@ -99,8 +99,12 @@ def origin_of(base_url: str) -> str:
 
 def _require_address(base_url: str, request: Request) -> None:
     parts = urlsplit(base_url)
-    if request.url.scheme != parts.scheme or request.headers.get("host", "").lower() != _host(parts):
-        raise WrongAddress(f"The pages of this sign-in platform are at {base_url}/ alone. Open the same page there.")
+    if request.url.scheme == parts.scheme and request.headers.get("host", "").lower() == _host(parts):
+        return
+    query = f"?{request.url.query}" if request.url.query else ""
+    # A form is not to be sent once more somewhere else.
+    is_page = request.method in ("GET", "HEAD")
+    raise WrongAddress(base_url, f"{origin_of(base_url)}{request.url.path}{query}" if is_page else "")
 
 
 def _host(parts: SplitResult) -> str:

@@ -1,0 +1,31 @@
+"""The how-to about the sign-in pages and the pages say the same."""
+
+from chamberlain.embedded.identity import page_refusals
+from chamberlain.embedded.identity.page import FOLDER
+from tests.docs.pages import ROOT, rows, section
+
+PAGE = ROOT / "docs" / "how-to" / "sign-in.md"
+
+
+def test_it_works() -> None:
+    said = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.html"))
+    said += "".join(
+        vars(refusal).get("title", "") for refusal in vars(page_refusals).values() if isinstance(refusal, type)
+    )
+    # The one that is about time has no class of its own.
+    said += "There were too many attempts"
+
+    for row in rows(section(PAGE, "## When it does not work")):
+        assert row[0] in said, row[0]
+
+
+def test_it_names_every_refusal_that_a_person_can_do_something_about() -> None:
+    told = {row[0] for row in rows(section(PAGE, "## When it does not work"))}
+    text = PAGE.read_text(encoding="utf-8")
+
+    assert {
+        page_refusals.FormNotOurs.title,
+        page_refusals.RequestNotOurs.title,
+        page_refusals.NobodySignsIn.title,
+    } <= told
+    assert "you are told the right address" in text
