@@ -126,4 +126,4 @@ class Started:
         if self.process.stderr is not None:
             os.set_blocking(self.process.stderr.fileno(), True)
         out, err = self.process.communicate(timeout=within)
-        return Ended(self.process.returncode, out.decode(), self.said + err.decode())
+        return Ended(self.process.returncode, (out or b"").decode(), self.said + err.decode())
