@@ -32,6 +32,16 @@ class AsyncGroups:
     @overload
     async def create(self, group: NewGroup | Mapping[str, object], *, dry_run: Literal[True]) -> RehearsedGroup: ...
 
+    @overload
+    async def create(
+        self,
+        group: NewGroup | Mapping[str, object],
+        *,
+        dry_run: bool,
+        wait: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> AcceptedGroup | RehearsedGroup: ...
+
     async def create(
         self,
         group: NewGroup | Mapping[str, object],

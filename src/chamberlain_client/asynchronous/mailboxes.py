@@ -35,6 +35,16 @@ class AsyncMailboxes:
         self, mailbox: NewMailbox | Mapping[str, object], *, dry_run: Literal[True]
     ) -> RehearsedMailbox: ...
 
+    @overload
+    async def create(
+        self,
+        mailbox: NewMailbox | Mapping[str, object],
+        *,
+        dry_run: bool,
+        wait: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> AcceptedMailbox | RehearsedMailbox: ...
+
     async def create(
         self,
         mailbox: NewMailbox | Mapping[str, object],

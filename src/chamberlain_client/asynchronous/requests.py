@@ -50,16 +50,15 @@ class AsyncRequests:
         """The request, when it has ended, whichever way: look at its `state`. Looks first after `retry_after` seconds,
         then less and less often. Raises RequestNotFinished after `timeout` seconds."""
         clock, wanted = self._transport.clock, id_of(request_id)
-        begin = clock.now()
-        for seconds in looks(retry_after):
+        begin, pauses = clock.now(), looks(retry_after)
+        while True:
             left = timeout - (clock.now() - begin)
-            await clock.sleep(max(0.0, min(seconds, left)))
+            await clock.sleep(max(0.0, min(next(pauses), left)))
             request = await self.get(wanted)
             if request.has_ended:
                 return request
             if clock.now() - begin >= timeout:
                 raise RequestNotFinished(request)
-        raise AssertionError("It is looked for without end.")
 
     async def approve(
         self, request_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None

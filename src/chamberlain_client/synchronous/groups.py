@@ -33,6 +33,16 @@ class Groups:
     @overload
     def create(self, group: NewGroup | Mapping[str, object], *, dry_run: Literal[True]) -> RehearsedGroup: ...
 
+    @overload
+    def create(
+        self,
+        group: NewGroup | Mapping[str, object],
+        *,
+        dry_run: bool,
+        wait: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> AcceptedGroup | RehearsedGroup: ...
+
     def create(
         self,
         group: NewGroup | Mapping[str, object],

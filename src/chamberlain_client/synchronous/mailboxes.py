@@ -34,6 +34,16 @@ class Mailboxes:
     @overload
     def create(self, mailbox: NewMailbox | Mapping[str, object], *, dry_run: Literal[True]) -> RehearsedMailbox: ...
 
+    @overload
+    def create(
+        self,
+        mailbox: NewMailbox | Mapping[str, object],
+        *,
+        dry_run: bool,
+        wait: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> AcceptedMailbox | RehearsedMailbox: ...
+
     def create(
         self,
         mailbox: NewMailbox | Mapping[str, object],
