@@ -135,6 +135,7 @@ def test_progress_changes_in_place_on_a_terminal(ada: Shell) -> None:
     assert "Create the group: succeeded" in shown
 
 
+@pytest.mark.usefixtures("hostile")
 def test_whoever_stops_reading_is_not_told_of_it(ada: Shell) -> None:
     with ada.started("request", "list", "--all", "--json") as listing:
         assert listing.process.stdout is not None
