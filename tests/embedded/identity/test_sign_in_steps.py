@@ -47,4 +47,6 @@ def test_it_works(
     signed_in: SignedIn | None,
     step: Step,
 ) -> None:
-    assert next_step(Asked(prompts, max_age, hint, is_native, mode), signed_in) == step
+    asked = Asked(prompts=prompts, max_age=max_age, login_hint=hint, is_native=is_native, mode=mode)
+
+    assert next_step(asked, signed_in) == step

@@ -90,7 +90,13 @@ async def _go_on(visit: Visit, request: AuthorizationRequest) -> Response:
 
 
 def _step(visit: Visit, request: AuthorizationRequest) -> Step:
-    asked = Asked(request.prompts, request.max_age, request.login_hint, request.is_of_native_program, request.back.mode)
+    asked = Asked(
+        prompts=request.prompts,
+        max_age=request.max_age,
+        login_hint=request.login_hint,
+        is_native=request.is_of_native_program,
+        mode=request.back.mode,
+    )
     session = visit.session
     if session is None or session.account.tenant != request.back.client.tenant_id:
         return next_step(asked, None)

@@ -39,7 +39,7 @@ class FormNotOurs(PageRefused):
     title = "The page has become too old"
 
     def __init__(self) -> None:
-        super().__init__("Nothing was done. Go back, load the page again and send it once more.")
+        super().__init__("Nothing was done. Go back, load the page again and send it once more. Cookies are needed.")
 
 
 class RequestNotOurs(PageRefused):

@@ -62,7 +62,14 @@ async def open_visit(platform: IdentityPlatform, request: Request) -> Visit:
     key = _cookie(request, form_cookie(platform.base_url))
     secret = _cookie(request, session_cookie(platform.base_url))
     session = await sessions.find(platform, secret)
-    return Visit(platform, request, key or new_secret(), key is not None, secret, session)
+    return Visit(
+        platform=platform,
+        request=request,
+        form_key=key or new_secret(),
+        has_form_key=key is not None,
+        session_secret=secret,
+        session=session,
+    )
 
 
 async def begin_session(visit: Visit, account: Account) -> tuple[str, Session]:
