@@ -10,6 +10,8 @@ from chamberlain.embedded.directory.graph.conditions import GROUPS, ROOMS, USERS
 from chamberlain.embedded.directory.graph.groups import GROUP_LISTING
 from chamberlain.embedded.directory.graph.server import _ROUTES
 from chamberlain.embedded.directory.graph.users import USER_LISTING
+from chamberlain.embedded.directory.membership import OPPOSITES, Operator
+from chamberlain.embedded.directory.properties import KNOWN, Kind
 from tests.docs.pages import REFERENCE, rows, section
 
 PAGE = REFERENCE / "directory.md"
@@ -40,6 +42,17 @@ def test_it_names_what_lists_can_be_sorted_by() -> None:
         "groups": set(GROUP_LISTING.keys),
         "users": set(USER_LISTING.keys),
     }
+
+
+def test_it_names_what_membership_rules_can_use() -> None:
+    table = {row[0]: row[1:] for row in rows(section(PAGE, "## Membership rules"))}
+
+    for kind in Kind:
+        written = re.findall(r"`(\w+)`", table[f"`{kind}.`"][0])
+        assert written == sorted(name.partition(".")[2] for name in KNOWN if name.startswith(f"{kind}."))
+    for operator in Operator:
+        [(opposite, _)] = [cells for first, cells in table.items() if first.strip("`").lower() == operator]
+        assert OPPOSITES[opposite.strip("`").lower()] is operator
 
 
 def test_it_translates_every_sharing_capability() -> None:

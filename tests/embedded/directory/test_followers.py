@@ -3,11 +3,12 @@ from itertools import product
 import pytest
 
 from chamberlain.embedded.directory.errors import BadRule
-from chamberlain.embedded.directory.followers import users_by_rule
+from chamberlain.embedded.directory.followers import rules_by_user, users_by_rule
 from chamberlain.embedded.directory.load import load
+from chamberlain.embedded.directory.membership import read_rule
 from chamberlain.embedded.directory.patterns import read_pattern
 from tests.databases import Databases
-from tests.embedded.directory.houses import ADA, BEN, CLEO, GIL, HOUSE, SECTION
+from tests.embedded.directory.houses import ADA, BEN, CLEO, GIL, HOUSE, SECTION, ZOE
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,9 @@ from tests.embedded.directory.houses import ADA, BEN, CLEO, GIL, HOUSE, SECTION
         ('user.department -eq "Sales" -and -not (user.displayName -startsWith "Ada")', {BEN}),
         ('user.department -eq "Finance" -or user.userType -eq "Guest"', {CLEO, GIL}),
         ('user.displayName -eq "\' OR true --"', set()),
+        # There are no devices here: a rule about them names nobody, the other way round too.
+        ('device.deviceOSType -eq "Linux"', set()),
+        ('-not (device.deviceOSType -eq "Linux")', set()),
     ],
 )
 async def test_it_works(databases: Databases, rule: str, expected: set[object]) -> None:
@@ -51,6 +55,17 @@ def understood(pattern: str) -> str | None:
         return None
 
 
+async def test_it_says_which_of_many_rules_name_a_user(databases: Databases) -> None:
+    await load(databases.worker.pool, SECTION)
+    texts = ['user.department -eq "sales"', 'device.displayName -ne "x"', "user.accountEnabled -eq false"] * 40
+
+    found = await rules_by_user(
+        databases.worker.pool, HOUSE, [ADA, CLEO, GIL, ZOE], [read_rule(text) for text in texts]
+    )
+
+    assert set(found) == {(at, ADA) for at in range(0, 120, 3)} | {(at, CLEO) for at in range(2, 120, 3)}
+
+
 async def test_it_gives_the_database_no_pattern_that_it_does_not_understand(databases: Databases) -> None:
     written = ("".join(several) for several in product(PIECES, repeat=3))
     patterns = [pattern for pattern in map(understood, written) if pattern is not None]
@@ -58,5 +73,26 @@ async def test_it_gives_the_database_no_pattern_that_it_does_not_understand(data
 
     # The database reads a pattern when it is used, and complains then.
     used = await databases.worker.pool.fetchval("SELECT count('a' ~* p) FROM unnest($1::text[]) AS p", patterns)
+
+    assert used == len(patterns)
+
+
+# What an engine that tries one way after the other would not see the end of, and what this one would not.
+HARD = [
+    "(a+)+z", "(a|a)*z", "(.*)*" * 40 + "z", "((a+)+)+" * 30 + "!", "a?" * 80 + "a" * 80, "(x+x+)+y",
+    "(" * 80 + "a" + ")*" * 80, ".*a" + "." * 250, "(a|b)*a" + "(a|b)" * 49, r"[\w\W]*" * 30,
+    "(^|$|a*)" * 6, "(a*|b*)*" * 8 + "(^|$|a*)" * 6, "(" * 6 + "(|^|$)" * 6 + ")" * 6,
+]  # fmt: skip
+
+
+async def test_it_matches_in_bounded_time(databases: Databases) -> None:
+    patterns = [pattern for pattern in map(understood, HARD) if pattern is not None]
+    assert len(patterns) == len(HARD)
+
+    async with databases.worker.pool.acquire() as connection:
+        # Each takes some milliseconds; a machine may be busy, but not for ever.
+        await connection.execute("SET statement_timeout = '20s'")
+        used = await connection.fetchval("SELECT count(repeat('ab', 512) ~* p) FROM unnest($1::text[]) AS p", patterns)
+        await connection.execute("RESET statement_timeout")
 
     assert used == len(patterns)

@@ -198,6 +198,22 @@ async def test_it_rejects(served: Served, query: str, code: str, words: str) -> 
     assert error["innerError"] == {"date": "2026-11-20T09:30:00", "request-id": str(REQUEST_ID)}
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"$filter=displayName eq '{'x' * 30_000}'",
+        f"$filter={'(' * 1_000}",
+        f"$filter={'not ' * 400}displayName eq 'x'",
+        f"$filter=id in ({','.join(['null'] * 300)})",
+    ],
+)
+async def test_it_rejects_what_is_too_long_or_too_deep_and_says_where(served: Served, query: str) -> None:
+    answer = await served.get(f"/v1.0/groups?{query}")
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "Request_UnsupportedQuery")
+    assert "position" in answer.json()["error"]["message"]
+
+
 async def test_it_says_that_it_cannot_answer_while_the_database_is_away() -> None:
     away = await open_database("postgresql://nobody@127.0.0.1:1/nowhere", most=2, name="away")
     async with serving(away.pool) as served:

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.followers import condition_of
 from chamberlain.embedded.directory.membership import AllOf, AnyOf, Comparison, Not, Operator, Rule, read_rule
-from chamberlain.embedded.directory.properties import UserProperty, find_property
+from chamberlain.embedded.directory.properties import Property, find_property
 
 
-def known(name: str) -> UserProperty:
-    found = find_property(name)
+def known(name: str, kind: str = "user") -> Property:
+    found = find_property(f"{kind}.{name}")
     assert found is not None
     return found
 
@@ -37,6 +37,8 @@ MANAGER = Comparison(known("jobTitle"), Operator.EQUAL, "Manager")
         ('user.mail -notContains "a"', Not(Comparison(known("mail"), Operator.CONTAINS, "a"))),
         ('user.city -in ["Bern", "Basel"]', Comparison(known("city"), Operator.IN, ("Bern", "Basel"))),
         ('user.city -notIn ["Bern"]', Not(Comparison(known("city"), Operator.IN, ("Bern",)))),
+        ('device.deviceOSType -eq "Linux"', Comparison(known("deviceOSType", "device"), Operator.EQUAL, "Linux")),
+        ("DEVICE.isrooted -ne true", Not(Comparison(known("isRooted", "device"), Operator.EQUAL, value=True))),
         ('user.city -match "^B(e|a)"', Comparison(known("city"), Operator.MATCH, "^B(?:e|a)")),
         (
             'user.department -eq "Sales" -or user.city -eq "Bern" -and user.jobTitle -eq "Manager"',
@@ -70,6 +72,11 @@ def test_it_works(text: str, expected: Rule) -> None:
         ("user.department -in []", 22),
         ('user.department -in ["Sales"', 29),
         ('user.shoeSize -eq "42"', 1),
+        ('device.department -eq "Sales"', 1),
+        ('user.deviceModel -eq "x"', 1),
+        ('group.displayName -eq "x"', 1),
+        ('user.city -eq "Bern" -or device.displayName -eq "x"', 26),
+        ("device.isRooted -eq 'true'", 21),
         ('user.accountEnabled -eq "true"', 25),
         ("user.accountEnabled -startsWith true", 33),
         ("user.department -startsWith null", 29),

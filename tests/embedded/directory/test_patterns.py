@@ -17,6 +17,8 @@ from chamberlain.embedded.directory.patterns import read_pattern
         (r"[\d.]", r"[\d.]"),
         ("[-a][a-]", "[-a][a-]"),
         ("", ""),
+        ("^$" * 6, "^$" * 6),
+        ("(^a|b$)(c)*", "(?:^a|b$)(?:c)*"),
     ],
 )
 def test_it_works(pattern: str, expected: str) -> None:
@@ -51,6 +53,10 @@ def test_it_works(pattern: str, expected: str) -> None:
         r"\y",
         "\\",
         "x" * 300,
+        "(^|$)*",
+        "(^a)+",
+        "(a(b$))?",
+        "^$" * 7,
     ],
 )
 def test_it_rejects_what_could_take_long_or_means_something_else(pattern: str) -> None:

@@ -80,6 +80,14 @@ async def test_it_finds_what_the_filter_names(furnished: Served, written: str, c
     assert len(answer.json()["value"]) == count
 
 
+async def test_it_takes_the_short_name_of_the_type(furnished: Served) -> None:
+    for long, short in [("microsoft.graph.room", "graph.room"), (f"{ROOM}/microsoft.graph.room", f"{ROOM}/graph.room")]:
+        answers = [await furnished.get(f"/v1.0/places/{name}", whose="house-places") for name in (long, short)]
+
+        assert answers[0].status_code == 200
+        assert answers[0].json() == answers[1].json()
+
+
 async def test_it_pages(furnished: Served, databases: Databases) -> None:
     await databases.worker.pool.execute("UPDATE directory.mailboxes SET recipient_type = 'RoomMailbox', place = '{}'")
 

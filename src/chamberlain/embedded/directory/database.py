@@ -46,3 +46,14 @@ async def one_tenant(pool: Pool, tenant_id: UUID) -> AsyncIterator[Connection]:
         async with pool.acquire() as connection, connection.transaction(readonly=True):
             await connection.execute("SELECT set_config('chamberlain.tenant_id', $1, true)", str(tenant_id))
             yield connection
+
+
+@asynccontextmanager
+async def one_transaction(database: Queryable) -> AsyncIterator[Connection]:
+    """A transaction, or a part of the one that there is."""
+    if isinstance(database, asyncpg.Pool):
+        async with database.acquire() as connection, connection.transaction():
+            yield connection
+    else:
+        async with database.transaction():
+            yield database

@@ -5,15 +5,15 @@ afterwards: others change them, and a start of the service must not undo that.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from uuid import UUID
 
 import msgspec
 
 from chamberlain.embedded.directory.database import Connection, Pool, answering
 from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.estate import Estate, EstateInvalid, Group, Site, User, read_estate
-from chamberlain.embedded.directory.followers import users_by_rule
+from chamberlain.embedded.directory.follow_rules import follow_all
 from chamberlain.embedded.directory.load_guest_rules import load_guest_rules
+from chamberlain.embedded.directory.membership import read_rule
 from chamberlain.embedded.directory.properties import FURTHER
 
 
@@ -32,7 +32,7 @@ async def load(pool: Pool, section: Mapping[str, object]) -> None:
             await load_guest_rules(connection, estate.guest_defaults, new)
             await _load_addresses(connection, estate.users, new)
             tenants = {user.tenant for user in estate.users} | {group.tenant for group in estate.groups}
-            await _follow_rules(connection, sorted(tenants))
+            await follow_all(connection, sorted(tenants))
 
 
 _USER = """
@@ -117,6 +117,7 @@ async def _load_groups(connection: Connection, groups: Sequence[Group]) -> Seque
     )
     there = {(tenant, group) for tenant, group in rows}
     new = [group for group in groups if (group.tenant, group.id) not in there]
+    _check_rules(new)
     await connection.executemany(_GROUP, [_group_row(group) for group in new])
     await connection.executemany(_EXTENSION_VALUE, list(_extension_rows(new)))
     teams = [group for group in new if group.channels is not None]
@@ -126,6 +127,15 @@ async def _load_groups(connection: Connection, groups: Sequence[Group]) -> Seque
         [(group.tenant, group.id, name, at) for group in teams for at, name in enumerate(group.channels or (), 1)],
     )
     return new
+
+
+def _check_rules(groups: Sequence[Group]) -> None:
+    for group in groups:
+        try:
+            if group.membership_rule is not None:
+                read_rule(group.membership_rule)
+        except BadRule as error:
+            raise EstateInvalid(f"The group {group.id} cannot be loaded. {error}") from error
 
 
 def _group_row(group: Group) -> tuple[object, ...]:
@@ -212,38 +222,3 @@ async def _load_addresses(connection: Connection, users: Sequence[User], groups:
     )
     if taken is not None:
         raise EstateInvalid(f"The address {taken} belongs to two users or groups of one tenant. Change one of them.")
-
-
-_FOLLOW = """
-INSERT INTO directory.memberships AS m (tenant_id, group_id, member_id, is_owner, is_member, is_group)
-SELECT $1, $2, u, false, true, false FROM unnest($3::uuid[]) AS u
-ON CONFLICT (tenant_id, group_id, member_id) DO UPDATE SET is_member = true WHERE NOT m.is_member
-"""
-
-
-async def _follow_rules(connection: Connection, tenants: Sequence[UUID]) -> None:
-    """Bring the members of dynamic groups up to date with their rules, now that users may have changed."""
-    groups = await connection.fetch(
-        "SELECT tenant_id, id, membership_rule FROM directory.groups "
-        "WHERE tenant_id = ANY ($1) AND membership_rule IS NOT NULL ORDER BY tenant_id, id",
-        tenants,
-    )
-    for tenant_id, group_id, rule in groups:
-        try:
-            members = await users_by_rule(connection, tenant_id, rule)
-        except BadRule as error:
-            raise EstateInvalid(f"The group {group_id} cannot be loaded. {error}") from error
-        await connection.execute(
-            "UPDATE directory.memberships SET is_member = false "
-            "WHERE tenant_id = $1 AND group_id = $2 AND is_member AND NOT member_id = ANY ($3)",
-            tenant_id,
-            group_id,
-            members,
-        )
-        await connection.execute(_FOLLOW, tenant_id, group_id, members)
-        await connection.execute(
-            "DELETE FROM directory.memberships "
-            "WHERE tenant_id = $1 AND group_id = $2 AND NOT is_member AND NOT is_owner",
-            tenant_id,
-            group_id,
-        )

@@ -1,14 +1,15 @@
 """Mailboxes are brought about and observed here, in batches, by the mark that each carries, as groups are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
 
-from chamberlain.embedded.directory.database import Queryable, answering
+from chamberlain.embedded.directory.database import Queryable, answering, one_transaction
 from chamberlain.embedded.directory.entries import Contact, Ensured, MailboxEntry, Mark, Permission, Place
 from chamberlain.embedded.directory.errors import Refused
+from chamberlain.embedded.directory.follow_rules import follow_changed
 from chamberlain.embedded.directory.mailbox_columns import columns_of_mailboxes
 from chamberlain.embedded.directory.storable import ensure_storable
 
@@ -92,7 +93,10 @@ class Mailboxes:
 
     async def _ensure(self, entries: Sequence[MailboxEntry]) -> Sequence[Ensured[MailboxShown]]:
         with answering():
-            [row] = await self._database.fetch(_ENSURE, self._key_member, *columns_of_mailboxes(entries))
+            async with one_transaction(self._database) as connection:
+                [row] = await connection.fetch(_ENSURE, self._key_member, *columns_of_mailboxes(entries))
+                # A mailbox is a user, whom membership rules may name.
+                await follow_changed(connection, _users(entries, row["mailbox_ids"]))
         return await self._answers(entries, *row)
 
     async def _answers(
@@ -113,6 +117,15 @@ class Mailboxes:
             )
             for entry, code, culprit in zip(entries, faults, culprits, strict=True)
         ]
+
+
+def _users(entries: Sequence[MailboxEntry], found: Sequence[UUID | None]) -> Mapping[UUID, Sequence[UUID]]:
+    """The users that these mailboxes are, by their tenants."""
+    users: dict[UUID, list[UUID]] = {}
+    for entry, user in zip(entries, found, strict=True):
+        if user is not None:
+            users.setdefault(entry.mark.tenant_id, []).append(user)
+    return users
 
 
 def _columns(marks: Sequence[Mark]) -> tuple[list[object], ...]:

@@ -3,11 +3,11 @@
     rule        := all ("-or" all)*
     all         := one ("-and" one)*
     one         := "-not" one | "(" rule ")" | comparison
-    comparison  := "user." property operator value
+    comparison  := ("user." | "device.") property operator value
     value       := text | "null" | "true" | "false" | "[" text ("," text)* "]"
 
 Words, properties and texts are compared without regard to case. A text stands in single or double quotes; a quote in it
-is written twice.
+is written twice. A rule is about users or about devices.
 """
 
 import re
@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.patterns import read_pattern
-from chamberlain.embedded.directory.properties import UserProperty, ValueType, find_property
+from chamberlain.embedded.directory.properties import Kind, Property, ValueType, find_property
 
 # The length that the suite allows for a rule; the depth keeps the reader from running out of stack.
 MOST_CHARACTERS = 3072
@@ -35,7 +35,7 @@ class Operator(StrEnum):
 
 
 # Each of these says the opposite of another one.
-_OPPOSITES = {
+OPPOSITES = {
     "-ne": Operator.EQUAL,
     "-notstartswith": Operator.STARTS_WITH,
     "-notcontains": Operator.CONTAINS,
@@ -48,7 +48,7 @@ _OPPOSITES = {
 class Comparison:
     """One property against one value; `value` is a tuple of texts for IN, and a checked pattern for MATCH."""
 
-    property: UserProperty
+    property: Property
     operator: Operator
     value: str | bool | tuple[str, ...] | None
 
@@ -88,6 +88,17 @@ def read_rule(text: str) -> Rule:
     return rule
 
 
+def kind_of(rule: Rule) -> Kind:
+    """Whom a rule is about: all of its comparisons are about the same."""
+    match rule:
+        case Comparison(known):
+            return known.kind
+        case Not(part):
+            return kind_of(part)
+        case AllOf(parts) | AnyOf(parts):
+            return kind_of(parts[0])
+
+
 @dataclass(frozen=True, slots=True)
 class _Token:
     kind: str
@@ -97,7 +108,7 @@ class _Token:
 
 _TOKEN = re.compile(
     r"""\s*(?:
-      (?P<property>user\.[a-z]+)
+      (?P<property>(?:user|device)\.[a-z]+)
     | (?P<operator>-[a-z]+)
     | (?P<word>null|true|false)\b
     | (?P<text>"(?:[^"]|"")*"|'(?:[^']|'')*')
@@ -112,6 +123,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
+        self._kind: Kind | None = None
         self.token = self._next()
 
     def any_of(self, level: int) -> Rule:
@@ -145,16 +157,19 @@ class _Reader:
         if self.token.kind != "property":
             raise self.unexpected("A property such as user.department, -not or an opening bracket")
         name = self._take()
-        known = find_property(name.text.partition(".")[2])
+        known = find_property(name.text)
         if known is None:
-            raise BadRule(f"{name.text} is no property of a user that a rule can use.", name.position)
+            raise BadRule(f"{name.text} is no property that a rule can use.", name.position)
+        if self._kind not in {None, known.kind}:
+            raise BadRule("a rule is about users or about devices, not about both.", name.position)
+        self._kind = known.kind
         written = self._take()
-        opposite = _OPPOSITES.get(written.text.lower())
+        opposite = OPPOSITES.get(written.text.lower())
         operator = opposite or _operator(written)
         comparison = Comparison(known, operator, self._value(known, operator))
         return comparison if opposite is None else Not(comparison)
 
-    def _value(self, known: UserProperty, operator: Operator) -> str | bool | tuple[str, ...] | None:
+    def _value(self, known: Property, operator: Operator) -> str | bool | tuple[str, ...] | None:
         if operator is Operator.IN:
             return self._list()
         token = self._take()
@@ -165,7 +180,8 @@ class _Reader:
             if token.kind == "word" and word in {"true", "false"} and operator is Operator.EQUAL:
                 return word == "true"
             raise BadRule(
-                f"user.{known.name} can only be compared by -eq or -ne with true, false or null.", token.position
+                f"{known.kind}.{known.name} can only be compared by -eq or -ne with true, false or null.",
+                token.position,
             )
         if token.kind != "text":
             raise BadRule("A text in quotes was expected.", token.position)

@@ -2,14 +2,18 @@
 
 Taken are characters, `.`, classes, anchors, groups, alternatives and the quantifiers `*`, `+` and `?`. Not taken are
 back-references and look-around, which need back-tracking, and counts, which can make a short pattern into a huge one.
+Anchors are few, and no group with one in it is repeated: of `(^|$)*` or `(^|$|a*)` thirty times over the database would
+not see the end.
 The database matches what is left with an automaton; its length is bounded, and so is that of the texts it meets.
 """
 
 import re
+from collections.abc import Iterator
 
 from chamberlain.embedded.directory.errors import BadRule
 
 MOST_CHARACTERS = 256
+MOST_ANCHORS = 12
 
 _PIECE = re.compile(
     r"""
@@ -31,30 +35,51 @@ def read_pattern(pattern: str, position: int) -> str:
     if len(pattern) > MOST_CHARACTERS:
         raise BadRule(f"a pattern has at most {MOST_CHARACTERS} characters.", position)
     pieces: list[str] = []
-    open_groups = 0
-    at = 0
+    # For each group that is open, and for the whole, whether there is an anchor in it.
+    anchored = [False]
     may_repeat = False
-    while at < len(pattern):
-        found = _PIECE.match(pattern, at)
-        kind = None if found is None else found.lastgroup
-        if found is None or not _may_stand(found, may_repeat=may_repeat, open_groups=open_groups):
-            raise BadRule(f"character {at + 1} of the pattern is not one that -match can use here.", position)
-        open_groups += (kind == "open") - (kind == "close")
-        may_repeat = kind in {"escape", "class", "close", "character"}
+    for at, found in _pieces(pattern, position):
+        kind = found.lastgroup
+        if not _may_stand(found, may_repeat=may_repeat, is_open=len(anchored) > 1):
+            raise _not_here(at, position)
+        may_repeat = kind in {"escape", "class", "character"}
+        if kind == "open":
+            anchored.append(False)
+        elif kind == "close":
+            has_anchor = anchored.pop()
+            anchored[-1] |= has_anchor
+            may_repeat = not has_anchor
+        elif kind == "anchor":
+            anchored[-1] = True
         # Nobody asks which part matched; without captures nothing has to be remembered.
         pieces.append("(?:" if kind == "open" else found[0])
-        at = found.end()
-    if open_groups:
+    if sum(piece in {"^", "$"} for piece in pieces) > MOST_ANCHORS:
+        raise BadRule(f"a pattern has at most {MOST_ANCHORS} of ^ and $.", position)
+    if len(anchored) > 1:
         raise BadRule("a bracket of the pattern is not closed.", position)
     return "".join(pieces)
 
 
-def _may_stand(found: re.Match[str], *, may_repeat: bool, open_groups: int) -> bool:
+def _pieces(pattern: str, position: int) -> Iterator[tuple[int, re.Match[str]]]:
+    at = 0
+    while at < len(pattern):
+        found = _PIECE.match(pattern, at)
+        if found is None:
+            raise _not_here(at, position)
+        yield at, found
+        at = found.end()
+
+
+def _not_here(at: int, position: int) -> BadRule:
+    return BadRule(f"character {at + 1} of the pattern is not one that -match can use here.", position)
+
+
+def _may_stand(found: re.Match[str], *, may_repeat: bool, is_open: bool) -> bool:
     match found.lastgroup:
         case "quantifier":
             return may_repeat
         case "close":
-            return open_groups > 0
+            return is_open
         case "class":
             return _runs_forward(found[0].removeprefix("[").removeprefix("^").removesuffix("]"))
         case _:

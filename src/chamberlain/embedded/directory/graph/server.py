@@ -61,6 +61,8 @@ class _Route:
 _ID = r"([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})"
 # No text in the database holds a NUL.
 _ID_OR_ADDRESS = r"([^/\x00]{1,320})"
+# The namespace of types may be left out to its last part, and the vendor's own programs do so.
+_ROOM = r"(?:microsoft\.)?graph\.room"
 _ROUTES = (
     _Route(re.compile(r"/v1\.0/groups"), list_groups, _READ_GROUPS),
     _Route(re.compile(r"/v1\.0/groups/\$count"), count_groups, _READ_GROUPS),
@@ -83,8 +85,8 @@ _ROUTES = (
     _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}"), get_user, _READ_USERS),
     _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}/licenseDetails"), list_licenses, _READ_USERS),
     _Route(re.compile(rf"/v1\.0/users/{_ID_OR_ADDRESS}/mailboxSettings"), get_mailbox_settings, _READ_SETTINGS),
-    _Route(re.compile(r"/v1\.0/places/(?:microsoft\.)?graph\.room"), list_rooms, _READ_PLACES),
-    _Route(re.compile(rf"/v1\.0/places/{_ID_OR_ADDRESS}"), get_place, _READ_PLACES),
+    _Route(re.compile(rf"/v1\.0/places/{_ROOM}"), list_rooms, _READ_PLACES),
+    _Route(re.compile(rf"/v1\.0/places/{_ID_OR_ADDRESS}(?:/{_ROOM})?"), get_place, _READ_PLACES),
     _Route(re.compile(rf"/v1\.0/sites/{_ID_OR_ADDRESS}"), get_site, _READ_SITES),
     _Route(re.compile(r"/v1\.0/schemaExtensions"), list_schema_extensions, _READ_GROUPS),
 )

@@ -1,0 +1,208 @@
+"""Ten thousand membership rules name in the database whom they name in Python that knows nothing of it."""
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from chamberlain.embedded.directory.errors import BadRule
+from chamberlain.embedded.directory.followers import condition_of
+from chamberlain.embedded.directory.load import load
+from chamberlain.embedded.directory.membership import MOST_CHARACTERS, read_rule
+from tests.databases import Databases
+from tests.embedded.directory.houses import HOUSE, user
+
+RULES = 10_000
+# As many conditions as one statement asks at once.
+TOGETHER = 200
+
+IDS = [f"70000000-0000-4000-8000-0000000000a{number}" for number in range(6)]
+USERS = [
+    user(UUID(IDS[0]), HOUSE, "Ada", department="Sales", city="Bern", jobTitle="It's"),
+    user(UUID(IDS[1]), HOUSE, "Ben", department="sales", city="BERN", accountEnabled=False),
+    user(UUID(IDS[2]), HOUSE, "Cleo", department="Sales & more", city="Zürich", userType="Guest"),
+    user(UUID(IDS[3]), HOUSE, 'Dara "D"', department="", jobTitle="%"),
+    user(UUID(IDS[4]), HOUSE, "Eli", city="ZÜRICH", jobTitle="a_b", mail=None),
+    user(UUID(IDS[5]), HOUSE, "日本", department="日本 😀", jobTitle="null"),
+]
+TEXTS = [
+    "", "Sales", "SALES", "sal", "es", "Bern", "zürich", "Zü", "It's", "%", "_", '"', "null", "日本", "😀", "&", "a",
+    "Guest", "member", "ada@house.example", "@house", IDS[0], IDS[0].upper(), "' OR true --", "$1", "\\",
+]  # fmt: skip
+PATTERNS = [
+    "^s",
+    "s$",
+    "S.l",
+    "(sales|bern)",
+    "^$",
+    "[a-m]+n",
+    "ü",
+    "a.b",
+    "日",
+    "e+",
+    "^(z|b).*h?$",
+    "x",
+    " ",
+    "[^a-z]",
+]
+PROPERTIES = ["department", "city", "jobTitle", "displayName", "mail", "userType", "objectId", "userPrincipalName"]
+
+Person = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A rule, and whom it means."""
+
+    text: str
+    holds: Callable[[Person], bool]
+
+
+def lowered(text: str) -> str:
+    return "".join(letter.lower() for letter in text)
+
+
+def value_of(person: Person, name: str) -> str | None:
+    value = person.get({"objectId": "id"}.get(name, name), "Member" if name == "userType" else None)
+    assert value is None or isinstance(value, str)
+    return None if value is None else lowered(value)
+
+
+# What each operator says of a value that there is, and of the text of the rule.
+OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
+    "eq": lambda value, text: value == lowered(text),
+    "startsWith": lambda value, text: value.startswith(lowered(text)),
+    "contains": lambda value, text: lowered(text) in value,
+    "match": lambda value, text: re.search(text, value, re.IGNORECASE | re.DOTALL) is not None,
+}
+OPPOSITES = {"eq": "ne", "startsWith": "notStartsWith", "contains": "notContains", "match": "notMatch"}
+
+
+class Maker:
+    """Makes rules, always the same ones from the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311 - no secret; the same rules each time.
+
+    def rule(self, levels: int = 4) -> Written:
+        kind = self._random.random()
+        if levels == 0 or kind < 0.45:
+            makers = [self._compared, self._compared, self._compared, self._listed, self._absent, self._enabled]
+            return self._random.choice(makers)()
+        if kind < 0.6:
+            part = self.rule(levels - 1)
+            return Written(f"{self._cased('-not')} ({part.text})", lambda person: not part.holds(person))
+        return self._several([self.rule(levels - 1) for _ in range(self._random.randint(2, 3))])
+
+    def _several(self, parts: Sequence[Written]) -> Written:
+        # "-and" binds closer than "-or": parts of a conjunction stand in brackets, whatever they are.
+        if self._random.random() < 0.5:
+            text = f" {self._cased('-and')} ".join(f"({part.text})" for part in parts)
+            return Written(text, lambda person: all(part.holds(person) for part in parts))
+        text = f" {self._cased('-or')} ".join(part.text for part in parts)
+        return Written(text, lambda person: any(part.holds(person) for part in parts))
+
+    def _compared(self) -> Written:
+        name, operator = self._random.choice(PROPERTIES), self._random.choice(sorted(OPERATORS))
+        text = self._random.choice(PATTERNS if operator == "match" else TEXTS)
+        is_opposite = self._random.random() < 0.4
+
+        def holds(person: Person) -> bool:
+            value = value_of(person, name)
+            return (value is not None and OPERATORS[operator](value, text)) is not is_opposite
+
+        written = OPPOSITES[operator] if is_opposite else operator
+        return Written(f"{self._cased('user.' + name)} {self._cased('-' + written)} {self._quoted(text)}", holds)
+
+    def _listed(self) -> Written:
+        name, is_opposite = self._random.choice(PROPERTIES), self._random.random() < 0.4
+        texts = [self._random.choice(TEXTS) for _ in range(self._random.randint(1, 4))]
+        wanted = {lowered(text) for text in texts}
+        operator = self._cased("-notIn" if is_opposite else "-in")
+        return Written(
+            f"user.{name} {operator} [{', '.join(map(self._quoted, texts))}]",
+            lambda person: (value_of(person, name) in wanted) is not is_opposite,
+        )
+
+    def _absent(self) -> Written:
+        name, operator = self._random.choice(PROPERTIES), self._random.choice(["eq", "ne"])
+        return Written(
+            f"user.{name} -{operator} {self._cased('null')}",
+            lambda person: (value_of(person, name) is None) is (operator == "eq"),
+        )
+
+    def _enabled(self) -> Written:
+        operator, wanted = self._random.choice(["eq", "ne"]), self._random.choice([True, False])
+        return Written(
+            f"user.accountEnabled -{operator} {self._cased(str(wanted))}",
+            lambda person: (person.get("accountEnabled", True) is wanted) is (operator == "eq"),
+        )
+
+    def _quoted(self, text: str) -> str:
+        quote = self._random.choice("\"'")
+        return quote + text.replace(quote, quote * 2) + quote
+
+    def _cased(self, word: str) -> str:
+        return self._random.choice([word, word.lower(), word.upper()])
+
+
+def written_rules(count: int) -> list[Written]:
+    maker = Maker(20261121)
+    found: dict[str, Written] = {}
+    while len(found) < count:
+        one = maker.rule()
+        if len(one.text) <= MOST_CHARACTERS:
+            found[one.text] = one
+    return list(found.values())
+
+
+async def test_it_works(databases: Databases) -> None:
+    await load(databases.worker.pool, {"users": USERS})
+    rules = written_rules(RULES)
+    named = 0
+
+    for start in range(0, RULES, TOGETHER):
+        batch = rules[start : start + TOGETHER]
+        parameters: list[object] = [HOUSE]
+        conditions = ", ".join(condition_of(read_rule(one.text), parameters) for one in batch)
+        rows = await databases.worker.pool.fetch(
+            f"SELECT u.id::text, ARRAY[{conditions}] FROM directory.users u WHERE u.tenant_id = $1 ORDER BY u.id",  # noqa: S608 - what is tested.
+            *parameters,
+        )
+
+        assert [row[0] for row in rows] == IDS
+        for person, (_, found) in zip(USERS, rows, strict=True):
+            for one, answer in zip(batch, found, strict=True):
+                assert answer is one.holds(person), f"{one.text} of {person}"
+                named += answer
+
+    # Neither all nor nobody: most rules tell some users from others.
+    assert RULES * 1.5 < named < RULES * 4.5
+
+
+MUTATIONS = ["'", '"', "(", ")", "[", "]", ",", "$", " ", "-eq", " -and ", "-not ", "%", "\\", "user.", "null", "é"]
+
+
+def test_it_rejects_nonsense_and_says_where() -> None:
+    maker = random.Random(7)  # noqa: S311 - no secret; the same nonsense each time.
+    refused = 0
+    for one in written_rules(RULES):
+        text = one.text
+        for _ in range(maker.randint(1, 3)):
+            at = maker.randrange(len(text) + 1)
+            text = text[:at] + maker.choice(MUTATIONS) + text[at + maker.randint(0, 4) :]
+        fault = fault_of(text)
+        if fault is not None:
+            refused += 1
+            assert 1 <= fault.position <= len(text) + 1, fault.detail
+    assert refused > RULES * 0.7
+
+
+def fault_of(text: str) -> BadRule | None:
+    """What is said against a rule; every other error than this one is a bug."""
+    try:
+        condition_of(read_rule(text), [])
+    except BadRule as fault:
+        return fault
+    return None
