@@ -20,22 +20,39 @@ def service() -> Iterator[Service]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def outside_installation() -> Iterator[Installation]:
+    """Two that answer beside two that work, on an outside PostgreSQL; kept while tests use the other ways in turn."""
+    with two_of_each(None) as several:
+        yield several
+
+
+@pytest.fixture(scope="session")
+def old_installation() -> Iterator[Installation]:
+    """The same, on the oldest PostgreSQL that is served."""
+    with two_of_each(DEBIAN) as several:
+        yield several
+
+
+@pytest.fixture(scope="session")
+def embedded_installation(service: Service) -> Installation:
+    """What one command starts."""
+    return Installation(service, service)
+
+
 @pytest.fixture(
-    scope="session",
     params=[
-        "embedded",
-        "outside",
-        pytest.param("outside 15", marks=[pytest.mark.heavy, pytest.mark.needs("postgresql-15")]),
-    ],
+        pytest.param("embedded_installation", id="embedded"),
+        pytest.param("outside_installation", id="outside"),
+        pytest.param(
+            "old_installation", id="outside 15", marks=[pytest.mark.heavy, pytest.mark.needs("postgresql-15")]
+        ),
+    ]
 )
-def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
-    """Every way to install it: one process, and two that answer beside two that work, on an outside PostgreSQL."""
-    if request.param == "embedded":
-        alone: Service = request.getfixturevalue("service")
-        yield Installation(alone, alone)
-    else:
-        with two_of_each(DEBIAN if request.param == "outside 15" else None) as several:
-            yield several
+def installation(request: pytest.FixtureRequest) -> Installation:
+    """Every way to install it."""
+    found: Installation = request.getfixturevalue(request.param)
+    return found
 
 
 @contextmanager

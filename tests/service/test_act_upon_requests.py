@@ -7,8 +7,12 @@ import httpx2
 from tests.postgres import connected
 from tests.services import ADA_MAIL, APPROVED_TEMPLATE, GROUP_TEMPLATE, Installation, Service, wait_until
 
-SECRET = {"displayName": "Not needed", "templateId": APPROVED_TEMPLATE}
 BEN_MAIL = "ben@estate.example"
+
+
+def secret(name: str) -> dict[str, str]:
+    """A group that waits for its approval; no two may have one name while they wait."""
+    return {"displayName": name, "templateId": APPROVED_TEMPLATE}
 
 
 def post(service: Service, path: str, who: str = ADA_MAIL, **headers: str) -> httpx2.Response:
@@ -33,7 +37,7 @@ def test_it_works_to_page_through_on_two_processes(installation: Installation) -
 
 
 def test_fifty_who_cancel_at_once_with_one_key_get_one_answer(installation: Installation) -> None:
-    request_id = installation.one.post_group(SECRET).json()["requestId"]
+    request_id = installation.one.post_group(secret("Cancelled by fifty")).json()["requestId"]
     path, key = f"/requests/v1/{request_id}/cancel/", {"idempotency-key": f"cancel {request_id}".replace(" ", "-")}
 
     async def at_once() -> list[httpx2.Response]:
@@ -52,7 +56,7 @@ def test_fifty_who_cancel_at_once_with_one_key_get_one_answer(installation: Inst
 
 
 def test_it_rejects_a_second_cancelling_without_the_key(installation: Installation) -> None:
-    request_id = installation.one.post_group(SECRET).json()["requestId"]
+    request_id = installation.one.post_group(secret("Cancelled twice")).json()["requestId"]
     assert post(installation.one, f"/requests/v1/{request_id}/cancel/").status_code == 200
 
     answer = post(installation.other, f"/requests/v1/{request_id}/cancel/")
@@ -61,7 +65,7 @@ def test_it_rejects_a_second_cancelling_without_the_key(installation: Installati
 
 
 def test_it_rejects_whoever_did_not_ask(installation: Installation) -> None:
-    request_id = installation.one.post_group(SECRET).json()["requestId"]
+    request_id = installation.one.post_group(secret("Not yours")).json()["requestId"]
 
     answers = [post(installation.other, f"/requests/v1/{request_id}/{verb}/", BEN_MAIL) for verb in ("cancel", "retry")]
 

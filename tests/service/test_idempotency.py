@@ -11,9 +11,9 @@ BODY = {"displayName": "Once", "templateId": GROUP_TEMPLATE}
 
 
 def test_it_works_for_fifty_at_once(installation: Installation) -> None:
-    key = {"Idempotency-Key": "fifty"}
+    body, key = BODY | {"displayName": "Fifty at once"}, {"Idempotency-Key": "fifty"}
 
-    answers = asyncio.run(post_at_once(installation, [(BODY, key)] * 50))
+    answers = asyncio.run(post_at_once(installation, [(body, key)] * 50))
 
     assert {answer.status_code for answer in answers} == {202}
     assert len({answer.content for answer in answers}) == 1
@@ -21,7 +21,7 @@ def test_it_works_for_fifty_at_once(installation: Installation) -> None:
     assert (replayed.count(None), replayed.count("true")) == (1, 49)
     request_id = answers[0].json()["requestId"]
     installation.other.wait_for_group(request_id)
-    found = installation.other.graph("/groups?$filter=displayName eq 'Once'").json()["value"]
+    found = installation.other.graph("/groups?$filter=displayName eq 'Fifty at once'").json()["value"]
     assert [group["chamberlain_group"]["requestId"] for group in found] == [request_id]
 
 

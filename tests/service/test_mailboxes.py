@@ -46,7 +46,7 @@ def full_shared_body() -> dict[str, object]:
         "city": "Zürich",
         "country": "Switzerland",
         "phone": "+41 44 000 00 00",
-        "department": "Sales",
+        "department": "Workshops",
         "domain": "estate.example",
         "audioDeviceName": "a",
         "displayDeviceName": "d",
