@@ -4,7 +4,9 @@ ChamberlainError
 ├── TokenUnusable            there is no token, or it has characters that no token has
 ├── SignInNeeded             nobody is signed in any more (chamberlain_client.msal)
 ├── NotAnId                  what was given for an id is none
+├── NotAnAddress             what was given for the address of the service is none
 ├── Unreachable              no answer: there was no connection, or it broke
+│   ├── NotTrusted           the certificate of the service is not to be trusted
 │   └── TimedOut             no answer in time
 ├── AnswerNotUnderstood      an answer that is not the API's; something in between has given it
 ├── Refused                  the service says no, and why
@@ -67,12 +69,23 @@ class NotAnId(ChamberlainError, ValueError):
         super().__init__(f"{given!s:.100} is not an id: ids are UUIDs, with their four hyphens.")
 
 
+class NotAnAddress(ChamberlainError, ValueError):
+    """What was given for the address of a service is none."""
+
+    def __init__(self, given: str) -> None:
+        super().__init__(f"{given:.100} is not the address of a service: it has to begin with https:// or http://.")
+
+
 class Unreachable(ChamberlainError):
     """There is no answer. Where the call `was_sent`, it may have been carried out."""
 
     def __init__(self, detail: str, *, was_sent: bool) -> None:
         super().__init__(detail)
         self.was_sent = was_sent
+
+
+class NotTrusted(Unreachable):
+    """Whoever answers cannot prove to be the service. Nothing was sent, and it is not tried again."""
 
 
 class TimedOut(Unreachable):

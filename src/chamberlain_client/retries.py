@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from chamberlain_client.calls import Call
-from chamberlain_client.errors import AnswerNotUnderstood, ChamberlainError, Refused, Unreachable
+from chamberlain_client.errors import AnswerNotUnderstood, ChamberlainError, NotTrusted, Refused, Unreachable
 
 # The first pause when the service names none; each one after it is twice as long, up to the longest.
 _FIRST = 0.5
@@ -33,6 +33,8 @@ def pause(
 
 def _may_be_repeated(call: Call, error: ChamberlainError) -> bool:
     match error:
+        case NotTrusted():
+            return False
         case Unreachable():
             return call.is_repeatable or not error.was_sent
         case Refused():

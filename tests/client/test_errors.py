@@ -10,6 +10,7 @@ from chamberlain_client.answers import Answer, refusal_of
 from chamberlain_client.errors import (
     AnswerNotUnderstood,
     Conflict,
+    NotAnAddress,
     Refused,
     TokenUnusable,
     Unauthenticated,
@@ -171,6 +172,14 @@ def test_it_says_that_nobody_listens() -> None:
         client.mailboxes.get(ID)
 
     assert not error.value.was_sent
+
+
+@pytest.mark.parametrize(
+    "url", ["", "chamberlain.example", "ftp://a", "https://", "http://a?b=c", "http://a:b", "https://a#b"]
+)
+def test_it_rejects_what_is_no_address(url: str) -> None:
+    with pytest.raises(NotAnAddress, match="has to begin with https://"):
+        Chamberlain(url, "t", verify=TLS)
 
 
 def client_of(url: str) -> Chamberlain:

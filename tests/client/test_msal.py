@@ -6,8 +6,8 @@ from msal import (  # type: ignore[import-untyped]  # It comes without types.
     PublicClientApplication,
 )
 
-from chamberlain_client import AsyncChamberlain, Chamberlain
-from chamberlain_client.errors import Forbidden, SignInNeeded
+from chamberlain_client import AsyncChamberlain, Chamberlain, Clock
+from chamberlain_client.errors import Forbidden, NotTrusted, SignInNeeded
 from chamberlain_client.msal import async_token_source, token_source
 from tests.services import API, Service
 
@@ -75,6 +75,16 @@ def test_it_rejects_a_wrong_secret(service: Service) -> None:
         token_source(application, [DEFAULT])()
 
     assert error.value.code == "invalid_client"
+
+
+def test_it_trusts_nobody_by_itself(service: Service) -> None:
+    slept: list[float] = []
+    clock = Clock(sleep=slept.append)
+
+    with Chamberlain(secure(service), "t", clock=clock) as client, pytest.raises(NotTrusted, match="certificate"):
+        client.tenant.get()
+
+    assert slept == []
 
 
 def secure(service: Service) -> str:

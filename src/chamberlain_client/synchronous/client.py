@@ -10,7 +10,7 @@ import httpx2
 
 from chamberlain_client.calls import Id
 from chamberlain_client.clocks import Clock
-from chamberlain_client.connections import trusting
+from chamberlain_client.connections import address_of, trusting
 from chamberlain_client.models.directory import DirectoryGroup
 from chamberlain_client.models.groups import AcceptedGroup
 from chamberlain_client.models.requests import Request
@@ -57,8 +57,8 @@ class Chamberlain:
         """`token` is a bearer token, or what gives one for each call. The directory takes tokens of its own audience:
         `graph_token`. `timeout` is the seconds in which an answer has to come; `verify` an SSL context, or the file
         with the certificates of the authorities to be trusted, or False to trust everybody. The directory is looked
-        for below `base_url`, where the embedded one is, unless `graph_url` says another place."""
-        base = base_url.rstrip("/")
+        for below `base_url`, where the embedded one is, unless `graph_url` says another place. Raises NotAnAddress."""
+        base = address_of(base_url)
         tokens = {
             Server.BASE: token,
             Server.INSIDERS: token,
@@ -66,8 +66,8 @@ class Chamberlain:
         }
         addresses = {
             Server.BASE: base,
-            Server.INSIDERS: (insiders_base_url or base).rstrip("/"),
-            Server.GRAPH: (graph_url or f"{base}/graph").rstrip("/"),
+            Server.INSIDERS: address_of(insiders_base_url or base),
+            Server.GRAPH: address_of(graph_url or f"{base}/graph"),
         }
         client = httpx2.Client(
             verify=trusting(verify=verify), headers={"user-agent": f"chamberlain-client/{__version__}"}
