@@ -1,12 +1,14 @@
 """MSAL signs programs and people in: only authority and credentials are others."""
 
 import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
 from uuid import UUID
 
 import asyncpg
 import pytest
 
-from chamberlain.embedded.identity import load, read_clients
+from chamberlain.embedded.identity import load, make_server_certificate, read_clients
 from tests.clients.runs import get, running, said_by
 from tests.people import at_a_browser
 from tests.service.estate import ESTATE
@@ -47,6 +49,22 @@ def test_it_tells_a_wrong_secret(service: Service) -> None:
 
     assert refused["error"] == "invalid_client"
     assert refused["error_description"]
+
+
+def test_certificates_that_the_environment_names_come_before_those_of_the_program(
+    service: Service, tmp_path: Path
+) -> None:
+    foreign = tmp_path / "ca.pem"
+    foreign.write_text(make_server_certificate(tmp_path, datetime.now(UTC)).authority_pem)
+    asked = {"SCOPE": f"{API}/.default", "VERIFY": str(service.data_dir / "ca.pem")}
+
+    token, _ = said_by("msal_confidential", service, **asked, REQUESTS_CA_BUNDLE="", CURL_CA_BUNDLE="")
+
+    assert token["token_type"] == "Bearer"
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        named = {"REQUESTS_CA_BUNDLE": "", "CURL_CA_BUNDLE": "", name: str(foreign)}
+        with pytest.raises(AssertionError, match="CERTIFICATE_VERIFY_FAILED"):
+            said_by("msal_confidential", service, **asked, **named)
 
 
 @pytest.mark.needs("chromium")

@@ -11,7 +11,10 @@ chosen = {"authority": authority, "instance_discovery": False}
 if os.environ.get("AS_OPENID"):
     chosen = {"oidc_authority": f"{authority}/v2.0"}
 app = msal.ConfidentialClientApplication(
-    os.environ["AUTOMATION_ID"], client_credential=os.environ["AUTOMATION_SECRET"], **chosen
+    os.environ["AUTOMATION_ID"],
+    client_credential=os.environ["AUTOMATION_SECRET"],
+    verify=os.environ.get("VERIFY") or True,
+    **chosen,
 )
 scopes = [os.environ["SCOPE"]]
 print(json.dumps([app.acquire_token_for_client(scopes), app.acquire_token_for_client(scopes)]), flush=True)
