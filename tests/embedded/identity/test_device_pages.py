@@ -64,6 +64,15 @@ async def test_it_works(house: House, browser: Browser) -> None:
     assert part_of(tokens["id_token"], 1)["auth_time"] == int(START.timestamp())
 
 
+async def test_it_rejects_half_of_what_is_needed(house: House, browser: Browser) -> None:
+    page = await type_code(browser, (await codes_of(house))["user_code"])
+
+    again = await browser.send(page.form, {"address": ADA.address, "password": ""})
+
+    assert (again.status, again.heading) == (400, "Not signed in")
+    assert (await browser.send(again.form, typed())).heading == "Let chamberlain-cli in?"
+
+
 async def test_who_is_signed_in_is_asked_for_no_password(house: House, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(house))
 

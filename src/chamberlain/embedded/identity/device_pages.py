@@ -19,6 +19,7 @@ from chamberlain.embedded.identity.visits import Visit, begin_session, keep_sess
 
 _CODE_PURPOSE = "device-code"
 _SIGN_IN_PURPOSE = "device-sign-in"
+_SIGNING_IN = "signing_in"
 
 
 async def show_device(visit: Visit) -> Response:
@@ -33,7 +34,8 @@ async def take_device(visit: Visit) -> Response:
     form = await visit.read_own_form()
     if "decision" in form:
         return await _take_decision(visit, form)
-    is_signing_in = "password" in form
+    # An empty password counts as not sent, so it cannot tell which form this is.
+    is_signing_in = _SIGNING_IN in form
     visit.require_token(form, _SIGN_IN_PURPOSE if is_signing_in else _CODE_PURPOSE)
     if not visit.platform.serves_people:
         raise NobodySignsIn
@@ -107,7 +109,7 @@ def _sign_in_page(visit: Visit, device: PendingDevice) -> SignInPage:
         action=_path(visit),
         program=device.client_name,
         purpose=_SIGN_IN_PURPOSE,
-        kept={"user_code": device.user_code},
+        kept={"user_code": device.user_code, _SIGNING_IN: "1"},
     )
 
 
