@@ -13,7 +13,7 @@ from chamberlain.cli.importing.rows import MailboxRow
 from chamberlain.cli.importing.sending import KeyedRow, RowSender
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.clocks import AsyncClock
-from chamberlain_client.errors import Forbidden, Refused, Unauthenticated
+from chamberlain_client.errors import AnswerNotUnderstood, Forbidden, Refused, Unauthenticated
 from chamberlain_client.operations import Server
 from chamberlain_client.retries import Retries
 from tests.client.scripted import HANG_UP, Reply, answer, problem, scripted
@@ -116,6 +116,9 @@ async def test_a_row_that_is_refused_stops_no_other_and_is_not_noted(
         (problem(429, "rateExceeded", retry_after="12"), 12.0),
         (problem(429, "quotaExceeded"), 1.0),
         (HANG_UP, None),
+        (Reply(502, b"<html>Bad gateway</html>"), None),
+        (Reply(503, b"<html>Maintenance</html>"), 1.0),
+        (Reply(504, b""), None),
     ],
 )
 async def test_a_service_that_is_busy_or_away_is_asked_again(reply: Reply, after: float | None) -> None:
@@ -143,6 +146,8 @@ async def test_a_call_that_is_still_under_way_is_asked_for_later() -> None:
         (problem(401, "tokenExpired"), Unauthenticated),
         (problem(403, "insufficientScope"), Forbidden),
         (problem(421, "hostUnknown"), Refused),
+        (Reply(404, b"<html>Not here</html>"), AnswerNotUnderstood),
+        (Reply(302, b"", {"location": "/sign-in"}), AnswerNotUnderstood),
     ],
 )
 async def test_what_concerns_all_rows_is_raised(reply: Reply, error: type[Exception]) -> None:
@@ -157,6 +162,7 @@ async def test_what_concerns_all_rows_is_raised(reply: Reply, error: type[Except
     [
         (answer(MAILBOX), Outcome.PRESENT, ID),
         (answer({**MAILBOX, "provisioningState": "active", "metadata": {"a": "b"}}), Outcome.PRESENT, ID),
+        (answer({**MAILBOX, "provisioningState": "failed"}), Outcome.FAILED, ID),
         (answer({**MAILBOX, "capacity": 5}), Outcome.CONFLICT, ID),
         (answer({**MAILBOX, "name": "other"}), Outcome.CONFLICT, ID),
         (problem(404, "notFound"), Outcome.CONFLICT, ID),

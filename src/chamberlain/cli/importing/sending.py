@@ -13,7 +13,9 @@ from chamberlain_client.asynchronous.mailboxes import AsyncMailboxes
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.calls import reading
 from chamberlain_client.errors import (
+    AnswerNotUnderstood,
     BodyTooLarge,
+    ChamberlainError,
     Conflict,
     Forbidden,
     LimitReached,
@@ -77,10 +79,8 @@ class RowSender:
         row = keyed.row
         try:
             accepted = await AsyncMailboxes(self.transport).create(row.body, idempotency_key=keyed.key)
-        except Refused as error:
-            answer = await self._refused(row, error)
-        except Unreachable as error:
-            return Busy(None, error)
+        except ChamberlainError as error:
+            answer = busy(error) or await self._refused(row, error)
         else:
             answer = RowResult(
                 row.line,
@@ -99,11 +99,9 @@ class RowSender:
         """What would come of a row; nothing is done."""
         try:
             plan = await AsyncMailboxes(self.transport).create(row.body, dry_run=True)
-        except Refused as error:
-            answer = await self._refused(row, error)
+        except ChamberlainError as error:
+            answer = busy(error) or await self._refused(row, error)
             return Rehearsed(row, None, answer) if isinstance(answer, RowResult) else answer
-        except Unreachable as error:
-            return Busy(None, error)
         return Rehearsed(row, plan, None)
 
     async def look(self, result: RowResult) -> RowResult | Later | Busy:
@@ -112,10 +110,8 @@ class RowSender:
             mailbox = await AsyncMailboxes(self.transport).get(str(result.mailbox_id))
         except NotFound as error:
             return replace(result, outcome=Outcome.FAILED, code=error.code, detail="It is not there any more.")
-        except (LimitReached, Unavailable) as error:
-            return Busy(error.retry_after or 1.0, error)
-        except Unreachable as error:
-            return Busy(None, error)
+        except ChamberlainError as error:
+            return busy_or_raise(error)
         if mailbox.provisioning_state == ProvisioningState.ACTIVE:
             return replace(result, outcome=Outcome.ACTIVE, detail=None)
         if mailbox.provisioning_state in _GOING_ON:
@@ -124,10 +120,8 @@ class RowSender:
         detail = mailbox.provisioning_state if mailbox.error is None else mailbox.error.detail
         return replace(result, outcome=Outcome.FAILED, code=code, detail=str(detail))
 
-    async def _refused(self, row: MailboxRow, error: Refused) -> RowResult | Later | Busy:
+    async def _refused(self, row: MailboxRow, error: ChamberlainError) -> RowResult | Later | Busy:
         match error:
-            case LimitReached() | Unavailable():
-                return Busy(error.retry_after or 1.0, error)
             case Conflict(code="idempotencyKeyInProgress"):
                 return Later(error.retry_after or 1.0)
             case Conflict(code="nameTaken" | "addressTaken"):
@@ -149,13 +143,11 @@ class RowSender:
         except NotFound:
             # What has it is no mailbox, or is gone by now.
             return replace(taken, mailbox_id=error.conflicting_id)
-        except (LimitReached, Unavailable) as busy:
-            return Busy(busy.retry_after or 1.0, busy)
-        except Unreachable as away:
-            return Busy(None, away)
+        except ChamberlainError as trouble:
+            return busy_or_raise(trouble)
         if not is_as_asked(record, row.body):
             return replace(taken, mailbox_id=error.conflicting_id)
-        return RowResult(
+        found = RowResult(
             row.line,
             row.name,
             Outcome.PRESENT,
@@ -164,11 +156,33 @@ class RowSender:
             request_id=str(record.get("requestId")),
             detail="It is there as the row asks for it.",
         )
+        if record.get("provisioningState") != ProvisioningState.FAILED:
+            return found
+        detail = "It was asked for as in the row, and has failed: retry or cancel its request."
+        return replace(found, outcome=Outcome.FAILED, detail=detail)
 
     async def _record(self, mailbox_id: str) -> Mapping[str, object]:
         """A mailbox as it came, since what was sent is compared with it member by member."""
         answer = await self.transport.send(reading(READ_MAILBOX, mailbox_id))
         return msgspec.json.decode(answer.content, type=dict[str, object])
+
+
+def busy(error: ChamberlainError) -> Busy | None:
+    """Whether the service, or what stands before it, will answer later, to this call and to others; None when not."""
+    match error:
+        case LimitReached() | Unavailable():
+            return Busy(error.retry_after or 1.0, error)
+        case Unreachable() | AnswerNotUnderstood(status=502 | 504):
+            return Busy(None, error)
+        case _:
+            return None
+
+
+def busy_or_raise(error: ChamberlainError) -> Busy:
+    """The same where nothing else is expected."""
+    if (found := busy(error)) is None:
+        raise error
+    return found
 
 
 def _told(row: MailboxRow, error: Refused) -> str:
