@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
-from statistics import median
 from urllib.parse import urlsplit
 
 import httpx2
@@ -355,7 +354,8 @@ async def test_it_does_not_tell_who_exists(browser: Browser) -> None:
             begun = time.perf_counter()
             answers.append(await browser.send(page.form, {"address": address, "password": "wrong"}))
             taken.append(time.perf_counter() - begun)
-        seconds.append(median(taken))
+        # What else the machine does makes an answer later, never earlier.
+        seconds.append(min(taken))
 
     assert {answer.status for answer in answers} == {403}
     assert len({answer.html.replace(answer.form.values["address"], "") for answer in answers}) == 1
