@@ -148,6 +148,13 @@ def test_what_another_tenant_has_is_not_there(ada: Shell) -> None:
     assert zoe.run("mailbox", "show", made["id"]).code == 4
 
 
+def test_it_rejects_a_key_that_no_header_takes(ada: Shell) -> None:
+    ended = ada.run("mailbox", "create", "--name", "x", "--idempotency-key", "Zürich")
+
+    assert ended.code == 2
+    assert "visible ASCII" in ended.err
+
+
 def test_it_rejects_bodies_and_pairs_that_cannot_be_read(ada: Shell, tmp_path: Path) -> None:
     (tmp_path / "list.json").write_text("[]")
     (tmp_path / "broken.json").write_text("{")

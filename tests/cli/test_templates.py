@@ -22,10 +22,15 @@ def test_it_works_to_make_show_replace_and_remove_a_template(ada: Shell, tmp_pat
     # What was read is changed and put back.
     changed = written(tmp_path, {**shown, "description": "Large"})
     replaced = ada.done("template", "replace", "Hall", "--body", changed, "--json").json
+    stale = ada.run("template", "replace", "Hall", "--body", changed)
     removed = ada.done("template", "delete", created["id"], "--yes")
 
     assert shown["id"] == created["id"]
     assert replaced["description"] == "Large"
+    # The file holds the version that was read, and nobody's change between is lost.
+    assert replaced["etag"] != shown["etag"]
+    assert stale.code == 1
+    assert "code etagStale" in stale.err
     assert removed.err == f"Hall ({created['id']}) is removed.\n"
     assert ada.run("template", "show", created["id"]).code == 4
 

@@ -28,6 +28,13 @@ def read_body(file: str) -> dict[str, object]:
     return body
 
 
+def read_document(file: str) -> tuple[dict[str, object], str | None]:
+    """The JSON object of a file, and the version that it was read as, which is no part of it."""
+    body = read_body(file)
+    etag = body.pop("etag", None)
+    return body, etag if isinstance(etag, str) else None
+
+
 def metadata_of(pairs: Sequence[str]) -> dict[str, str | bool] | None:
     """The object of `key=value` pairs; `true` and `false` are booleans, as in an import."""
     booleans = {"true": True, "false": False}

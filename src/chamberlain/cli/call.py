@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from ipaddress import ip_address
@@ -109,8 +109,10 @@ class Call:
                 context.load_verify_locations(cafile=named)
             except OSError as error:  # An ssl.SSLError is one too.
                 raise Misused(f"--ca {named} cannot be used ({error.strerror or error}).") from error
-        elif (embedded := self.settings.data_dir / "ca.pem").is_file():
-            context.load_verify_locations(cafile=embedded)
+        else:
+            # Where there is none, or none that one may read, no service of this machine is meant.
+            with suppress(OSError):
+                context.load_verify_locations(cafile=self.settings.data_dir / "ca.pem")
         return context
 
     def _token(self, word: str | None) -> str:
@@ -120,7 +122,7 @@ class Call:
         scopes = _scopes(profile.scopes, word)
         if scopes is None:
             raise SignInEnded(f"The sign-in at {self.server} is not for the directory: name a --scope of it.")
-        return find_token(profile, scopes, self.sign_ins, self.tls())
+        return find_token(profile, scopes, self.sign_ins, self.tls)
 
     def _addresses(self) -> dict[Server, str]:
         named = self.settings.model_fields_set

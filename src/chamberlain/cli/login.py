@@ -137,7 +137,7 @@ def _is_still(call: Call, profile: Profile, program: Program) -> bool:
     if Program(profile.issuer, profile.client_id, profile.scopes) != program:
         return False
     try:
-        find_token(profile, profile.scopes[0], call.sign_ins, call.tls())
+        find_token(profile, profile.scopes[0], call.sign_ins, call.tls)
     except SignInEnded:
         return False
     return True
@@ -184,7 +184,7 @@ def _tell(prompt: Prompt) -> None:
 def _tokens(call: Call, profile: Profile) -> Iterable[str]:
     for scopes in profile.scopes:
         try:
-            yield find_token(profile, scopes, call.sign_ins, call.tls())
+            yield find_token(profile, scopes, call.sign_ins, call.tls)
         except SignInEnded as error:
             say(f"Without {' '.join(scopes)}: {error}")
 

@@ -1,8 +1,17 @@
 """Options and arguments that several commands have."""
 
+import re
 from typing import Annotated
 
 import typer
+
+
+def _visible(value: str | None) -> str | None:
+    # What a header of HTTP takes.
+    if value is not None and not re.fullmatch(r"[!-~]{1,255}", value):
+        raise typer.BadParameter("It is 1 to 255 visible ASCII characters.")
+    return value
+
 
 Limit = Annotated[int, typer.Option(min=1, help="How many at most.")]
 All = Annotated[bool, typer.Option("--all", help="All there are, whatever --limit says.")]
@@ -15,12 +24,18 @@ Document = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
 Key = Annotated[
     str | None,
-    typer.Option("--idempotency-key", metavar="KEY", help="The same command with the same key is carried out once."),
+    typer.Option(
+        "--idempotency-key",
+        metavar="KEY",
+        callback=_visible,
+        help="The same command with the same key is carried out once.",
+    ),
 ]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until it is done, and show how it comes along.")]
 Timeout = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="How long to wait, with --wait.")]
 IfMatch = Annotated[
-    str | None, typer.Option(metavar="ETAG", help="Only if it is still as it was when it had this ETag.")
+    str | None,
+    typer.Option(metavar="ETAG", callback=_visible, help="Only if it is still as it was when it had this ETag."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Comment = Annotated[str | None, typer.Option(help="A sentence for all who may read the request.")]

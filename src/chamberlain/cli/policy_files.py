@@ -1,7 +1,7 @@
 """Guest policies over HTTP."""
 
 from chamberlain.cli.agreeing import agreed
-from chamberlain.cli.bodies import read_body
+from chamberlain.cli.bodies import read_document
 from chamberlain.cli.call import Area, Call
 from chamberlain.cli.listing import show, show_list
 from chamberlain.cli.names import id_of_name
@@ -29,17 +29,17 @@ def show_policy(call: Call, written: str) -> None:
 
 def create_policy(call: Call, file: str, key: str | None) -> None:
     """Make one of a file."""
-    body = read_body(file)
+    body, _ = read_document(file)
     with call.service(Area.ADMIN) as service:
         show(call, service.post(operations.CREATE_POLICY, body=body, key=key))
 
 
 def replace_policy(call: Call, written: str, file: str, if_match: str | None) -> None:
     """Put what a file says in the place of what one says."""
-    body = read_body(file)
+    body, etag = read_document(file)
     with call.service(Area.ADMIN) as service:
         policy_id = _id(service, written)
-        show(call, service.change(operations.REPLACE_POLICY, policy_id, body=body, if_match=if_match))
+        show(call, service.change(operations.REPLACE_POLICY, policy_id, body=body, if_match=if_match or etag))
 
 
 def delete_policy(call: Call, written: str, if_match: str | None, *, yes: bool) -> None:

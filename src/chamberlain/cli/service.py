@@ -1,4 +1,7 @@
-"""The service as commands call it: by the SDK, with JSON as it came, so that nothing of an answer is lost."""
+"""The service as commands call it: by the SDK, with JSON as it came, so that nothing of an answer is lost.
+
+The version that an answer names in its `ETag` is its member `etag`, so that what was read can be changed and put back.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -68,4 +71,5 @@ class Service:
             raise AnswerNotUnderstood(answer.status, "it is not JSON") from error
         if not isinstance(record, dict):
             raise AnswerNotUnderstood(answer.status, "it is no object")
-        return record
+        etag = answer.headers.get("etag")
+        return record if etag is None else {**record, "etag": etag}

@@ -104,8 +104,9 @@ def sign_in(
     return SignedIn(account["home_account_id"], str(account.get("username", "")), refused)
 
 
-def find_token(profile: Profile, scopes: Sequence[str], sign_ins: SignIns, tls: ssl.SSLContext) -> str:
-    """An access token for these scopes: the one there is, or a new one without asking anybody.
+def find_token(profile: Profile, scopes: Sequence[str], sign_ins: SignIns, tls: Callable[[], ssl.SSLContext]) -> str:
+    """An access token for these scopes: the one there is, or a new one without asking anybody. Whom to trust is asked
+    only when one has to be got.
 
     Raises SignInEnded when somebody has to sign in again.
     """
@@ -115,7 +116,7 @@ def find_token(profile: Profile, scopes: Sequence[str], sign_ins: SignIns, tls: 
     with sign_ins.locked():
         # Another process may have asked for it meanwhile.
         cache = _cache(sign_ins.read_tokens())
-        return _kept(cache, profile, scopes) or _renewed(cache, profile, scopes, sign_ins, tls)
+        return _kept(cache, profile, scopes) or _renewed(cache, profile, scopes, sign_ins, tls())
 
 
 def forget(profile: Profile, sign_ins: SignIns) -> None:
@@ -230,9 +231,14 @@ def _reason(answer: Answer) -> str:
 @contextmanager
 def _application(issuer: str, client_id: str, cache: _Cache, tls: ssl.SSLContext) -> Iterator[_Application]:
     with _told(issuer), httpx2.Client(verify=tls, timeout=10) as client:
-        yield msal.PublicClientApplication(
-            client_id, oidc_authority=issuer, token_cache=cache, http_client=client, instance_discovery=False
-        )
+        try:
+            application = msal.PublicClientApplication(
+                client_id, oidc_authority=issuer, token_cache=cache, http_client=client, instance_discovery=False
+            )
+        # What MSAL raises where it finds no discovery document, or one that lacks what it needs.
+        except (ValueError, KeyError) as error:
+            raise ProviderUnreachable(_not_a_provider(issuer, error)) from error
+        yield application
 
 
 @contextmanager
@@ -242,6 +248,9 @@ def _told(issuer: str) -> Iterator[None]:
     except httpx2.HTTPError as error:
         sentence = f"The identity platform {issuer} cannot be reached ({str(error) or type(error).__name__})."
         raise ProviderUnreachable(sentence) from error
-    # MSAL raises it where a provider answers with what is no discovery document; a JSON decoder's fault is one too.
-    except (ValueError, KeyError) as error:
-        raise ProviderUnreachable(f"{issuer} does not answer as an OpenID provider does ({error}).") from error
+    except json.JSONDecodeError as error:
+        raise ProviderUnreachable(_not_a_provider(issuer, error)) from error
+
+
+def _not_a_provider(issuer: str, error: Exception) -> str:
+    return f"{issuer} does not answer as an OpenID provider does ({error})."

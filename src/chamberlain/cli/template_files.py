@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from chamberlain.cli.agreeing import agreed
-from chamberlain.cli.bodies import read_body
+from chamberlain.cli.bodies import read_document
 from chamberlain.cli.call import Area, Call
 from chamberlain.cli.exit_codes import ExitCode
 from chamberlain.cli.listing import show, show_records
@@ -75,7 +75,7 @@ def show_template(call: Call, written: str) -> None:
 
 def create_template(call: Call, file: str, key: str | None) -> None:
     """Make one of a file."""
-    body = read_body(file)
+    body, _ = read_document(file)
     shelf = MAIL if body.get("kind") in _MAILBOX_KINDS else COLLAB
     with call.service(Area.ADMIN) as service:
         show(call, service.post(shelf.create, body=body, key=key))
@@ -83,10 +83,10 @@ def create_template(call: Call, file: str, key: str | None) -> None:
 
 def replace_template(call: Call, written: str, file: str, if_match: str | None) -> None:
     """Put what a file says in the place of what one says."""
-    body = read_body(file)
+    body, etag = read_document(file)
     with call.service(Area.ADMIN) as service:
         shelf, template = find_template(service, written)
-        show(call, service.change(shelf.replace, str(template["id"]), body=body, if_match=if_match))
+        show(call, service.change(shelf.replace, str(template["id"]), body=body, if_match=if_match or etag))
 
 
 def delete_template(call: Call, written: str, if_match: str | None, *, yes: bool) -> None:
