@@ -114,6 +114,15 @@ async def test_it_asks_when_the_token_names_somebody_else(house: House, browser:
     assert browser.session is not None
 
 
+async def test_it_asks_when_the_token_is_of_another_organisation(house: House, browser: Browser) -> None:
+    tokens = await tokens_of(house, browser)
+
+    url = house.url("oauth2/v2.0/logout", OTHER_TENANT)
+    page = await browser.open(f"{url}?{urlencode({'id_token_hint': tokens['id_token']})}")
+
+    assert page.heading == "Sign out?"
+
+
 async def test_who_is_signed_out_already_is_told_so(house: House, browser: Browser) -> None:
     told = await browser.open(sign_out_url(house))
     led = await browser.open(sign_out_url(house, client_id=str(PORTAL), post_logout_redirect_uri=PORTAL_REDIRECT))
