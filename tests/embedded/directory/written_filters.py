@@ -18,6 +18,9 @@ TEXTS = [
 ]  # fmt: skip
 IDS = [f"60000000-0000-4000-8000-0000000000a{number}" for number in range(10)]
 
+# What some readers of ids would take for one.
+NEARLY_IDS = [IDS[0].replace("-", ""), f"{{{IDS[1]}}}", f"urn:uuid:{IDS[2]}", f"{IDS[3]}x", f" {IDS[4]}"]
+
 
 def entry(
     number: int,
@@ -176,7 +179,8 @@ class Maker:
         return None if self._random.random() < 0.15 else self._text()
 
     def _text(self) -> str:
-        several = self._random.choice([TEXTS, IDS, NAMES, ["g0@house.example", "Unified", "ab", IDS[0].upper()]])
+        likely = ["g0@house.example", "Unified", "ab", IDS[0].upper()]
+        several = self._random.choice([TEXTS, IDS, NEARLY_IDS, NAMES, likely])
         return self._random.choice(several)
 
     def _other(self) -> str:
