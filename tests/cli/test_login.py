@@ -8,10 +8,11 @@ import pytest
 
 from tests.cli.person import person
 from tests.cli.shell import Shell
-from tests.services import ADA, ADA_MAIL, API, BEN, GRAPH, Service
+from tests.services import ADA, ADA_MAIL, API, BEN, GRAPH, ZOE_MAIL, Service
 
 PROMPT = r"Open (https://\S+/identity/device) and type in the code (\S+) there, within 15 minutes"
 BEN_MAIL = "ben@estate.example"
+OTHER = "e57a7e00-0000-4000-8000-000000000002"
 
 
 def test_it_works_with_a_code(nobody: Shell, service: Service) -> None:
@@ -69,6 +70,26 @@ def test_it_rejects_when_the_person_does(nobody: Shell, service: Service) -> Non
     assert nobody.run("whoami").code == 3
 
 
+def test_ctrl_c_ends_the_signing_in(nobody: Shell) -> None:
+    with nobody.started("login") as login:
+        login.wait_for(PROMPT)
+        login.interrupt()
+        ended = login.end()
+
+    assert ended.code == 130
+    assert "Traceback" not in ended.err
+
+
+def test_somebody_of_another_tenant_signs_in_there(nobody: Shell, service: Service) -> None:
+    with nobody.started("login", "--browser", "--tenant", OTHER) as login, person(service, ZOE_MAIL) as zoe:
+        page = zoe.sign_in(login.wait_for(r"https://\S+/authorize\S+")[0])
+        ended = login.end()
+
+    assert page.heading == "You are signed in."
+    assert ended.code == 0, ended.err
+    assert nobody.done("whoami", "--json").json["tenantId"] == OTHER
+
+
 def test_two_at_once_are_both_remembered(nobody: Shell, service: Service) -> None:
     # Of the same folder; the service has two addresses.
     elsewhere = f"http://localhost:{service.port}"
@@ -122,6 +143,7 @@ def test_a_token_of_the_environment_comes_first(ada: Shell, service: Service) ->
     said = shell.done("whoami", "--json").json
 
     assert (said["id"], said["signedInBy"]) == (BEN, "CHAMBERLAIN_TOKEN")
+    assert shell.done("login").err.endswith("CHAMBERLAIN_TOKEN is set, and comes before it.\n")
     assert said["tokens"][0]["permissions"] == ["mail/App.ReadWrite.All"]
 
 

@@ -119,7 +119,7 @@ class Call:
         profile = self.sign_ins.profile(self.server)
         if profile is None:
             raise SignInEnded(f"Nobody is signed in at {self.server}.")
-        scopes = _scopes(profile.scopes, word)
+        scopes = scopes_of(profile.scopes, word)
         if scopes is None:
             raise SignInEnded(f"The sign-in at {self.server} is not for the directory: name a --scope of it.")
         return find_token(profile, scopes, self.sign_ins, self.tls)
@@ -146,19 +146,19 @@ def is_loopback(server: str) -> bool:
         return host == "localhost"
 
 
+def scopes_of(groups: Sequence[tuple[str, ...]], word: str | None) -> tuple[str, ...] | None:
+    """What the token is asked for that has permissions of this area; without a word, of none of ours."""
+    if word is None:
+        return next((group for group in groups if not any(_is_ours(scope) for scope in group)), None)
+    return next((group for group in groups if any(f"/{word}" in f"/{scope}" for scope in group)), groups[0])
+
+
 def _server(settings: Settings, sign_ins: SignIns, port: int | None) -> str:
     if port is None and settings.server is not None:
         return settings.server
     # Who names a port, a host or a base address means the service of this machine.
     last = None if settings.model_fields_set & _HERE else sign_ins.last_server()
     return last or settings.base_url
-
-
-def _scopes(groups: Sequence[tuple[str, ...]], word: str | None) -> tuple[str, ...] | None:
-    """What the token is asked for that has permissions of this area; without a word, of none of ours."""
-    if word is None:
-        return next((group for group in groups if not any(_is_ours(scope) for scope in group)), None)
-    return next((group for group in groups if any(f"/{word}" in f"/{scope}" for scope in group)), groups[0])
 
 
 def _is_ours(scope: str) -> bool:

@@ -50,6 +50,8 @@ def login(call: Call, wanted: Wanted, *, with_browser: bool, again: bool) -> Non
     else:
         profile = _signed_in(call, program, with_browser=with_browser)
         say(f"{profile.username} is signed in at {call.server}.")
+    if call.settings.token is not None:
+        say("CHAMBERLAIN_TOKEN is set, and comes before it.")
     if call.as_json:
         show_json({"server": profile.server, "username": profile.username, "issuer": profile.issuer})
 

@@ -52,8 +52,3 @@ def create_team(
 
     options = GroupOptions("team", display_name, template, description, membership, owner, member, label, metadata)
     submit_group(call, options, body, Manner(dry_run, idempotency_key, wait, timeout))
-
-
-@teams.callback()
-def _is_a_group() -> None:
-    """Ask for teams. A team is a group: `group` shows it, and `group assign` gives it rules."""

@@ -1,0 +1,110 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+import typer
+
+from chamberlain.cli.call import Area, is_loopback, scopes_of
+from chamberlain.cli.names import user_id
+from chamberlain.cli.service import Service as Caller
+from chamberlain.cli.sign_ins import Profile, SignIns, SignInsUnreadable
+from chamberlain_client.clocks import Clock
+from chamberlain_client.operations import Server
+from chamberlain_client.retries import Retries
+from chamberlain_client.synchronous.transport import Transport
+from tests.services import BEN, GRAPH, TLS, Service
+
+MAIL, COLLAB = ("https://api.example/mail/App.ReadWrite.All",), ("https://api.example/collab/App.ReadWrite.All",)
+ADMIN, DIRECTORY = ("https://api.example/admin/Config.ReadWrite.All",), ("https://graph.example/Group.Read.All",)
+
+
+@pytest.mark.parametrize(
+    ("groups", "word", "chosen"),
+    [
+        ((MAIL + COLLAB + ADMIN, DIRECTORY), Area.ADMIN.value, MAIL + COLLAB + ADMIN),
+        ((MAIL, COLLAB, ADMIN, DIRECTORY), Area.MAIL.value, MAIL),
+        ((MAIL, COLLAB, ADMIN, DIRECTORY), Area.COLLAB.value, COLLAB),
+        ((MAIL, COLLAB, ADMIN, DIRECTORY), Area.ADMIN.value, ADMIN),
+        ((MAIL, COLLAB), Area.ADMIN.value, MAIL),
+        ((COLLAB, DIRECTORY), Area.REQUESTS.value, COLLAB),
+        ((MAIL, DIRECTORY), None, DIRECTORY),
+        ((MAIL, COLLAB), None, None),
+        (
+            (("mail/App.ReadWrite.All",), ("collab/App.ReadWrite.All",)),
+            Area.COLLAB.value,
+            ("collab/App.ReadWrite.All",),
+        ),
+    ],
+)
+def test_it_works_to_choose_the_token_for_a_call(
+    groups: tuple[tuple[str, ...], ...], word: str | None, chosen: tuple[str, ...] | None
+) -> None:
+    assert scopes_of(groups, word) == chosen
+
+
+@pytest.mark.parametrize(
+    ("server", "here"),
+    [
+        ("http://127.0.0.1:8365", True),
+        ("https://localhost", True),
+        ("http://[::1]:8365", True),
+        ("https://chamberlain.example.org", False),
+        ("https://localhost.example.org", False),
+        ("https://10.0.0.1", False),
+    ],
+)
+def test_it_tells_this_machine_from_others(server: str, *, here: bool) -> None:
+    assert is_loopback(server) is here
+
+
+def test_a_user_is_found_by_address_where_that_may_be_read(service: Service) -> None:
+    with directory(service) as caller:
+        assert user_id(caller, "ben@estate.example") == BEN
+        assert user_id(caller, BEN) == BEN
+
+
+@pytest.mark.parametrize("address", ["nobody@estate.example", "x' or mail ne '@", "o'hara@estate.example"])
+def test_it_rejects_a_user_whom_nobody_knows(service: Service, address: str) -> None:
+    # What is typed is a value of the filter and never a part of it.
+    with directory(service) as caller, pytest.raises(typer.Exit) as ended:
+        user_id(caller, address)
+
+    assert ended.value.exit_code == 4
+
+
+def test_sign_ins_are_kept_by_server(tmp_path: Path) -> None:
+    kept = SignIns(tmp_path / "made" / "here")
+    one, other = profile("http://one"), profile("http://other")
+
+    with kept.locked():
+        kept.remember(one)
+        kept.remember(other)
+        kept.forget("http://other")
+
+    assert kept.profile("http://one") == one
+    assert kept.profile("http://other") is None
+    assert kept.is_used("account")
+    assert (tmp_path / "made" / "here").stat().st_mode & 0o777 == 0o700
+    assert {path.name for path in (tmp_path / "made" / "here").iterdir()} == {"lock", "profiles.json"}
+
+
+def test_it_rejects_a_folder_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(SignInsUnreadable, match="CHAMBERLAIN_CONFIG_DIR may name another folder"):
+        SignIns(tmp_path / "file").read_tokens()
+
+
+def profile(server: str) -> Profile:
+    return Profile(server, "https://id.example", "client", (MAIL,), "account", "ada@estate.example")
+
+
+@contextmanager
+def directory(service: Service) -> Iterator[Caller]:
+    """The service, for a program that may read who is in the directory."""
+    with httpx2.Client(verify=TLS) as client:
+        addresses = {Server.GRAPH: f"{service.url}/graph"}
+        tokens = {Server.GRAPH: service.token("automation", f"{GRAPH}/.default")}
+        yield Caller(Transport(client, addresses, tokens, timeout=30, retries=Retries(attempts=1), clock=Clock()))
