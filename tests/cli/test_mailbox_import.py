@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,9 @@ import pytest
 from typer.testing import CliRunner
 
 from chamberlain.cli.commands import app
+from tests.cli.mailbox_answers import ACCEPTED
+from tests.cli.shell import Shell
+from tests.client.scripted import problem, scripted
 from tests.services import (
     ADA_MAIL,
     API,
@@ -299,6 +303,43 @@ def test_a_token_that_is_refused_ends_it_and_the_same_command_goes_on(desk: Desk
     assert outcomes == {"notSent": 2}
     assert "The same command goes on" in refused.stderr
     assert again.returncode == 0
+
+
+def test_a_token_that_ends_on_the_way_ends_it_and_another_one_goes_on(desk: Desk) -> None:
+    desk.write(40)
+    with scripted(*[ACCEPTED] * 10, problem(401, "tokenExpired")) as server:
+        ended = desk.run("--server", server.url)
+        outcomes = desk.outcomes()
+        server.replies[:] = [ACCEPTED]
+        server.seen.clear()
+        again = desk.run("--server", server.url)
+
+    assert ended.returncode == 3
+    assert outcomes == {"accepted": 10, "notSent": 30}
+    assert again.returncode == 0
+    assert desk.outcomes() == {"present": 10, "accepted": 30}
+    assert len({call.headers["idempotency-key"] for call in server.seen}) == len(server.seen) == 30
+
+
+def test_it_waits_as_long_as_the_service_asks(desk: Desk) -> None:
+    desk.write(20)
+    with scripted(ACCEPTED, problem(429, "rateExceeded", retry_after="1"), ACCEPTED) as server:
+        begin = time.monotonic()
+        done = desk.run("--server", server.url)
+        took = time.monotonic() - begin
+
+    assert done.returncode == 0, done.stderr
+    assert took >= 1
+    assert len(server.seen) == 21
+
+
+def test_it_works_for_somebody_who_is_signed_in(ada: Shell, desk: Desk) -> None:
+    desk.write(2)
+
+    done = ada.run("mailbox", "import", str(desk.file))
+
+    assert done.code == 0, done.err
+    assert desk.names() == {desk.name(number): 1 for number in range(2)}
 
 
 def test_it_rejects_who_is_not_signed_in(desk: Desk) -> None:

@@ -16,30 +16,12 @@ from chamberlain_client.clocks import AsyncClock
 from chamberlain_client.errors import AnswerNotUnderstood, Forbidden, Refused, Unauthenticated
 from chamberlain_client.operations import Server
 from chamberlain_client.retries import Retries
+from tests.cli.mailbox_answers import ACCEPTED, BODY, ID, MAILBOX, OTHER
 from tests.client.scripted import HANG_UP, Reply, answer, problem, scripted
 from tests.services import TLS
 
-ID, OTHER = "9d5b2166-3c67-4675-8389-0dec13bf4a2a", "5b1f0a52-7a0e-4f0b-8a55-0f6f5b7f2f11"
-ROW = MailboxRow(2, {"name": "basel", "displayName": "Basel", "capacity": 4})
+ROW = MailboxRow(2, BODY)
 KEYED = KeyedRow(ROW, "k1")
-MAILBOX = {
-    **ROW.body,
-    "id": ID,
-    "type": "room",
-    "primarySmtpAddress": "basel@rooms.estate.example",
-    "templateId": OTHER,
-    "templateSource": "default",
-    "permissions": {},
-    "capacityUnit": "people",
-    "provisioningState": "queued",
-    "requestId": OTHER,
-    "error": None,
-    "warnings": [],
-    "createdAt": "2026-11-20T09:30:00.000Z",
-    "createdBy": {"type": "user", "id": OTHER, "displayName": "Ada"},
-    "updatedAt": "2026-11-20T09:30:00.000Z",
-}
-ACCEPTED = answer({**MAILBOX, "tenantId": OTHER, "approvalRequired": False}, 202)
 Noted = list[tuple[str, Outcome]]
 
 
