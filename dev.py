@@ -275,7 +275,9 @@ def report(name: str, command: list[str]) -> bool:
 
 def pytest(*arguments: str) -> int:
     """Run pytest in the test environment, before the eyes of whoever waits."""
-    return subprocess.call([prepare(VENV, TO_TEST) / "python", "-m", "pytest", *arguments])
+    # Tests start hundreds of processes of ours: what the first one compiles is kept for the others, in any environment.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return subprocess.call([prepare(VENV, TO_TEST) / "python", "-m", "pytest", *arguments], env=environment)
 
 
 def total(reports: list[Path]) -> str:
