@@ -55,7 +55,7 @@ class FindingSubject:
 class Found:
     """Something that is true now. `about` says what within the subject it is about, such as a guest: while it stands
     it is found once only. `action` is what is about to be done; when it is found no more after that, it was
-    repaired."""
+    repaired. A policy says what it will do at `action_at`, or what it has done."""
 
     subject: FindingSubject
     kind: FindingKind
@@ -66,6 +66,18 @@ class Found:
     observed: Json
     detail: str
     action: str | None = None
+    action_at: datetime | None = None
+    policy_id: PolicyId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Something that was found and is not true any more: `gone` by itself or by others, or `repaired` by us."""
+
+    subject: FindingSubject
+    kind: FindingKind
+    about: str
+    state: FindingState
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Guests: what a group or site lets them do, and who of them is against it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from chamberlain.rules.ids import UserId
@@ -53,11 +54,13 @@ class GuestTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Somebody of another organisation who is in a group."""
+    """Somebody of another organisation who is in a group. `last_seen_at` is when they were last active, None where the
+    directory does not know."""
 
     id: UserId
     mail: str | None
     display_name: str
+    last_seen_at: datetime | None = None
 
 
 def is_against(guest: Guest, rules: GuestRules) -> str | None:
