@@ -425,7 +425,7 @@ def test_what_could_not_be_done_is_tried_again_every_day_and_told_once() -> None
     group.answer = well
     group.run(96)
 
-    assert group.told[-1] == (96, REMOVE, EXPIRY, WHO)
+    assert group.told == [*told, (96, REMOVE, EXPIRY, WHO)]
     assert group.ended == [(96, "guestExpired", REPAIRED)]
 
 
