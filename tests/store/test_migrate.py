@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from chamberlain.embedded import postgres
-from chamberlain.store.migrate import MigrationRefused, MigrationSet, migrate, missing_files, script
+from chamberlain.rules.migrations import MigrationState
+from chamberlain.store.migrate import (
+    MigrationRefused,
+    MigrationSet,
+    migrate,
+    migration_state,
+    missing_files,
+    script,
+)
 from tests.databases import SETS, Databases
 from tests.postgres import connected, new_database
 
@@ -118,3 +126,25 @@ async def test_the_script_brings_an_empty_database_to_where_migrate_brings_it(po
 
     assert "CREATE ROLE chamberlain_owner" in roles
     assert (missing, run) == ([], [])
+
+
+async def test_it_tells_how_a_database_stands_to_the_files(postgres_server: postgres.Server, tmp_path: Path) -> None:
+    sets = [MigrationSet("trial", tmp_path, tmp_path / "sql")]
+    for name in ("0001_first.pre.sql", "0002_second.pre.sql", "0009_newer.pre.sql"):
+        (tmp_path / name).write_text("SELECT 1;")
+    async with new_database(postgres_server) as addresses, connected(addresses.owner) as connection:
+        before = await migration_state(connection, sets)
+        await migrate(addresses.owner, sets)
+        (tmp_path / "0002_second.pre.sql").write_text("SELECT 2;")
+        (tmp_path / "0003_third.pre.sql").write_text("SELECT 3;")
+        (tmp_path / "0004_fourth.post.sql").write_text("SELECT 4;")
+        (tmp_path / "0009_newer.pre.sql").unlink()
+        after = await migration_state(connection, sets)
+
+    assert before.missing == ("trial/0001_first.pre.sql", "trial/0002_second.pre.sql", "trial/0009_newer.pre.sql")
+    assert after == MigrationState(
+        missing=("trial/0003_third.pre.sql",),
+        later=("trial/0004_fourth.post.sql",),
+        changed=("trial/0002_second.pre.sql",),
+        unknown=("trial/0009_newer.pre.sql",),
+    )
