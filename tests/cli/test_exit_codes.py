@@ -12,8 +12,6 @@ from chamberlain.cli.exit_codes import ExitCode
 from tests.cli.shell import Shell
 from tests.services import API, free_port
 
-TOKEN = {"CHAMBERLAIN_TOKEN": "e30.e30.e30"}
-
 
 def test_it_works(ada: Shell) -> None:
     assert ada.run("request", "list").code == ExitCode.DONE
@@ -85,6 +83,15 @@ def test_whom_it_calls_is_told_by_the_environment_too(ada: Shell) -> None:
 
     assert ended.code == ExitCode.NOT_ALLOWED
     assert f"http://localhost:{ada.service.port}." in ended.err
+
+
+def test_a_port_is_one_of_this_machine_whatever_the_environment_says(ada: Shell) -> None:
+    variables = {"CHAMBERLAIN_SERVER": "https://a.example", "CHAMBERLAIN_BASE_URL": "https://b.example"}
+
+    ended = Shell(ada.service, ada.config, variables).run("whoami", "--port", str(ada.service.port))
+
+    assert ended.code == ExitCode.DONE
+    assert ada.service.url in ended.out
 
 
 def test_it_calls_whom_somebody_was_signed_in_at_last(ada: Shell, tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def test_it_keeps_tokens_for_their_owner_alone(ada: Shell) -> None:
     assert modes == {"lock": 0o600, "profiles.json": 0o600, "tokens.json": 0o600}
 
 
+@pytest.mark.heavy
 def test_it_rejects_when_the_person_does(nobody: Shell, service: Service) -> None:
     with nobody.started("login") as login, person(service) as ada:
         ada.turn_away(*login.wait_for(PROMPT).groups())

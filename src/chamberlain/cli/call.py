@@ -154,9 +154,11 @@ def scopes_of(groups: Sequence[tuple[str, ...]], word: str | None) -> tuple[str,
 
 
 def _server(settings: Settings, sign_ins: SignIns, port: int | None) -> str:
-    if port is None and settings.server is not None:
+    if port is not None:
+        return f"http://127.0.0.1:{port}"
+    if settings.server is not None:
         return settings.server
-    # Who names a port, a host or a base address means the service of this machine.
+    # Who has set a port, a host or a base address means the service of this machine.
     last = None if settings.model_fields_set & _HERE else sign_ins.last_server()
     return last or settings.base_url
 

@@ -155,6 +155,10 @@ def _with_browser(application: _Application, scopes: Sequence[str], show: Callab
         flow = application.initiate_auth_code_flow(
             list(scopes), redirect_uri=loopback.address, response_mode="query", prompt="select_account"
         )
+        if not flow["auth_uri"].startswith("https://"):
+            raise SignInFailed(
+                f"The identity platform sends browsers to {flow['auth_uri']}, which is no https address."
+            )
         show(Prompt(flow["auth_uri"], None, _BROWSER_WITHIN))
         webbrowser.open(flow["auth_uri"])
         came_back = loopback.wait(flow["state"], _BROWSER_WITHIN)
