@@ -1,6 +1,7 @@
 """All endpoints on one screen, and the application made of them."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
@@ -180,7 +181,7 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
 
 def create_app(services: Services, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
     """The whole API. `mounts` are applications of others below a path prefix, such as the embedded directory."""
-    endpoints = (*ENDPOINTS, *documents.endpoints(describe(ENDPOINTS, services)))
+    endpoints = (*ENDPOINTS, *documents.endpoints(partial(describe, ENDPOINTS, services)))
     # It answers what nobody meant to raise, and raises it again, so that the server logs it once, with its traceback.
     return ServerErrorMiddleware(Front(services, endpoints, mounts or {}), handler=_answer_bug)
 

@@ -1,6 +1,7 @@
 """The API describes itself here: the OpenAPI document, the page made of it, and where the `type` of a problem leads."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache, partial
 from typing import Any
 
 from msgspec import json
@@ -14,13 +15,22 @@ from chamberlain.api.services import Services
 _ABOUT = About("", "", "")
 
 
-def endpoints(document: Mapping[str, Any]) -> tuple[Endpoint[None], ...]:
-    """The endpoints that serve a document, which does not describe them."""
-    page = Answer(200, render(document), _PAGE_HEADERS, b"text/html; charset=utf-8")
+def endpoints(describe: Callable[[], Mapping[str, Any]]) -> tuple[Endpoint[None], ...]:
+    """The endpoints that serve a document, which does not describe them. It is asked for when somebody first reads it:
+    most processes never show it, and to make it takes longer than all else that the API needs to begin."""
+
+    @cache
+    def document() -> Answer:
+        return Answer(200, json.encode(describe()))
+
+    @cache
+    def page() -> Answer:
+        return Answer(200, render(describe()), _PAGE_HEADERS, b"text/html; charset=utf-8")
+
     return (
-        Endpoint("GET", "/openapi.json", _always(Answer(200, json.encode(document))), None, _ABOUT, ()),
+        Endpoint("GET", "/openapi.json", _always(document), None, _ABOUT, ()),
         Endpoint("GET", "/docs", _always(page), None, _ABOUT, ()),
-        *(Endpoint("GET", f"/problems/{code}", _always(_see(code)), None, _ABOUT, ()) for code in TITLES),
+        *(Endpoint("GET", f"/problems/{code}", _always(partial(_see, code)), None, _ABOUT, ()) for code in TITLES),
     )
 
 
@@ -28,9 +38,9 @@ def _see(code: str) -> Answer:
     return Answer(303, b"", ((b"location", f"/docs#{code}".encode("ascii")),), b"text/plain")
 
 
-def _always(answer: Answer) -> Callable[[Services, Call[None]], Awaitable[Answer]]:
+def _always(answer: Callable[[], Answer]) -> Callable[[Services, Call[None]], Awaitable[Answer]]:
     async def handler(_: Services, __: Call[None]) -> Answer:
-        return answer
+        return answer()
 
     return handler
 
