@@ -156,6 +156,18 @@ async def test_it_answers_without_a_page_when_asked_to(house: House, browser: Br
     assert on_machine["error"] == "interaction_required"
 
 
+@pytest.mark.parametrize("prompt", ["", "none"])
+@pytest.mark.parametrize("redirect_uri", ["HTTP://localhost:4711", "http://LOCALHOST:4711"])
+async def test_no_spelling_of_an_address_spares_the_question(
+    house: House, browser: Browser, redirect_uri: str, prompt: str
+) -> None:
+    await sign_in_at(browser, authorize_url(house))
+
+    page = await browser.open(authorize_url(house, redirect_uri=redirect_uri, prompt=prompt))
+
+    assert (page.status, page.heading) == (400, "The program asked wrongly")
+
+
 async def test_a_sign_in_may_be_only_so_old(house: House, browser: Browser) -> None:
     await sign_in_at(browser, authorize_url(house))
     house.clock.now += timedelta(seconds=30)

@@ -8,7 +8,8 @@ import re
 from collections.abc import Sequence
 from urllib.parse import SplitResult, urlsplit
 
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_PORT = re.compile(r":[0-9]*\Z")
 # Visible ASCII without what browsers read in another way than we do: a backslash is a slash to them.
 _WRITTEN = re.compile(r"[\x21\x23-\x5b\x5d\x5f\x61-\x7a\x7e]+")
 _LONGEST = 2048
@@ -30,16 +31,16 @@ def _differ_in_port_only(registered: str, uri: str) -> bool:
     if known is None or wanted is None or not _is_loopback(known) or not _is_loopback(wanted):
         return False
     # "http://localhost" and "http://localhost/" are one address (RFC 3986, 6.2.3); libraries write either.
-    return (known.scheme, known.hostname, known.path or "/", known.query) == (
-        wanted.scheme,
-        wanted.hostname,
-        wanted.path or "/",
-        wanted.query,
-    )
+    return (_host(known), known.path or "/", known.query) == (_host(wanted), wanted.path or "/", wanted.query)
 
 
 def _is_loopback(parts: SplitResult) -> bool:
-    return parts.scheme == "http" and parts.hostname in _LOOPBACK
+    return parts.scheme == "http" and _host(parts) in _LOOPBACK
+
+
+def _host(parts: SplitResult) -> str:
+    """As it is written: the library folds letter case, and takes `evil.example[::1]` for `::1`."""
+    return _PORT.sub("", parts.netloc)
 
 
 def _split(uri: str) -> SplitResult | None:
@@ -50,5 +51,6 @@ def _split(uri: str) -> SplitResult | None:
         port = parts.port
     except ValueError:
         return None
-    has_user = "@" in parts.netloc
-    return None if has_user or not parts.hostname or port == 0 else parts
+    # Whoever looks at how an address begins must not be told another thing than the library, which folds letter case.
+    is_plain = uri.startswith(f"{parts.scheme}://") and "@" not in parts.netloc
+    return parts if is_plain and parts.hostname and port != 0 else None
