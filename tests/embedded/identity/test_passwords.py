@@ -1,5 +1,9 @@
+from uuid import uuid4
+
 import pytest
 
+from chamberlain.embedded.identity import Account, load
+from chamberlain.embedded.identity.attempts import of_password
 from chamberlain.embedded.identity.catch_up import catch_up
 from chamberlain.embedded.identity.clients import find_clients
 from chamberlain.embedded.identity.estate import Client
@@ -27,6 +31,23 @@ async def test_it_works(house: House) -> None:
         (TENANT, "nobody\x00", "päss wörd"),
     ):
         assert await find_by_password(house.platform, tenant_id, address, password) is None
+
+
+async def test_an_address_is_one_for_the_count_of_failures_and_for_the_sign_in(house: House) -> None:
+    eli = Account(id=uuid4(), tenant=TENANT, address="Eli.Kim@estate.example", display_name="Eli")
+    await load(house.worker, accounts=[eli])
+    await set_passwords(house.worker, [eli], {eli.address: "right"})
+
+    async def finds(address: str) -> bool:
+        return await find_by_password(house.platform, TENANT, address, "right") == eli
+
+    assert await finds("ELI.KIM@ESTATE.EXAMPLE")
+    # The database makes a plain i of this letter and would find Eli; attempts are counted for two addresses.
+    assert of_password("el\u0130.kim@estate.example", "") != of_password(eli.address, "")
+    assert not await finds("el\u0130.kim@estate.example")
+    # Of this one both make a k.
+    assert of_password("eli.\u212aim@estate.example", "") == of_password(eli.address, "")
+    assert await finds("eli.\u212aim@estate.example")
 
 
 async def test_a_new_password_ends_sessions(house: House) -> None:
