@@ -68,7 +68,8 @@ class GroupReference:
 
 @dataclass(frozen=True, slots=True)
 class ObservedGroup:
-    """A group as the directory shows it. `channels` is None as long as it is no team."""
+    """A group as the directory shows it. `channels` is None as long as it is no team; `member_ship_type` is None where
+    the directory does not tell."""
 
     id: GroupId
     display_name: str
@@ -79,6 +80,8 @@ class ObservedGroup:
     label_id: str | None
     channels: tuple[str, ...] | None
     marks: Mapping[str, str]
+    description: str | None = None
+    member_ship_type: MemberShipType | None = None
 
 
 def wanted_group(

@@ -1,0 +1,91 @@
+"""Whether a difference is put right: what the tenant says, what somebody has accepted, and whether repairs hold.
+
+A repair that does not hold is tried once more. After that it is reported, and left alone until somebody releases it by
+accepting the report, or until something else is wanted.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import Enum
+
+from chamberlain.rules.drift import Difference
+from chamberlain.rules.drift_properties import Treatment
+
+# So many repairs of one thing are tried that do not hold.
+MOST_REPAIRS = 2
+# A repair that has held for so long has held: what differs then is a new matter.
+HOLDS_AFTER = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class RepairRecord:
+    """What is known of the repairs of one property: how many there were of what is wanted now, named by its digest,
+    when it differed last, and whether we have given up."""
+
+    repairs: int
+    digest: str
+    found_at: datetime
+    has_given_up: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is on record of a property. `is_accepted`: somebody lets it differ. `is_released`: somebody has accepted
+    that repairs did not hold, so that they are tried again."""
+
+    record: RepairRecord | None = None
+    is_accepted: bool = False
+    is_released: bool = False
+
+
+class Verdict(Enum):
+    """What is done about a difference: it is put right, it is reported, or it is reported that repairs do not hold."""
+
+    REPAIR = "repair"
+    REPORT = "report"
+    GIVE_UP = "giveUp"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is done about a difference, and what is on record of it afterwards: of a repair, once it is made."""
+
+    verdict: Verdict
+    record: RepairRecord | None
+
+
+NOTHING_KNOWN = Standing()
+
+
+def judge(
+    difference: Difference, treatment: Treatment, standing: Standing, *, repairs: bool, now: datetime
+) -> Judgement:
+    """What is done about a difference. `repairs` says whether the tenant has anything repaired."""
+    if treatment is not Treatment.MANAGED or not repairs or not difference.steps or standing.is_accepted:
+        return Judgement(Verdict.REPORT, None)
+    record = known_of(difference.digest, standing, now=now)
+    if record is None:
+        return Judgement(Verdict.REPAIR, RepairRecord(1, difference.digest, now))
+    if record.repairs >= MOST_REPAIRS:
+        return Judgement(Verdict.GIVE_UP, replace(record, found_at=now, has_given_up=True))
+    return Judgement(Verdict.REPAIR, replace(record, repairs=record.repairs + 1, found_at=now))
+
+
+def known_of(digest: str, standing: Standing, *, now: datetime) -> RepairRecord | None:
+    """What of the earlier repairs still counts: none that somebody has released, or of what is not wanted any more, or
+    that have held."""
+    record = standing.record
+    if record is None or standing.is_released or record.digest != digest or has_held(record, now=now):
+        return None
+    return record
+
+
+def has_held(record: RepairRecord, *, now: datetime) -> bool:
+    """Whether it is so long since it differed that the repair has held."""
+    return now - record.found_at >= HOLDS_AFTER
+
+
+def remembered(standing: Standing, *, now: datetime) -> RepairRecord | None:
+    """What stays on record of a property that does not differ at present."""
+    record = standing.record
+    return None if record is None or standing.is_released or has_held(record, now=now) else record
