@@ -45,6 +45,11 @@ INSERT INTO chamberlain.finding (
     now(), now()
 )
 """
+CLOCK = """
+INSERT INTO chamberlain.policy_clock (
+    tenant_id, subject_id, rule, guest_id, guest_name, policy_id, terms, action, started_at, round, is_acting
+) VALUES ($1, gen_random_uuid(), 'expiry', gen_random_uuid(), '', gen_random_uuid(), '', 'remove', now(), 1, false)
+"""
 
 
 @pytest.fixture
@@ -64,6 +69,7 @@ async def filled(databases: Databases) -> Estate:
         await tx.execute(SUBJECT, ESTATE)
         await tx.execute("INSERT INTO chamberlain.discovery (tenant_id) VALUES ($1)", ESTATE)
         await tx.execute(FINDING, ESTATE)
+        await tx.execute(CLOCK, ESTATE)
         await tx.execute(SECRET, ESTATE, CONFIDENTIAL_TEAM)
         await tx.execute(NOTICE, ESTATE)
         await tx.execute(STATE, ESTATE, CONFIDENTIAL_TEAM)

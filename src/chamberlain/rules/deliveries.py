@@ -6,13 +6,13 @@ more" and that 429 and 503 may say when.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
 from chamberlain.rules.callers import SERVICE
 from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.events import Document, Event, EventType
+from chamberlain.rules.events import Document, Event, EventType, written_time
 from chamberlain.rules.ids import DeliveryId, EventId, JobId, RequestId, TemplateId, TenantId, TraceId
 from chamberlain.rules.webhooks import WebhookKey
 
@@ -205,7 +205,7 @@ def payload_document(event: Event) -> Document:
     """What a webhook is sent: exactly these five members."""
     return {
         "type": str(event.type),
-        "timestamp": event.timestamp.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "timestamp": written_time(event.timestamp),
         "requestId": None if event.request_id is None else str(event.request_id),
         "tenantId": str(event.tenant_id),
         "data": event.data,

@@ -6,7 +6,7 @@ Their `data` is what goes over the wire and into the log of events, hence its na
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
 
@@ -95,7 +95,7 @@ def group_created(
         data={
             "group": {
                 "id": str(group.id),
-                "displayName": _name(group.display_name),
+                "displayName": name_of(group.display_name),
                 "mail": group.mail,
                 "mailNickname": group.mail_nickname,
             },
@@ -128,7 +128,7 @@ def mailbox_created(
                 "id": str(mailbox_id),
                 "type": str(mailbox.type),
                 "name": mailbox.name,
-                "displayName": _name(mailbox.display_name),
+                "displayName": name_of(mailbox.display_name),
                 "primarySmtpAddress": mailbox.mail,
             },
             "templateId": str(template_id),
@@ -168,7 +168,7 @@ def assignment_changed(
         tenant_id=subject.tenant_id,
         request_id=request_id,
         data={
-            str(subject.type): {"id": str(subject.id), "displayName": _name(subject.display_name)},
+            str(subject.type): {"id": str(subject.id), "displayName": name_of(subject.display_name)},
             "before": assignment_document(before),
             "after": assignment_document(after),
             "changedBy": actor_document(changed_by),
@@ -239,7 +239,7 @@ def request_event(
             "request": {
                 "requestId": str(request.request_id),
                 "kind": str(request.kind),
-                "displayName": _name(request.display_name),
+                "displayName": name_of(request.display_name),
                 "state": str(request.state),
                 "error": None if request.error is None else error_document(request.error),
             },
@@ -259,8 +259,18 @@ def actor_document(actor: Actor) -> Document:
     return {
         "type": str(actor.type),
         "id": None if actor.id is None else str(actor.id),
-        "displayName": _name(actor.display_name),
+        "displayName": name_of(actor.display_name),
     }
+
+
+def written_time(moment: datetime) -> str:
+    """A time as RFC 3339 writes it, in UTC with milliseconds."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def name_of(text: str) -> str:
+    """A name as events tell it: of one that is longer than ours are, the beginning."""
+    return _shortened(text, LONGEST_NAME)
 
 
 def _told(approvers: Iterable[NamedPerson]) -> list[Document]:
@@ -268,16 +278,12 @@ def _told(approvers: Iterable[NamedPerson]) -> list[Document]:
     told: list[Document] = []
     room = _ALL_APPROVERS
     for person in islice(approvers, MOST_APPROVERS):
-        document = {"id": str(person.id), "displayName": _name(person.display_name)}
+        document = {"id": str(person.id), "displayName": name_of(person.display_name)}
         room -= len(json.dumps(document, ensure_ascii=False).encode())
         if room < 0:
             break
         told.append(document)
     return told
-
-
-def _name(text: str) -> str:
-    return _shortened(text, LONGEST_NAME)
 
 
 def _shortened(text: str, most: int) -> str:

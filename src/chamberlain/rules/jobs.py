@@ -17,6 +17,7 @@ class JobKind(StrEnum):
     ASSIGNMENT_APPLY = "assignmentApply"
     APPROVAL_ATTEND = "approvalAttend"
     SUBJECT_DISCOVER = "subjectDiscover"
+    POLICY_EVALUATE = "policyEvaluate"
     RETENTION_SWEEP = "retentionSweep"
     AUDIT_SEAL = "auditSeal"
     AUDIT_SEAL_BEGIN = "auditSealBegin"

@@ -1,5 +1,7 @@
 """One record of a change: the audit row and, where others are told, the event, written together."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from chamberlain.rules.changes import Change
@@ -14,6 +16,16 @@ SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::json
 FROM (SELECT pg_current_xact_id() AS number OFFSET 0) begun WHERE begun.number IS NOT NULL
 """
 
+# As one, in their order.
+RECORD_AUDITS = """
+INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
+SELECT a.tenant_id, a.action, a.request_id, a.trace_id, a.payload::json
+FROM (SELECT pg_current_xact_id() AS number OFFSET 0) begun
+CROSS JOIN unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[]) WITH ORDINALITY
+    AS a (tenant_id, action, request_id, trace_id, payload, place)
+WHERE begun.number IS NOT NULL ORDER BY a.place
+"""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -24,6 +36,20 @@ async def record(tx: Transaction, change: Change) -> None:
     )
     if change.event is not None:
         await events.append(tx, (change.event,))
+
+
+async def record_all(tx: Transaction, changes: Sequence[Change]) -> None:
+    """Write what was done many times, in the transaction that does it."""
+    if changes:
+        await tx.execute(
+            RECORD_AUDITS,
+            [change.tenant_id for change in changes],
+            [change.action for change in changes],
+            [change.request_id for change in changes],
+            [change.trace_id for change in changes],
+            [audit_payload(change) for change in changes],
+        )
+        await events.append(tx, [change.event for change in changes if change.event is not None])
 
 
 def audit_payload(change: Change) -> str:

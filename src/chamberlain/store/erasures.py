@@ -87,6 +87,17 @@ WITH forgotten AS (
 SELECT count(*) AS number FROM forgotten
 """
 
+# Who is in a group still is met again.
+FORGET_CLOCKS = """
+WITH forgotten AS (
+    UPDATE chamberlain.policy_clock SET
+        guest_mail = NULL, guest_name = '', trouble = CASE WHEN trouble IS NOT NULL THEN '' END
+    WHERE tenant_id = $1 AND guest_id = $2::uuid AND guest_name <> ''
+    RETURNING guest_id
+)
+SELECT count(*) AS number FROM forgotten
+"""
+
 # What a receiver has answered to a call that names somebody may name them too, in whatever words.
 EMPTY_ANSWERS = f"""
 WITH emptied AS (
@@ -138,6 +149,7 @@ PLACES: Final = (
     _place("template", "template_id", "created_by", key_type="uuid", type_="json"),
     _place("policy", "policy_id", "created_by", key_type="uuid", type_="json"),
     _place("subject", "subject_id", "assigned_by", key_type="uuid", type_="json"),
+    _place("finding", "finding_id", "accepted_by", key_type="uuid", type_="json"),
     _place("delivery", "delivery_id", "payload", key_type="uuid", type_="text"),
     # Those of others: what they were answered stays good for them. The key has four parts, so that it goes by the row.
     _place("idempotency_key", "ctid", "answer", key_type="tid", type_="text"),
@@ -164,6 +176,7 @@ async def erase(tx: Transaction, tenant_id: TenantId, user_id: UserId, trace_id:
         events=await _take_names(tx, EVENTS, tenant_id, user_id),
         others=sum([await _take_names(tx, place, tenant_id, user_id) for place in PLACES])
         + await _number(tx, FORGET_FINDINGS, *values)
+        + await _number(tx, FORGET_CLOCKS, *values)
         + await _number(tx, EMPTY_ANSWERS, *values)
         + await _number(tx, REMOVE_KEYS, *values),
     )

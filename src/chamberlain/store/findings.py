@@ -9,6 +9,7 @@ import msgspec
 
 from chamberlain.rules.changes import Json
 from chamberlain.rules.findings import (
+    Ended,
     FindingFilter,
     FindingKind,
     FindingRecord,
@@ -28,22 +29,22 @@ from chamberlain.store.request_lists import PLANNING
 SEE: Final = """
 INSERT INTO chamberlain.finding AS f (
     finding_id, tenant_id, kind, state, source, subject_type, subject_id, subject_name, about, property, wanted,
-    observed, detail, action, first_seen_at, last_seen_at
+    observed, detail, action, action_at, policy_id, first_seen_at, last_seen_at
 )
 SELECT finding_id, tenant_id, kind, 'open', source, subject_type, subject_id, subject_name, about, property,
-    wanted::json, observed::json, detail, action, $14, $14
+    wanted::json, observed::json, detail, action, action_at, policy_id, $16, $16
 FROM unnest(
     $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::text[], $13::text[]
+    $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::uuid[]
 ) AS o (
     finding_id, tenant_id, kind, source, subject_type, subject_id, subject_name, about, property, wanted, observed,
-    detail, action
+    detail, action, action_at, policy_id
 )
 ORDER BY tenant_id, subject_id, kind, about
 ON CONFLICT (tenant_id, subject_id, kind, about) WHERE state IN ('open', 'accepted') DO UPDATE SET
     subject_name = excluded.subject_name, property = excluded.property, wanted = excluded.wanted,
     observed = excluded.observed, detail = excluded.detail, action = excluded.action,
-    last_seen_at = excluded.last_seen_at
+    action_at = excluded.action_at, policy_id = excluded.policy_id, last_seen_at = excluded.last_seen_at
 """
 
 # What one source had found about these subjects and does not find any more: by what we did, or by itself.
@@ -56,6 +57,14 @@ AND f.state IN ('open', 'accepted') AND NOT EXISTS (
     SELECT FROM unnest($5::uuid[], $6::uuid[], $7::text[]) AS o (tenant_id, subject_id, about)
     WHERE o.tenant_id = f.tenant_id AND o.subject_id = f.subject_id AND o.about = f.about
 )
+"""
+
+# What its source says has come to an end.
+END: Final = """
+UPDATE chamberlain.finding f SET state = e.state, last_seen_at = $6
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) AS e (tenant_id, subject_id, kind, about, state)
+WHERE f.tenant_id = e.tenant_id AND f.subject_id = e.subject_id AND f.kind = e.kind AND f.about = e.about
+AND f.state IN ('open', 'accepted')
 """
 
 # What was announced about these and did not come about.
@@ -127,6 +136,20 @@ async def settle(
         )
 
 
+async def end(tx: Transaction, ended: Sequence[Ended], *, at: datetime) -> None:
+    """Let go what is not true any more, be it repaired or gone by itself."""
+    if ended:
+        await tx.execute(
+            END,
+            [each.subject.tenant_id for each in ended],
+            [each.subject.id for each in ended],
+            [each.kind for each in ended],
+            [each.about for each in ended],
+            [each.state for each in ended],
+            at,
+        )
+
+
 async def call_off(
     tx: Transaction,
     announced: Collection[tuple[FindingSubject, str | None]],
@@ -190,6 +213,8 @@ def _row(finding_id: UUID, found: Found) -> tuple[object, ...]:
         _json(found.observed),
         found.detail,
         found.action,
+        found.action_at,
+        found.policy_id,
     )
 
 

@@ -17,7 +17,7 @@ from chamberlain.rules.jobs import NOBODY, Claim, Job, JobKind, Postponed
 from chamberlain.rules.subject_records import entry_of
 from chamberlain.rules.subjects import SubjectReference
 from chamberlain.rules.tenants import Tenant
-from chamberlain.store import changes, discovery, findings, jobs, subjects, tenants
+from chamberlain.store import changes, discovery, findings, jobs, policy_clocks, subjects, tenants
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.discovery import Discovery
 
@@ -131,6 +131,7 @@ class DiscoverSubjects:
             for departure in await discovery.departing(tx, tenant_id, gone):
                 await changes.record(tx, change_of(departure, trace_id, EventId(self.new_id()), now=at))
             await findings.leave(tx, tenant_id, gone, at=at)
+            await policy_clocks.leave(tx, tenant_id, gone)
             await subjects.remove(tx, tenant_id, gone)
 
 

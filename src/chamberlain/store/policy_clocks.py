@@ -1,0 +1,253 @@
+"""The clocks of policies, read and written for many groups and sites at a time, by whoever holds the rows of these."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final, TypeAlias
+from uuid import UUID
+
+import msgspec
+
+from chamberlain.rules.assignment_tasks import Place
+from chamberlain.rules.findings import FindingSource, FindingState, FindingSubject
+from chamberlain.rules.guest_clocks import Clock, ClockPlace, PolicyRule
+from chamberlain.rules.guests import Guest
+from chamberlain.rules.ids import GroupId, JobId, PolicyId, TenantId, TraceId, UserId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.policies import PolicyAction
+from chamberlain.rules.policy_findings import kind_of
+from chamberlain.rules.policy_tasks import AssignedPolicy, PolicyPlace, PolicyTask
+from chamberlain.rules.subjects import SubjectType
+from chamberlain.shapes.policies import PolicyShape, to_policy_rules
+from chamberlain.store.database import Record, Transaction
+
+PLACES: Final = """
+SELECT s.tenant_id, s.subject_id, t.extension_prefix FROM chamberlain.subject s
+JOIN chamberlain.tenant t USING (tenant_id)
+JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
+"""
+# Everybody locks them in this order. Until the transaction ends nobody else writes a clock of theirs.
+HOLD: Final = """
+SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.policy_id, s.policy_assigned_at, s.policy_begun
+FROM chamberlain.subject s
+JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
+ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
+"""
+POLICIES: Final = """
+SELECT p.tenant_id, p.policy_id, p.content FROM chamberlain.policy p
+JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, policy_id) USING (tenant_id, policy_id)
+"""
+READ: Final = """
+SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
+    next_at, round, reminded, is_acting, trouble, acted_at
+FROM chamberlain.policy_clock
+JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
+"""
+ACCEPTED: Final = """
+SELECT tenant_id, subject_id, kind, about FROM chamberlain.finding
+JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
+WHERE state = $3 AND source = $4
+"""
+BEGIN: Final = """
+UPDATE chamberlain.subject s SET policy_begun = true, policy_assigned_at = coalesce(s.policy_assigned_at, $3)
+FROM unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id)
+WHERE s.tenant_id = i.tenant_id AND s.subject_id = i.subject_id AND NOT s.policy_begun AND s.policy_id IS NOT NULL
+"""
+PUT: Final = """
+INSERT INTO chamberlain.policy_clock AS c (
+    tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
+    next_at, round, reminded, is_acting, trouble, acted_at
+)
+SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
+    next_at, round, reminded, is_acting, trouble, acted_at
+FROM unnest(
+    $1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::uuid[], $8::text[], $9::text[],
+    $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::integer[], $14::integer[], $15::boolean[],
+    $16::text[], $17::timestamptz[]
+) AS o (
+    tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
+    next_at, round, reminded, is_acting, trouble, acted_at
+)
+ON CONFLICT (tenant_id, subject_id, rule, guest_id) DO UPDATE SET
+    guest_mail = excluded.guest_mail, guest_name = excluded.guest_name, policy_id = excluded.policy_id,
+    terms = excluded.terms, action = excluded.action, started_at = excluded.started_at,
+    action_at = excluded.action_at, next_at = excluded.next_at, round = excluded.round, reminded = excluded.reminded,
+    is_acting = excluded.is_acting, trouble = excluded.trouble, acted_at = excluded.acted_at
+"""
+REMOVE: Final = """
+DELETE FROM chamberlain.policy_clock c
+USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) AS o (tenant_id, subject_id, rule, guest_id)
+WHERE c.tenant_id = o.tenant_id AND c.subject_id = o.subject_id AND c.rule = o.rule AND c.guest_id = o.guest_id
+"""
+LEAVE: Final = "DELETE FROM chamberlain.policy_clock WHERE tenant_id = $1 AND subject_id = ANY ($2)"
+
+# What is assigned has its job from then on (sql/assignments.sql); what was assigned before that was so gets it here.
+SPREAD: Final = """
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
+SELECT s.tenant_id, $1, s.subject_id, $2 FROM chamberlain.subject s
+WHERE s.policy_id IS NOT NULL AND NOT EXISTS (
+    SELECT FROM chamberlain.job j WHERE j.tenant_id = s.tenant_id AND j.kind = $1 AND j.subject = s.subject_id
+)
+"""
+# A change of what is assigned brings a job of its own. Whoever holds the subjects has read what was assigned by all of
+# them that are there, so one is enough; one that somebody is at is left to them.
+GATHER: Final = """
+DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
+    SELECT j.job_id FROM chamberlain.job j
+    JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id)
+        ON j.tenant_id = i.tenant_id AND j.subject = i.subject_id
+    WHERE j.kind = $3 AND j.job_id <> ALL ($4) AND (j.lease_until IS NULL OR j.lease_until < now())
+    FOR UPDATE OF j SKIP LOCKED
+))
+"""
+
+# Whom the rule about owners is about.
+NO_GUEST: Final = UserId(UUID(int=0))
+
+SubjectClock: TypeAlias = tuple[FindingSubject, Clock]
+
+_decode_policy = msgspec.json.Decoder(PolicyShape).decode
+
+
+async def find_places(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyPlace]:
+    """Those of these groups and sites that are known, with how the directory finds them."""
+    rows = await tx.fetch(PLACES, *_columns_of(places))
+    return [
+        PolicyPlace(TenantId(row["tenant_id"]), GroupId(row["subject_id"]), f"{row['extension_prefix']}_group")
+        for row in rows
+    ]
+
+
+async def hold(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:
+    """Those of these groups and sites that are known, with their policies and clocks. Until the transaction ends these
+    stay as they are."""
+    columns = _columns_of(places)
+    rows = await tx.fetch(HOLD, *columns)
+    assigned = {(row["tenant_id"], row["policy_id"]) for row in rows if row["policy_id"] is not None}
+    policies = {
+        (row["tenant_id"], row["policy_id"]): row["content"]
+        for row in await tx.fetch(POLICIES, [each for each, _ in assigned], [each for _, each in assigned])
+    }
+    clocks = await _clocks(tx, columns)
+    accepted = await _accepted(tx, columns)
+    return [_task(row, policies, clocks, accepted) for row in rows]
+
+
+async def begin(tx: Transaction, tasks: Sequence[PolicyTask], *, at: datetime) -> None:
+    """From now on the clocks of these count as started."""
+    new = [task.place for task in tasks if task.policy is not None and not task.policy.is_begun]
+    if new:
+        await tx.execute(BEGIN, *_columns_of(new), at)
+
+
+async def put(tx: Transaction, clocks: Sequence[SubjectClock]) -> None:
+    """Keep clocks as they are by now. None may be there twice."""
+    if clocks:
+        await tx.execute(PUT, *map(list, zip(*[_row(*each) for each in clocks], strict=True)))
+
+
+async def remove(tx: Transaction, clocks: Iterable[SubjectClock]) -> None:
+    """Forget clocks that count no more."""
+    rows = [_key(*each) for each in clocks]
+    if rows:
+        await tx.execute(REMOVE, *map(list, zip(*rows, strict=True)))
+
+
+async def leave(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
+    """Forget the clocks of groups that are not there any more."""
+    await tx.execute(LEAVE, tenant_id, subject_ids)
+
+
+async def spread(tx: Transaction, trace_id: TraceId) -> None:
+    """See to it that every group and site with a policy has its job."""
+    await tx.execute(SPREAD, JobKind.POLICY_EVALUATE, trace_id)
+
+
+async def gather(tx: Transaction, places: Collection[Place], job_ids: Sequence[JobId]) -> None:
+    """Leave each of these groups and sites, which are held, no job but these."""
+    await tx.execute(GATHER, *_columns_of(places), JobKind.POLICY_EVALUATE, job_ids)
+
+
+async def _clocks(tx: Transaction, columns: tuple[list[UUID], list[UUID]]) -> Mapping[Place, list[Clock]]:
+    found: dict[Place, list[Clock]] = {}
+    for row in await tx.fetch(READ, *columns):
+        found.setdefault((row["tenant_id"], row["subject_id"]), []).append(_clock(row))
+    return found
+
+
+async def _accepted(tx: Transaction, columns: tuple[list[UUID], list[UUID]]) -> Mapping[Place, set[ClockPlace]]:
+    rules = {kind_of(rule): rule for rule in PolicyRule}
+    found: dict[Place, set[ClockPlace]] = {}
+    for row in await tx.fetch(ACCEPTED, *columns, FindingState.ACCEPTED, FindingSource.POLICY):
+        guest_id = UserId(UUID(row["about"])) if row["about"] else None
+        found.setdefault((row["tenant_id"], row["subject_id"]), set()).add((rules[row["kind"]], guest_id))
+    return found
+
+
+def _columns_of(places: Collection[Place]) -> tuple[list[UUID], list[UUID]]:
+    return [tenant_id for tenant_id, _ in places], [group_id for _, group_id in places]
+
+
+def _task(
+    row: Record,
+    policies: Mapping[tuple[UUID, UUID], str],
+    clocks: Mapping[Place, Sequence[Clock]],
+    accepted: Mapping[Place, Collection[ClockPlace]],
+) -> PolicyTask:
+    tenant_id, group_id = TenantId(row["tenant_id"]), GroupId(row["subject_id"])
+    content = policies.get((row["tenant_id"], row["policy_id"]))
+    policy = None
+    if content is not None:
+        rules = to_policy_rules(_decode_policy(content))
+        policy = AssignedPolicy(PolicyId(row["policy_id"]), rules, row["policy_assigned_at"], row["policy_begun"])
+    return PolicyTask(
+        subject=FindingSubject(tenant_id, group_id, SubjectType(row["type"]), row["display_name"]),
+        policy=policy,
+        clocks=tuple(clocks.get((tenant_id, group_id), ())),
+        accepted=frozenset(accepted.get((tenant_id, group_id), ())),
+    )
+
+
+def _clock(row: Record) -> Clock:
+    rule, guest_id = PolicyRule(row["rule"]), row["guest_id"]
+    guest = None
+    if rule is not PolicyRule.MINIMUM_OWNERS:
+        guest = Guest(UserId(guest_id), row["guest_mail"], row["guest_name"])
+    return Clock(
+        rule=rule,
+        guest=guest,
+        policy_id=PolicyId(row["policy_id"]),
+        terms=row["terms"],
+        action=PolicyAction(row["action"]),
+        started_at=row["started_at"],
+        action_at=row["action_at"],
+        next_at=row["next_at"],
+        round=row["round"],
+        reminded=row["reminded"],
+        is_acting=row["is_acting"],
+        trouble=row["trouble"],
+        acted_at=row["acted_at"],
+    )
+
+
+def _key(subject: FindingSubject, clock: Clock) -> tuple[object, ...]:
+    return subject.tenant_id, subject.id, clock.rule, NO_GUEST if clock.guest is None else clock.guest.id
+
+
+def _row(subject: FindingSubject, clock: Clock) -> tuple[object, ...]:
+    guest = clock.guest
+    return (
+        *_key(subject, clock),
+        None if guest is None else guest.mail,
+        "" if guest is None else guest.display_name,
+        clock.policy_id,
+        clock.terms,
+        clock.action,
+        clock.started_at,
+        clock.action_at,
+        clock.next_at,
+        clock.round,
+        clock.reminded,
+        clock.is_acting,
+        clock.trouble,
+        clock.acted_at,
+    )
