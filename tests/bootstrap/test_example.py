@@ -9,6 +9,7 @@ import pytest
 from chamberlain.bootstrap.data_folder import DataFolder, DataFolderUnusable, open_data_folder
 from chamberlain.bootstrap.databases import DatabaseAddresses, Databases
 from chamberlain.bootstrap.example import complete_example_estate, forget_lost_passwords, load_example_estate
+from chamberlain.embedded.identity import client_secrets
 from chamberlain.embedded.identity.secret_hashes import SecretChecker
 from tests import databases as empty
 
@@ -116,7 +117,7 @@ async def test_a_folder_of_an_earlier_version_goes_on_working(whole: Databases, 
     )
     assert folder.client_secret(AUTOMATION).read_text() == secret
     assert stored is not None
-    assert await SecretChecker().is_right(secret.strip(), stored["secret_hash"])
+    assert client_secrets.is_right(secret.strip(), stored["secret_hash"])
     assert stored["redirect_uris"] == ["http://localhost"]
     assert await is_password(whole, read(folder)[ADA])
 

@@ -87,7 +87,6 @@ async def test_a_secret_is_not_stored_as_it_is(databases: Databases) -> None:
     (automation, _) = await find_clients(databases.application.pool, TENANT)
 
     assert automation.secret_hash is not None
-    assert automation.secret_hash.startswith("$argon2id$")
     assert SECRET not in automation.secret_hash
     assert automation.secret_hash not in repr(automation)
 

@@ -1,14 +1,16 @@
+import asyncio
 from uuid import uuid4
 
 import pytest
 
-from chamberlain.embedded.identity import Account, load
+from chamberlain.embedded.identity import Account, client_secrets, load
 from chamberlain.embedded.identity.attempts import of_password
 from chamberlain.embedded.identity.catch_up import catch_up
 from chamberlain.embedded.identity.clients import find_clients
+from chamberlain.embedded.identity.errors import TemporarilyUnavailable
 from chamberlain.embedded.identity.estate import Client
 from chamberlain.embedded.identity.passwords import find_by_password, set_passwords, without_password
-from chamberlain.embedded.identity.secret_hashes import SecretChecker, hash_secrets, is_kept_well
+from chamberlain.embedded.identity.secret_hashes import SecretChecker, hash_secrets
 from tests.databases import Databases
 from tests.embedded.identity.estate import ADA, AUTOMATION, CLIENTS, OTHER_TENANT, TENANT, ZOE, House, load_estate
 
@@ -72,6 +74,16 @@ async def test_the_same_secret_is_never_kept_in_the_same_way() -> None:
     assert [await checker.is_right("same", each) for each in hashes.values()] == [True, True]
 
 
+async def test_it_handles_many_at_once_and_sends_away_too_many() -> None:
+    (stored,) = (await hash_secrets({1: "right"})).values()
+    checker = SecretChecker()
+
+    answers = await asyncio.gather(*(checker.is_right("right", stored) for _ in range(70)), return_exceptions=True)
+
+    assert answers.count(True) == 64
+    assert sum(isinstance(answer, TemporarilyUnavailable) for answer in answers) == 6
+
+
 @pytest.mark.parametrize("stored", [None, "", OLD_FORM])
 async def test_it_rejects_every_secret_where_none_is_kept_well(stored: str | None) -> None:
     assert not await SecretChecker().is_right("", stored)
@@ -93,6 +105,6 @@ async def test_an_old_hash_is_made_anew_from_the_secret(databases: Databases) ->
     clients = {client.id: client for client in await find_clients(databases.application.pool, TENANT)}
     stored = clients[AUTOMATION].secret_hash
     assert stored is not None
-    assert is_kept_well(stored)
-    assert await SecretChecker().is_right("the secret in the file", stored)
+    assert client_secrets.is_kept_well(stored)
+    assert client_secrets.is_right("the secret in the file", stored)
     assert [client.redirect_uris for client in clients.values()] == [(), ("http://localhost",)]

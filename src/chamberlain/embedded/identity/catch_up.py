@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from chamberlain.embedded.identity import client_secrets
 from chamberlain.embedded.identity.database import Pool, transaction
 from chamberlain.embedded.identity.estate import Client, ClientKind
-from chamberlain.embedded.identity.secret_hashes import hash_secrets, is_kept_well
 
 # Before there were sign-in pages no program had an address to send a browser back to.
 _REDIRECT_URIS = """
@@ -22,7 +22,7 @@ async def catch_up(pool: Pool, clients: Sequence[Client], secret_of: Callable[[C
     `secret_of` is asked for such a secret only. Programs that are not there are not made. The pool is the worker's.
     """
     stale = {client.id: secret_of(client) for client in clients if await _is_stale(pool, client)}
-    hashes = await hash_secrets(stale)
+    hashes = {client_id: client_secrets.kept(secret) for client_id, secret in stale.items()}
     async with transaction(pool) as connection:
         for client in clients:
             for tenant_id in client.tenants:
@@ -36,4 +36,4 @@ async def _is_stale(pool: Pool, client: Client) -> bool:
         return False
     async with transaction(pool) as connection:
         found = [await connection.fetchval(_HASH, tenant_id, client.id) for tenant_id in client.tenants]
-    return any(each is not None and not is_kept_well(each) for each in found)
+    return any(each is not None and not client_secrets.is_kept_well(each) for each in found)

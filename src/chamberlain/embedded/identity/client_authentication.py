@@ -8,6 +8,7 @@ from uuid import UUID
 
 from starlette.requests import Request
 
+from chamberlain.embedded.identity import client_secrets
 from chamberlain.embedded.identity.clients import RegisteredClient, find_clients
 from chamberlain.embedded.identity.errors import InvalidClient, InvalidRequest, UnauthorizedClient
 from chamberlain.embedded.identity.estate import ClientKind
@@ -31,8 +32,7 @@ async def authenticate(
         raise UnauthorizedClient(
             f"The program {client.name} has no secret: it asks without one, in a user's name, and never by itself."
         )
-    stored = None if client is None else client.secret_hash
-    if not await platform.secrets.is_right(credentials.secret, stored) or client is None:
+    if client is None or not await _is_right(platform, credentials.secret, client.secret_hash):
         raise InvalidClient(
             "The program is not known in this tenant, or its secret is wrong.", by_header=credentials.by_header
         )
@@ -56,6 +56,16 @@ async def identify(
 async def _find(platform: IdentityPlatform, tenant_id: UUID, client_id: str) -> RegisteredClient | None:
     clients = await find_clients(platform.pool, tenant_id)
     return next((each for each in clients if str(each.id) == client_id.lower()), None)
+
+
+async def _is_right(platform: IdentityPlatform, secret: str, stored: str | None) -> bool:
+    # Ids of programs are known to everybody, so it may show in the time taken that there is no such program.
+    if stored is None:
+        return False
+    if client_secrets.is_kept_well(stored):
+        return client_secrets.is_right(secret, stored)
+    # As an earlier version kept it.
+    return await platform.secrets.is_right(secret, stored)
 
 
 def _credentials(request: Request, form: Mapping[str, str]) -> _Credentials:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from chamberlain.embedded.identity import client_secrets
 from chamberlain.embedded.identity.database import Connection, Pool, transaction
 from chamberlain.embedded.identity.estate import Account, Client
-from chamberlain.embedded.identity.secret_hashes import hash_secrets
 
 _ACCOUNT = """
 INSERT INTO identity.accounts (tenant_id, id, address, display_name) VALUES ($1, $2, $3, $4)
@@ -39,16 +39,16 @@ async def load(
 
     `secrets` are by the program's id. The pool is the worker's or the owner's: the application may only read.
     """
-    hashes = await hash_secrets(secrets or {})
     async with transaction(pool) as connection:
         for account in accounts:
             await connection.execute(_ACCOUNT, account.tenant, account.id, account.address, account.display_name)
         for client in clients:
             for tenant_id in client.tenants:
-                await _load_client(connection, tenant_id, client, hashes.get(client.id))
+                await _load_client(connection, tenant_id, client, (secrets or {}).get(client.id))
 
 
-async def _load_client(connection: Connection, tenant_id: UUID, client: Client, secret_hash: str | None) -> None:
+async def _load_client(connection: Connection, tenant_id: UUID, client: Client, secret: str | None) -> None:
+    secret_hash = None if secret is None else client_secrets.kept(secret)
     await connection.execute(
         _CLIENT, tenant_id, client.id, client.name, client.kind.value, secret_hash, list(client.redirect_uris)
     )

@@ -1,5 +1,5 @@
-"""Passwords of people and secrets of programs: hashed slowly by Argon2 (RFC 9106), so that a stolen table gives none
-away, and checked a few at a time."""
+"""Passwords of people: hashed slowly by Argon2 (RFC 9106), so that a stolen table gives none away, and checked a few at
+a time."""
 
 import asyncio
 from collections.abc import Hashable, Mapping
@@ -25,11 +25,6 @@ _NOBODY = f"{_FORM}v=19$m={19 * 1024},t=2,p=1${'A' * 22}${'A' * 43}"
 _Key = TypeVar("_Key", bound=Hashable)
 
 
-def is_kept_well(stored: str) -> bool:
-    """Whether a stored hash is of the form that is checked here; another one has to be made anew from the secret."""
-    return stored.startswith(_FORM)
-
-
 async def hash_secrets(secrets: Mapping[_Key, str]) -> dict[_Key, str]:
     """What is stored of each: the parameters, the salt and the hash."""
     turns = asyncio.Semaphore(_AT_ONCE)
@@ -52,7 +47,7 @@ class SecretChecker:
         """Whether the secret is the one; without a stored hash it takes as long and is wrong."""
         if self._waiting >= _MOST_WAITING:
             raise TemporarilyUnavailable("Too many secrets are being checked. Send the request again after a second.")
-        expected = stored if stored is not None and is_kept_well(stored) else _NOBODY
+        expected = stored if stored is not None and stored.startswith(_FORM) else _NOBODY
         self._waiting += 1
         try:
             async with self._turns:
