@@ -24,10 +24,10 @@ NAMES = {
     "__aiter__": "__iter__",
     "aclose": "close",
     "aclosing": "closing",
-    "aread": "read",
     "async_token_of": "token_of",
     "asynccontextmanager": "contextmanager",
     "asynchronous": "synchronous",
+    "aiter_bytes": "iter_bytes",
     "aiter_lines": "iter_lines",
 }
 HEAD = "# Made by `python3 dev.py twin` from asynchronous/{name}, which is the one to be changed.\n"

@@ -43,6 +43,9 @@ _CLASSES: Mapping[int, type[Refused]] = {
     503: Unavailable,
 }
 
+# What is not JSON, or not what was expected; the last is nested deeper than anything of the API.
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
 
 class Answer(Struct, frozen=True):
     """What came back. Names of headers are in lower case. `at` is when, in seconds since 1970."""
@@ -110,7 +113,7 @@ def decoded_bytes(content: bytes | Raw, type_: type[T], status: int = 200) -> T:
     """What these bytes of an answer say. Raises AnswerNotUnderstood."""
     try:
         return json.decode(content, type=type_)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
         raise AnswerNotUnderstood(status, str(error).rstrip(".")) from error
 
 
@@ -118,6 +121,13 @@ def page_of(answer: Answer, decode: Callable[[Raw], T]) -> Page[T]:
     """The page that the answer is, whose items `decode` reads. Raises AnswerNotUnderstood."""
     found = decoded(answer, _Items)
     return Page(tuple(map(decode, found.items)), found.next_cursor)
+
+
+def require_next(page: Page[T], answer: Answer, cursor: object) -> None:
+    """Nothing, for a page that was read with this cursor and does not lead to itself, as it does in what was kept by
+    something that overlooks queries. Raises AnswerNotUnderstood: such a list has no end."""
+    if cursor is not None and page.next_cursor == cursor:
+        raise AnswerNotUnderstood(answer.status, "the page behind it is the same one")
 
 
 def items_of(type_: type[T]) -> Callable[[Raw], T]:
@@ -158,11 +168,11 @@ def refusal_of(answer: Answer) -> Refused | AnswerNotUnderstood | None:
 def _problem(answer: Answer) -> _Problem | None:
     try:
         return json.decode(answer.content, type=_Problem)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _UNREADABLE:
         pass
     try:
         error = json.decode(answer.content, type=_GraphProblem).error
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _UNREADABLE:
         return None
     return _Problem(error.code, error.message, answer.headers.get("request-id"))
 

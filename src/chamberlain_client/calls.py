@@ -62,7 +62,7 @@ def posting(
     headers = [("accept", "application/json"), ("content-type", "application/json")]
     # A rehearsal keeps no key.
     if not dry_run:
-        headers.append(("idempotency-key", _checked(new_key() if key is None else key)))
+        headers.append(("idempotency-key", sendable(new_key() if key is None else key)))
     seconds = 0.0 if wait is None else max(0.0, min(wait, LONGEST_WAIT))
     if seconds >= 1:
         headers.append(("prefer", f"wait={int(seconds)}"))
@@ -84,7 +84,7 @@ def changing(operation: Operation, *ids: Id, body: Body | None = None, if_match:
     if body is not None:
         headers.append(("content-type", "application/json"))
     if if_match is not None:
-        headers.append(("if-match", _checked(if_match)))
+        headers.append(("if-match", sendable(if_match)))
     return Call(
         method=operation.method,
         server=operation.server,
@@ -98,6 +98,13 @@ def changing(operation: Operation, *ids: Id, body: Body | None = None, if_match:
 def new_key() -> str:
     """An idempotency key that nobody has used."""
     return secrets.token_hex(16)
+
+
+def sendable(value: str) -> str:
+    """A value of the caller's, for a header. Raises ValueError for one that no header takes."""
+    if not re.fullmatch(r"[!-~]{1,255}", value):
+        raise ValueError("An idempotency key, ETag or number of an event is 1 to 255 visible ASCII characters.")
+    return value
 
 
 def id_of(given: Id) -> UUID:
@@ -147,9 +154,3 @@ def _written(value: str | int | UUID | datetime) -> str:
             return written_time(value)
         case _:
             return str(value)
-
-
-def _checked(value: str) -> str:
-    if not re.fullmatch(r"[!-~]{1,255}", value):
-        raise ValueError("An idempotency key or ETag is 1 to 255 visible ASCII characters.")
-    return value

@@ -1,6 +1,9 @@
 """Events of a timeline, as what has happened. Pure: they come in as they were read."""
 
+import re
+
 from chamberlain_client.answers import decoded_bytes
+from chamberlain_client.errors import AnswerNotUnderstood
 from chamberlain_client.models.requests import (
     Approval,
     ApprovalChanged,
@@ -10,6 +13,14 @@ from chamberlain_client.models.requests import (
     StateChanged,
     StepChanged,
 )
+
+
+def number_of(event_id: str) -> str:
+    """The number of an event, empty where it has none. Raises AnswerNotUnderstood for one that could not be sent back:
+    it goes into a header, to have the stream taken up there."""
+    if not re.fullmatch(r"[!-~]{0,255}", event_id):
+        raise AnswerNotUnderstood(200, "an event has a number that is none")
+    return event_id
 
 
 def happening_of(kind: str, number: str, data: str) -> Happening | None:

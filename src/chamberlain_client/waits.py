@@ -6,6 +6,8 @@ from collections.abc import Iterator
 FIRST_LOOK = 20.0
 EVERY = 10.0
 FOR = 30.0
+# Longer than any directory needs; a service that asks for more is not obeyed.
+LATEST = 300.0
 
 # A request is looked at soon, then less and less often.
 _SOON = 0.5
@@ -22,8 +24,8 @@ def looks(retry_after: float | None) -> Iterator[float]:
 
 def looks_for_group(retry_after: float | None) -> Iterator[float]:
     """The seconds before each look for a group in the directory. Where the service has said when to look first, it is
-    looked for as often; the last look is 30 seconds after the first."""
-    first = FIRST_LOOK if retry_after is None else retry_after
+    looked for as often; the last look is 30 seconds after the first, and the first after five minutes at the latest."""
+    first = FIRST_LOOK if retry_after is None else min(retry_after, LATEST)
     every = min(EVERY, max(1.0, first))
     yield first
     yield from [every] * int(FOR // every)

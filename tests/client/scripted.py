@@ -3,8 +3,8 @@
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -22,7 +22,7 @@ class Reply:
     cut: bool = False
     slow: bool = False
     # None is without an answer at all: the connection is closed.
-    chunks: Sequence[bytes] | None = None
+    chunks: Iterable[bytes] | None = None
 
 
 HANG_UP = Reply(cut=True, body=b"")
@@ -119,9 +119,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
-            for chunk in reply.chunks:
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
-            self.wfile.write(b"" if reply.cut else b"0\r\n\r\n")
+            # Whoever calls may have enough of it.
+            with suppress(ConnectionError):
+                for chunk in reply.chunks:
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+                self.wfile.write(b"" if reply.cut else b"0\r\n\r\n")
         if reply.cut:
             self._hang_up()
 

@@ -1,12 +1,13 @@
 """Calls are sent over real connections, which break, and to a server that says later."""
 
+import gzip
 from email.utils import formatdate
-from itertools import pairwise
+from itertools import count, pairwise, repeat
 
 import pytest
 
-from chamberlain_client import AsyncChamberlain, Chamberlain, Retries
-from chamberlain_client.errors import NotPossible, Stale, TimedOut, Unavailable, Unreachable
+from chamberlain_client import AsyncChamberlain, Chamberlain, Clock, Retries
+from chamberlain_client.errors import AnswerNotUnderstood, NotPossible, Stale, TimedOut, Unavailable, Unreachable
 from chamberlain_client.models.policies import NewPolicy
 from tests.client.scripted import HANG_UP, Reply, answer, problem, scripted
 from tests.client.times import Times
@@ -160,6 +161,60 @@ def test_it_rejects_no_answer_in_time() -> None:
         pytest.raises(TimedOut, match="did not answer in time"),
     ):
         client.mailboxes.get(ID)
+
+
+@pytest.mark.parametrize("status", [200, 503])
+async def test_it_rejects_an_answer_without_an_end(status: int) -> None:
+    endless = Reply(status, chunks=repeat(b" " * 2**20))
+    with scripted(endless) as server:
+        async with AsyncChamberlain(server.url, "t", verify=TLS) as client:
+            with pytest.raises(AnswerNotUnderstood, match="more than 64 MiB"):
+                await client.mailboxes.get(ID)
+
+
+def test_it_rejects_what_is_small_only_as_long_as_it_is_packed() -> None:
+    packed = Reply(headers={"content-encoding": "gzip"}, body=gzip.compress(b" " * 2**27, 1))
+    with (
+        scripted(packed) as server,
+        Chamberlain(server.url, "t", verify=TLS) as client,
+        pytest.raises(AnswerNotUnderstood, match="more than 64 MiB"),
+    ):
+        client.mailboxes.get(ID)
+
+
+def test_it_rejects_an_answer_that_trickles() -> None:
+    # Every look at the clock is a second later.
+    seconds = count()
+    clock = Clock(now=lambda: float(next(seconds)))
+    with (
+        scripted(Reply(chunks=repeat(b" "))) as server,
+        Chamberlain(server.url, "t", timeout=9, clock=clock, retries=Retries(attempts=1), verify=TLS) as client,
+        pytest.raises(TimedOut, match="did not answer in time"),
+    ):
+        client.mailboxes.get(ID)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_it_rejects_an_answer_that_is_nested_too_deeply(status: int) -> None:
+    nested = Reply(status, b'{"items":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+    with (
+        scripted(nested) as server,
+        Chamberlain(server.url, "t", verify=TLS) as client,
+        pytest.raises(AnswerNotUnderstood),
+    ):
+        client.mailboxes.list().page()
+
+
+def test_it_rejects_a_page_that_leads_to_itself() -> None:
+    page = answer({"items": [], "nextCursor": "c1"})
+    with (
+        scripted(page) as server,
+        Chamberlain(server.url, "t", verify=TLS) as client,
+        pytest.raises(AnswerNotUnderstood, match="the same one"),
+    ):
+        list(client.mailboxes.list())
+
+    assert len(server.seen) == 2
 
 
 def test_it_sends_calls_where_they_belong() -> None:

@@ -26,6 +26,7 @@ THERE = answer({"value": [{"id": ID, "displayName": "A", "more": 1}]})
         pytest.param(1, [1] * 31, id="the embedded directory"),
         pytest.param(0, [0] + [1] * 30, id="at once"),
         pytest.param(60, [60, 10, 10, 10], id="late"),
+        pytest.param(31_536_000, [300, 10, 10, 10], id="in a year"),
     ],
 )
 def test_it_works(retry_after: float | None, seconds: list[float]) -> None:

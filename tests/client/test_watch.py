@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from chamberlain_client import AsyncChamberlain, Chamberlain
-from chamberlain_client.errors import NotFound, Unauthenticated, Unreachable
+from chamberlain_client.errors import AnswerNotUnderstood, NotFound, Unauthenticated, Unreachable
 from chamberlain_client.models.requests import ApprovalChanged, Happening, StateChanged, StepChanged
 from tests.client.requests import ID, summary
 from tests.client.scripted import HANG_UP, Reply, events, problem, scripted
@@ -87,6 +87,9 @@ def test_it_ends_when_there_is_nothing_behind(times: Times) -> None:
         pytest.param(problem(401, "tokenExpired"), Unauthenticated, 1, id="the token has expired"),
         pytest.param(events(), Unreachable, 5, id="nothing ever comes"),
         pytest.param(Reply(200, b"{}"), Unreachable, 5, id="it is no stream"),
+        pytest.param(
+            events("id: 1é\nevent: dream\ndata: {}"), AnswerNotUnderstood, 1, id="a number that no header takes"
+        ),
     ],
 )
 def test_it_rejects(times: Times, reply: Reply, class_: type[Exception], calls: int) -> None:
@@ -94,6 +97,17 @@ def test_it_rejects(times: Times, reply: Reply, class_: type[Exception], calls: 
         list(client.requests.watch(ID))
 
     assert len(server.seen) == calls
+
+
+def test_it_rejects_a_number_that_no_header_takes(times: Times) -> None:
+    with (
+        scripted(events(DONE)) as server,
+        client_of(server.url, times) as client,
+        pytest.raises(ValueError, match="visible ASCII"),
+    ):
+        next(client.requests.watch(ID, last_event_id="1\r\nhost: elsewhere"))
+
+    assert server.seen == []
 
 
 def test_it_can_be_left(times: Times) -> None:

@@ -25,8 +25,8 @@ class AsyncDirectory:
 
     async def wait_for_group(self, asked: AcceptedGroup | Id, *, retry_after: float | None = None) -> DirectoryGroup:
         """The group or team of a request, as soon as the directory shows it. Looks first after `retry_after` seconds,
-        by default those of the answer that accepted it, else 20; then every 10, or as often as that. Raises
-        GroupNotVisibleYet 30 seconds after the first look: it is not visible yet, and has not failed."""
+        by default those of the answer that accepted it, else 20, and at most 300; then every 10, or as often as that.
+        Raises GroupNotVisibleYet 30 seconds after the first look: it is not visible yet, and has not failed."""
         if isinstance(asked, AcceptedGroup):
             retry_after = asked.retry_after if retry_after is None else retry_after
             asked = asked.request_id

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Raw
 
-from chamberlain_client.answers import Page, page_of
+from chamberlain_client.answers import Page, page_of, require_next
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.calls import QueryValue, reading
 from chamberlain_client.operations import Operation
@@ -51,4 +51,7 @@ class AsyncPages(Generic[T]):
                 yield item
 
     async def _page(self, query: Mapping[str, QueryValue]) -> Page[T]:
-        return page_of(await self._transport.send(reading(self._operation, query=query)), self._decode)
+        answer = await self._transport.send(reading(self._operation, query=query))
+        page = page_of(answer, self._decode)
+        require_next(page, answer, query.get("cursor"))
+        return page

@@ -16,6 +16,8 @@ from chamberlain_client.transmission import told
 
 # A stream says every 15 seconds that it lives.
 _SILENCE = 45.0
+# Many times what a page of the API may have: who sends more would fill the memory of this program.
+_MOST_BYTES = 64 * 1024 * 1024
 
 
 class AsyncTransport:
@@ -59,13 +61,12 @@ class AsyncTransport:
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncGenerator[httpx2.Response]:
         """The answer to a call while it comes in. Attempted once; raises ChamberlainError for any but 2xx."""
-        request = await self._request(call, read=_SILENCE)
+        request, until = await self._request(call, read=_SILENCE), self._end(call)
         with told():
             response = await self._client.send(request, stream=True)
             try:
                 if not response.is_success:
-                    await response.aread()
-                    raise self._refused(response)
+                    raise self._refused(await self._answer(response, until))
                 yield response
             finally:
                 await response.aclose()
@@ -75,12 +76,16 @@ class AsyncTransport:
         await self._client.aclose()
 
     async def _attempt(self, call: Call) -> Answer:
-        request = await self._request(call, read=self._timeout + call.waits)
+        request, until = await self._request(call, read=self._timeout + call.waits), self._end(call)
         with told():
-            response = await self._client.send(request)
+            response = await self._client.send(request, stream=True)
+            try:
+                answer = await self._answer(response, until)
+            finally:
+                await response.aclose()
         if response.is_success:
-            return self._answer(response)
-        raise self._refused(response)
+            return answer
+        raise self._refused(answer)
 
     async def _request(self, call: Call, *, read: float) -> httpx2.Request:
         token = await async_token_of(self._tokens[call.server])
@@ -93,9 +98,20 @@ class AsyncTransport:
             timeout=httpx2.Timeout(self._timeout, read=read),
         )
 
-    def _answer(self, response: httpx2.Response) -> Answer:
-        return Answer(response.status_code, dict(response.headers), response.content, self.clock.today())
+    def _end(self, call: Call) -> float:
+        return self.clock.now() + self._timeout + call.waits
 
-    def _refused(self, response: httpx2.Response) -> ChamberlainError:
-        found = refusal_of(self._answer(response))
-        return found or AnswerNotUnderstood(response.status_code, "it is neither an answer nor a refusal")
+    async def _answer(self, response: httpx2.Response, until: float) -> Answer:
+        """The whole answer, unless it is too long or does not end in time, though something always comes."""
+        content = bytearray()
+        async for chunk in response.aiter_bytes():
+            content += chunk
+            if len(content) > _MOST_BYTES:
+                raise AnswerNotUnderstood(response.status_code, f"it has more than {_MOST_BYTES // 2**20} MiB")
+            if self.clock.now() > until:
+                raise httpx2.ReadTimeout("The answer does not end.", request=response.request)
+        return Answer(response.status_code, dict(response.headers), bytes(content), self.clock.today())
+
+    def _refused(self, answer: Answer) -> ChamberlainError:
+        found = refusal_of(answer)
+        return found or AnswerNotUnderstood(answer.status, "it is neither an answer nor a refusal")

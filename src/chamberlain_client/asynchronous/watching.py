@@ -7,10 +7,10 @@ import httpx2
 from msgspec import structs
 
 from chamberlain_client.asynchronous.transport import AsyncTransport
-from chamberlain_client.calls import Call
+from chamberlain_client.calls import Call, sendable
 from chamberlain_client.errors import ChamberlainError, Unreachable
 from chamberlain_client.models.requests import Happening
-from chamberlain_client.timeline import ends, happening_of
+from chamberlain_client.timeline import ends, happening_of, number_of
 
 
 async def watch(transport: AsyncTransport, call: Call, last_event_id: str | None) -> AsyncGenerator[Happening]:
@@ -23,7 +23,7 @@ async def watch(transport: AsyncTransport, call: Call, last_event_id: str | None
             async with aclosing(_events(transport, _behind(call, seen))) as events:
                 async for event in events:
                     # Something has come: what broke before is over.
-                    seen, attempt, begin = event.id or seen, 0, transport.clock.now()
+                    seen, attempt, begin = number_of(event.id) or seen, 0, transport.clock.now()
                     happening = happening_of(event.event, event.id, event.data)
                     if happening is not None:
                         yield happening
@@ -51,4 +51,4 @@ async def _events(transport: AsyncTransport, call: Call) -> AsyncGenerator[httpx
 
 
 def _behind(call: Call, seen: str | None) -> Call:
-    return call if seen is None else structs.replace(call, headers=(*call.headers, ("last-event-id", seen)))
+    return call if seen is None else structs.replace(call, headers=(*call.headers, ("last-event-id", sendable(seen))))

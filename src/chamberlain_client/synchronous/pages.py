@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Raw
 
-from chamberlain_client.answers import Page, page_of
+from chamberlain_client.answers import Page, page_of, require_next
 from chamberlain_client.calls import QueryValue, reading
 from chamberlain_client.operations import Operation
 from chamberlain_client.synchronous.transport import Transport
@@ -51,4 +51,7 @@ class Pages(Generic[T]):
             yield from page.items
 
     def _page(self, query: Mapping[str, QueryValue]) -> Page[T]:
-        return page_of(self._transport.send(reading(self._operation, query=query)), self._decode)
+        answer = self._transport.send(reading(self._operation, query=query))
+        page = page_of(answer, self._decode)
+        require_next(page, answer, query.get("cursor"))
+        return page

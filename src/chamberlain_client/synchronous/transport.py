@@ -17,6 +17,8 @@ from chamberlain_client.transmission import told
 
 # A stream says every 15 seconds that it lives.
 _SILENCE = 45.0
+# Many times what a page of the API may have: who sends more would fill the memory of this program.
+_MOST_BYTES = 64 * 1024 * 1024
 
 
 class Transport:
@@ -60,13 +62,12 @@ class Transport:
     @contextmanager
     def stream(self, call: Call) -> Generator[httpx2.Response]:
         """The answer to a call while it comes in. Attempted once; raises ChamberlainError for any but 2xx."""
-        request = self._request(call, read=_SILENCE)
+        request, until = self._request(call, read=_SILENCE), self._end(call)
         with told():
             response = self._client.send(request, stream=True)
             try:
                 if not response.is_success:
-                    response.read()
-                    raise self._refused(response)
+                    raise self._refused(self._answer(response, until))
                 yield response
             finally:
                 response.close()
@@ -76,12 +77,16 @@ class Transport:
         self._client.close()
 
     def _attempt(self, call: Call) -> Answer:
-        request = self._request(call, read=self._timeout + call.waits)
+        request, until = self._request(call, read=self._timeout + call.waits), self._end(call)
         with told():
-            response = self._client.send(request)
+            response = self._client.send(request, stream=True)
+            try:
+                answer = self._answer(response, until)
+            finally:
+                response.close()
         if response.is_success:
-            return self._answer(response)
-        raise self._refused(response)
+            return answer
+        raise self._refused(answer)
 
     def _request(self, call: Call, *, read: float) -> httpx2.Request:
         token = token_of(self._tokens[call.server])
@@ -94,9 +99,20 @@ class Transport:
             timeout=httpx2.Timeout(self._timeout, read=read),
         )
 
-    def _answer(self, response: httpx2.Response) -> Answer:
-        return Answer(response.status_code, dict(response.headers), response.content, self.clock.today())
+    def _end(self, call: Call) -> float:
+        return self.clock.now() + self._timeout + call.waits
 
-    def _refused(self, response: httpx2.Response) -> ChamberlainError:
-        found = refusal_of(self._answer(response))
-        return found or AnswerNotUnderstood(response.status_code, "it is neither an answer nor a refusal")
+    def _answer(self, response: httpx2.Response, until: float) -> Answer:
+        """The whole answer, unless it is too long or does not end in time, though something always comes."""
+        content = bytearray()
+        for chunk in response.iter_bytes():
+            content += chunk
+            if len(content) > _MOST_BYTES:
+                raise AnswerNotUnderstood(response.status_code, f"it has more than {_MOST_BYTES // 2**20} MiB")
+            if self.clock.now() > until:
+                raise httpx2.ReadTimeout("The answer does not end.", request=response.request)
+        return Answer(response.status_code, dict(response.headers), bytes(content), self.clock.today())
+
+    def _refused(self, answer: Answer) -> ChamberlainError:
+        found = refusal_of(answer)
+        return found or AnswerNotUnderstood(answer.status, "it is neither an answer nor a refusal")

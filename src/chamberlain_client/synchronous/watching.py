@@ -7,11 +7,11 @@ from contextlib import closing
 import httpx2
 from msgspec import structs
 
-from chamberlain_client.calls import Call
+from chamberlain_client.calls import Call, sendable
 from chamberlain_client.errors import ChamberlainError, Unreachable
 from chamberlain_client.models.requests import Happening
 from chamberlain_client.synchronous.transport import Transport
-from chamberlain_client.timeline import ends, happening_of
+from chamberlain_client.timeline import ends, happening_of, number_of
 
 
 def watch(transport: Transport, call: Call, last_event_id: str | None) -> Generator[Happening]:
@@ -24,7 +24,7 @@ def watch(transport: Transport, call: Call, last_event_id: str | None) -> Genera
             with closing(_events(transport, _behind(call, seen))) as events:
                 for event in events:
                     # Something has come: what broke before is over.
-                    seen, attempt, begin = event.id or seen, 0, transport.clock.now()
+                    seen, attempt, begin = number_of(event.id) or seen, 0, transport.clock.now()
                     happening = happening_of(event.event, event.id, event.data)
                     if happening is not None:
                         yield happening
@@ -51,4 +51,4 @@ def _events(transport: Transport, call: Call) -> Generator[httpx2.ServerSentEven
 
 
 def _behind(call: Call, seen: str | None) -> Call:
-    return call if seen is None else structs.replace(call, headers=(*call.headers, ("last-event-id", seen)))
+    return call if seen is None else structs.replace(call, headers=(*call.headers, ("last-event-id", sendable(seen))))
