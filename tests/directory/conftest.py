@@ -3,10 +3,10 @@
 Another adapter is added by a function such as `embedded_stage` in STAGES; the tests stay as they are.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -28,7 +28,7 @@ from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
-from chamberlain.rules.ids import GroupId, TenantId
+from chamberlain.rules.ids import GroupId, TenantId, UserId
 from tests.databases import Databases
 from tests.directory.patience import Clock, PatientDirectory, PatientGuests, PatientPeople
 from tests.directory.population import SECTION
@@ -44,8 +44,8 @@ FAULTS = Faults(
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """An adapter as the product has it, and what writes a second time, as another worker has it. `remove_group` is what
-    somebody does in the directory itself."""
+    """An adapter as the product has it, and what writes a second time, as another worker has it. `remove_group` and
+    `see` are what somebody does in the directory itself, `accounts` is which guests may sign in there."""
 
     people: People
     directory: Directory
@@ -53,6 +53,8 @@ class Stage:
     guests: Guests
     second_guests: Guests
     remove_group: Callable[[TenantId, GroupId], Awaitable[None]]
+    accounts: Callable[[], Awaitable[Mapping[UserId, bool]]]
+    see: Callable[[UserId], Awaitable[datetime]]
 
 
 @asynccontextmanager
@@ -64,7 +66,7 @@ async def embedded_stage(databases: Databases) -> AsyncIterator[Stage]:
     )
     rules = [EmbeddedGuests(guests.Guests(pool), Changes(pool)) for _ in range(2)]
     people = EmbeddedPeople(Register(databases.application.pool))
-    yield Stage(people, first, second, rules[0], rules[1], remover(databases))
+    yield Stage(people, first, second, rules[0], rules[1], remover(databases), reader(databases), seer(databases))
 
 
 @asynccontextmanager
@@ -77,7 +79,8 @@ async def difficult_stage(databases: Databases) -> AsyncIterator[Stage]:
     clock.wait(timedelta(minutes=1))
     first, second = (PatientDirectory(faulty_directory(databases, Injection(FAULTS, clock)), clock) for _ in range(2))
     rules = [PatientGuests(faulty_guests(databases, Injection(FAULTS, clock)), clock) for _ in range(2)]
-    yield Stage(PatientPeople(people, clock), first, second, rules[0], rules[1], remover(databases))
+    patient = PatientPeople(people, clock)
+    yield Stage(patient, first, second, rules[0], rules[1], remover(databases), reader(databases), seer(databases))
 
 
 def faulty_directory(databases: Databases, injection: Injection) -> FaultyDirectory:
@@ -99,6 +102,25 @@ def remover(databases: Databases) -> Callable[[TenantId, GroupId], Awaitable[Non
         )
 
     return remove
+
+
+def reader(databases: Databases) -> Callable[[], Awaitable[Mapping[UserId, bool]]]:
+    async def accounts() -> Mapping[UserId, bool]:
+        rows = await databases.worker.pool.fetch(
+            "SELECT id, account_enabled FROM directory.users WHERE user_type = 'Guest'"
+        )
+        return {UserId(row["id"]): row["account_enabled"] for row in rows}
+
+    return accounts
+
+
+def seer(databases: Databases) -> Callable[[UserId], Awaitable[datetime]]:
+    async def see(user_id: UserId) -> datetime:
+        at = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+        await databases.worker.pool.execute("UPDATE directory.users SET last_seen_at = $2 WHERE id = $1", user_id, at)
+        return at
+
+    return see
 
 
 STAGES = [embedded_stage, difficult_stage]

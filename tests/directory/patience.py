@@ -7,8 +7,10 @@ from functools import partial
 from typing import TypeVar
 
 from chamberlain.directory.port import (
+    ActOutcome,
     Capabilities,
     Directory,
+    GuestAct,
     GuestOutcome,
     Guests,
     GuestWork,
@@ -31,7 +33,7 @@ MOST_TRIES = 100
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
-Ended = TypeVar("Ended", Outcome, MailboxOutcome, GuestOutcome)
+Ended = TypeVar("Ended", Outcome, MailboxOutcome, GuestOutcome, ActOutcome)
 
 
 @dataclass
@@ -105,6 +107,9 @@ class PatientGuests(Guests):
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
         return await until_all_end(self.clock, works, self.guests.ensure, reasons=[])
+
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        return await until_all_end(self.clock, acts, self.guests.act, reasons=[])
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
         return await patiently(self.clock, lambda: self.guests.changes(tenant_id, extension, cursor))

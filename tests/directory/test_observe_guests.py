@@ -38,6 +38,7 @@ OBSERVED_PARTNERS = ObservedSubject(
     rules=None,
     site=None,
     guests=(GUEST_GIL, GUEST_HANA),
+    owners=1,
 )
 OBSERVED_HANDBOOK = replace(
     OBSERVED_PARTNERS,
@@ -54,6 +55,7 @@ OBSERVED_HANDBOOK = replace(
         default_sharing=Sharing.NEW_AND_EXISTING_GUESTS,
     ),
     guests=(GUEST_GIL,),
+    owners=2,
 )
 
 

@@ -45,6 +45,7 @@ DONE = ObservedSubject(
     rules=RULES,
     site=SITE,
     guests=(GIL, HANA),
+    owners=1,
 )
 NEW = replace(DONE, template_id=None, policy_id=None, rules=None, site=replace(SITE, sharing=Sharing.ANYONE))
 GROUP_DONE = replace(DONE, type=SubjectType.GROUP, site=None, rules=replace(RULES, sharing=None))

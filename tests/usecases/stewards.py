@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from chamberlain.directory.embedded import EmbeddedGuests, EmbeddedSubjects
-from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, SubjectChanges
+from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.guests import Guests as KeptGuests
 from chamberlain.rules.assignment_drafts import WantedAssignment
@@ -47,12 +47,14 @@ EXTENSION = "chamberlain_group"
 
 @dataclass
 class TroubledGuests(Guests):
-    """The port with trouble: with all of it while `trouble` is set, or with single groups."""
+    """The port with trouble: with all of it while `trouble` is set, or with single groups and guests."""
 
     guests: Guests
     trouble: TryAgain | None = None
     faults: dict[GroupId, OutsideFault] = field(default_factory=dict)
     ensured: list[GuestWork] = field(default_factory=list)
+    act_faults: dict[UserId, ActOutcome] = field(default_factory=dict)
+    acts: list[GuestAct] = field(default_factory=list)
 
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
         if self.trouble is not None:
@@ -64,6 +66,14 @@ class TroubledGuests(Guests):
         well = [work for work in works if work.wanted.id not in self.faults]
         outcomes = {work.wanted.id: each for work, each in zip(well, await self.guests.ensure(well), strict=True)}
         return [outcomes.get(work.wanted.id) or GuestOutcome(None, (), self.faults[work.wanted.id]) for work in works]
+
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        if self.trouble is not None:
+            raise self.trouble
+        self.acts.extend(acts)
+        well = [act for act in acts if act.guest_id not in self.act_faults]
+        outcomes = dict(zip(well, await self.guests.act(well), strict=True))
+        return [outcomes.get(act) or self.act_faults[act.guest_id] for act in acts]
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
         if self.trouble is not None:

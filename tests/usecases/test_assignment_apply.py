@@ -8,7 +8,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, SubjectChanges
+from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingState
 from chamberlain.rules.guests import AddedBy, GuestRules, Sharing
@@ -268,6 +268,9 @@ class BusyGuests(Guests):
             await self.steward.assign(templateId=str(PARTNERS))
         return outcomes
 
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        return await self.guests.act(acts)
+
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
         return await self.guests.changes(tenant_id, extension, cursor)
 
@@ -303,6 +306,9 @@ class DeadlyGuests(Guests):
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
         await self.guests.ensure([replace(work, steps=work.steps[: self.steps]) for work in works])
         raise Killed
+
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        return await self.guests.act(acts)
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
         return await self.guests.changes(tenant_id, extension, cursor)

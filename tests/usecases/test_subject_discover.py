@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, SubjectChanges
+from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.ids import GroupId, TenantId
 from chamberlain.rules.jobs import NOBODY, JobKind
@@ -199,6 +199,9 @@ class ForgetfulGuests(Guests):
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
         return await self.guests.ensure(works)
 
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        return await self.guests.act(acts)
+
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
         if tenant_id == ESTATE:
             self.asked.append(cursor)
@@ -261,6 +264,9 @@ class BlindGuests(Guests):
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
         return await self.guests.ensure(works)
+
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        return await self.guests.act(acts)
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
         return replace(await self.guests.changes(tenant_id, extension, cursor), subjects=())

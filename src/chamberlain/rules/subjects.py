@@ -42,7 +42,7 @@ class ObservedSubject:
 
     `request_id`, `template_id` and `policy_id` are the marks that it carries. `rules` are its own settings, None while
     the tenant's default holds. `site` is None for a group. `guests` are those who are owners or members themselves, in
-    the order of their ids; those in groups in it are not among them.
+    the order of their ids; those in groups in it are not among them. `owners` is how many users own it.
     """
 
     tenant_id: TenantId
@@ -58,6 +58,7 @@ class ObservedSubject:
     rules: GuestRules | None
     site: ObservedSite | None
     guests: tuple[Guest, ...]
+    owners: int
 
 
 @dataclass(frozen=True, slots=True)

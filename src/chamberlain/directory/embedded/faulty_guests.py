@@ -2,14 +2,32 @@
 
 from collections.abc import Sequence
 
-from chamberlain.directory.embedded.guest_entries import entry_of_steps, name_of, observed_of, stayed_of
+from chamberlain.directory.embedded.guest_entries import (
+    entry_of_steps,
+    name_of,
+    observed_of,
+    removal_of,
+    stayed_after,
+    stayed_of,
+)
 from chamberlain.directory.embedded.guests import read_changes
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.embedded.walking import walk
-from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed, SubjectChanges
+from chamberlain.directory.port import (
+    ActOutcome,
+    DisableGuest,
+    GuestAct,
+    GuestOutcome,
+    Guests,
+    GuestWork,
+    RemoveGuest,
+    Stayed,
+    SubjectChanges,
+)
 from chamberlain.embedded.directory.changes import Changes
+from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.faulty_guests import SuiteGuests
-from chamberlain.rules.errors import TryAgain
+from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.guest_plans import remaining_of_subject
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.plans import Step
@@ -44,6 +62,31 @@ class FaultyGuests(Guests):
                 waits[name] = outcome.fault
             outcomes.append(outcome)
         return outcomes
+
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        """Do each by a call of its own; what stops one is told for that one alone."""
+        return [await self._act(act) for act in acts]
+
+    async def _act(self, act: GuestAct) -> ActOutcome:
+        try:
+            with passing():
+                match act:
+                    case RemoveGuest():
+                        shown = await self._kept.change(removal_of(act.tenant_id, act.group_id, (act.guest_id,)))
+                        return ActOutcome(stayed_after(shown, act.guest_id), None)
+                    case DisableGuest():
+                        return await self._disable(act)
+        except TryAgain as fault:
+            return ActOutcome(None, fault)
+        except Refused as refused:
+            return ActOutcome(None, Rejected(refused.code, refused.detail))
+
+    async def _disable(self, act: DisableGuest) -> ActOutcome:
+        try:
+            await self._kept.disable(act.tenant_id, act.guest_id)
+        except Refused as refused:
+            return ActOutcome(Stayed(act.guest_id, refused.code, refused.detail), None)
+        return ActOutcome(None, None)
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
         """The next page of groups and sites, or of what has changed."""

@@ -68,6 +68,12 @@ def entry_of_steps(wanted: WantedGuestRules, steps: Collection[Step]) -> GuestEn
     )
 
 
+def removal_of(tenant_id: TenantId, group_id: GroupId, guests: Collection[UserId]) -> GuestEntry:
+    """A group without these guests, and nothing else."""
+    # None of its extension attributes is asked for.
+    return GuestEntry(name=SubjectName(tenant_id, group_id, ""), removed=guests)
+
+
 def observed_of(shown: SubjectShown) -> ObservedSubject:
     """A group or site as the directory shows it. A mark that holds no id is none of ours."""
     values = {member: UUID(value) for member, value in shown.values.items() if WRITTEN_ID.fullmatch(value)}
@@ -87,6 +93,7 @@ def observed_of(shown: SubjectShown) -> ObservedSubject:
         rules=None if shown.settings is None else _rules(shown.settings, site),
         site=site,
         guests=tuple(map(_guest, shown.guests)),
+        owners=shown.owners,
     )
 
 
@@ -94,11 +101,13 @@ def stayed_of(work: GuestWork, shown: SubjectShown | None) -> tuple[Stayed, ...]
     """Who is in the group after the step that should have removed them, and why."""
     if shown is None or Step.SET_GUEST_ACCESS not in work.steps:
         return ()
-    there = [guest for guest in shown.guests if guest.id in work.wanted.remove_guests]
-    if shown.is_dynamic:
-        return tuple([_stayed(guest, "membersFollowRule") for guest in there])
-    # Whoever is in it and owns nothing was brought back by somebody.
-    return tuple([_stayed(guest, "lastOwner") for guest in there if guest.is_owner])
+    return _stayed_in(shown, work.wanted.remove_guests)
+
+
+def stayed_after(shown: SubjectShown | None, guest_id: UserId) -> Stayed | None:
+    """Why a guest is in the group after they should have been removed; None when they are not."""
+    stayed = () if shown is None else _stayed_in(shown, (guest_id,))
+    return stayed[0] if stayed else None
 
 
 def changes_of(shown: ChangesShown) -> SubjectChanges:
@@ -109,6 +118,14 @@ def changes_of(shown: ChangesShown) -> SubjectChanges:
         cursor=shown.cursor,
         is_complete=shown.is_complete,
     )
+
+
+def _stayed_in(shown: SubjectShown, removed: Collection[UserId]) -> tuple[Stayed, ...]:
+    there = [guest for guest in shown.guests if guest.id in removed]
+    if shown.is_dynamic:
+        return tuple([_stayed(guest, "membersFollowRule") for guest in there])
+    # Whoever is in it and owns nothing was brought back by somebody.
+    return tuple([_stayed(guest, "lastOwner") for guest in there if guest.is_owner])
 
 
 def _marks(wanted: WantedGuestRules) -> Mapping[str, str | None]:
@@ -158,4 +175,4 @@ def _stayed(guest: GuestShown, code: str) -> Stayed:
 
 
 def _guest(shown: GuestShown) -> Guest:
-    return Guest(UserId(shown.id), shown.mail, shown.display_name)
+    return Guest(UserId(shown.id), shown.mail, shown.display_name, shown.last_seen_at)

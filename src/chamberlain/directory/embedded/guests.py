@@ -1,17 +1,36 @@
 """Guest rules in the embedded directory, when it has no faults on purpose: all steps of one happen at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from chamberlain.directory.embedded.guest_entries import changes_of, entry_of, name_of, observed_of, stayed_of
+from chamberlain.directory.embedded.guest_entries import (
+    changes_of,
+    entry_of,
+    name_of,
+    observed_of,
+    removal_of,
+    stayed_after,
+    stayed_of,
+)
 from chamberlain.directory.embedded.passing import passing
-from chamberlain.directory.port import MOST_CHANGES, GuestOutcome, Guests, GuestWork, SubjectChanges
+from chamberlain.directory.port import (
+    MOST_CHANGES,
+    ActOutcome,
+    DisableGuest,
+    GuestAct,
+    GuestOutcome,
+    Guests,
+    GuestWork,
+    RemoveGuest,
+    Stayed,
+    SubjectChanges,
+)
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.entries import Ensured
 from chamberlain.embedded.directory.errors import CursorUnknown
 from chamberlain.embedded.directory.guests import SubjectShown
 from chamberlain.rules.errors import Rejected
-from chamberlain.rules.ids import TenantId
+from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 
 
@@ -38,6 +57,31 @@ class EmbeddedGuests(Guests):
                 outcomes[number] = _outcome(works[number], one)
         return [outcomes[number] for number in range(len(works))]
 
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        """Do each; who shall leave one group leaves it together, each account is disabled by itself."""
+        outcomes = {
+            **await self._remove([act for act in acts if isinstance(act, RemoveGuest)]),
+            **await self._disable([act for act in acts if isinstance(act, DisableGuest)]),
+        }
+        return [outcomes[act] for act in acts]
+
+    async def _remove(self, acts: Sequence[RemoveGuest]) -> Mapping[GuestAct, ActOutcome]:
+        going: dict[tuple[TenantId, GroupId], list[UserId]] = {}
+        for act in acts:
+            going.setdefault((act.tenant_id, act.group_id), []).append(act.guest_id)
+        with passing():
+            ensured = await self._kept.ensure([removal_of(*place, guests) for place, guests in going.items()])
+        left = dict(zip(going, ensured, strict=True))
+        return {act: _left(act, left[act.tenant_id, act.group_id]) for act in acts}
+
+    async def _disable(self, acts: Sequence[DisableGuest]) -> Mapping[GuestAct, ActOutcome]:
+        with passing():
+            refusals = await self._kept.disable([(act.tenant_id, act.guest_id) for act in acts])
+        return {
+            act: ActOutcome(None if refused is None else Stayed(act.guest_id, refused.code, refused.detail), None)
+            for act, refused in zip(acts, refusals, strict=True)
+        }
+
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
         """The next page of groups and sites, or of what has changed."""
         return await read_changes(self._changes, tenant_id, extension, cursor)
@@ -50,6 +94,12 @@ async def read_changes(changes: Changes, tenant_id: TenantId, extension: str, cu
             return changes_of(await changes.read(tenant_id, extension, cursor, most=MOST_CHANGES))
     except CursorUnknown as error:
         raise Rejected("cursorUnknown", str(error)) from error
+
+
+def _left(act: RemoveGuest, ensured: Ensured[SubjectShown]) -> ActOutcome:
+    if ensured.fault is not None:
+        return ActOutcome(None, Rejected(ensured.fault.code, ensured.fault.detail))
+    return ActOutcome(stayed_after(ensured.shown, act.guest_id), None)
 
 
 def _rounds(works: Sequence[GuestWork]) -> Iterator[Sequence[int]]:

@@ -4,6 +4,7 @@ Properties have the names and the words that Graph gives them. Every entry names
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from msgspec import Meta, Struct, ValidationError, convert
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 Text = Annotated[str, Meta(max_length=1024)]
 Address = Annotated[str, Meta(pattern=r"^[^@\s]{1,64}@[^@\s]{1,255}\Z")]
+Time = Annotated[datetime, Meta(tz=True)]
 SharingCapability = Literal[
     "disabled", "existingExternalUserSharingOnly", "externalUserSharingOnly", "externalUserAndGuestSharing"
 ]
@@ -42,7 +44,8 @@ class License(Entry, frozen=True):
 
 
 class User(Entry, frozen=True):
-    """A user. Naming and membership rules may use every property that is text."""
+    """A user. Naming and membership rules may use every property that is text. `lastSeenAt` is when a guest was last
+    active."""
 
     id: UUID
     tenant: UUID
@@ -51,6 +54,7 @@ class User(Entry, frozen=True):
     mail: Address | None = None
     user_type: Literal["Member", "Guest"] = "Member"
     account_enabled: bool = True
+    last_seen_at: Time | None = None
     manager: UUID | None = None
     licenses: tuple[License, ...] = ()
     given_name: Text | None = None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from uuid import UUID
 
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import NotYet
@@ -37,6 +38,13 @@ class SuiteGuests:
         if shown is None:
             raise NotYet(NOT_SHOWN, _LOOK_AGAIN)
         return shown
+
+    async def disable(self, tenant_id: UUID, user_id: UUID) -> None:
+        """Keep a guest from signing in. Raises Refused and NotNow."""
+        self._injection.take_call()
+        [refused] = await self._kept.disable([(tenant_id, user_id)])
+        if refused is not None:
+            raise refused
 
     async def change(self, part: GuestEntry) -> SubjectShown | None:
         """Bring this part of it about; gives what there is then. Raises Refused and NotNow."""

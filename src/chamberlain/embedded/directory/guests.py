@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from chamberlain.embedded.directory.accounts import disable_guests
 from chamberlain.embedded.directory.database import Queryable, answering
 from chamberlain.embedded.directory.entries import Ensured
 from chamberlain.embedded.directory.errors import Refused
@@ -41,17 +42,18 @@ class SiteShown(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class GuestShown(msgspec.Struct, frozen=True, rename="camel"):
-    """A guest who owns the group or is in it."""
+    """A guest who owns the group or is in it. `last_seen_at` is when they were last active, as far as it is known."""
 
     id: UUID
     mail: str | None
     display_name: str
     is_owner: bool
+    last_seen_at: datetime | None
 
 
 class SubjectShown(msgspec.Struct, frozen=True, rename="camel"):
     """A group as it is, as far as it has to do with guests. `values` are those of the extension attribute that was
-    asked for; `settings` are None while the tenant's default holds."""
+    asked for; `settings` are None while the tenant's default holds. `owners` counts the users who own it."""
 
     tenant_id: UUID
     id: UUID
@@ -64,6 +66,7 @@ class SubjectShown(msgspec.Struct, frozen=True, rename="camel"):
     settings: GuestSettings | None
     site: SiteShown | None
     guests: tuple[GuestShown, ...]
+    owners: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +130,11 @@ class Guests:
     async def ensure(self, entries: Sequence[GuestEntry]) -> Sequence[Ensured[SubjectShown]]:
         """Bring each about, whole or not at all; the possible ones in one transaction. No group may come twice."""
         return await ensure_storable(entries, self._ensure)
+
+    async def disable(self, users: Sequence[tuple[UUID, UUID]]) -> Sequence[Refused | None]:
+        """Keep these guests, each named by tenant and id, from signing in. Whoever has no account is passed over;
+        refused is who is no guest (`notAGuest`)."""
+        return await disable_guests(self._database, users) if users else []
 
     async def _ensure(self, entries: Sequence[GuestEntry]) -> Sequence[Ensured[SubjectShown]]:
         with answering():

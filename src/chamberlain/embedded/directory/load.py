@@ -37,12 +37,13 @@ async def load(pool: Pool, section: Mapping[str, object]) -> None:
 
 _USER = """
 INSERT INTO directory.users (
-    tenant_id, id, display_name, user_principal_name, mail, user_type, account_enabled, manager_id, properties)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb)
+    tenant_id, id, display_name, user_principal_name, mail, user_type, account_enabled, manager_id, properties,
+    last_seen_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10)
 ON CONFLICT (tenant_id, id) DO UPDATE SET
     display_name = excluded.display_name, user_principal_name = excluded.user_principal_name, mail = excluded.mail,
     user_type = excluded.user_type, account_enabled = excluded.account_enabled, manager_id = excluded.manager_id,
-    properties = excluded.properties
+    properties = excluded.properties, last_seen_at = excluded.last_seen_at
 """
 _LICENSE = "INSERT INTO directory.licenses (tenant_id, user_id, sku_part_number) VALUES ($1, $2, $3)"
 _SERVICE_PLAN = """
@@ -81,6 +82,7 @@ def _user_row(user: User) -> tuple[object, ...]:
         user.account_enabled,
         user.manager,
         msgspec.json.encode(properties).decode(),
+        user.last_seen_at,
     )
 
 

@@ -28,11 +28,15 @@ AS $$
         'guests', (
             SELECT coalesce(
                 json_agg(json_build_object(
-                    'id', u.id, 'mail', u.mail, 'displayName', u.display_name, 'isOwner', m.is_owner) ORDER BY u.id),
+                    'id', u.id, 'mail', u.mail, 'displayName', u.display_name, 'isOwner', m.is_owner,
+                    'lastSeenAt', u.last_seen_at) ORDER BY u.id),
                 '[]')
             FROM directory.memberships m
             JOIN directory.users u ON u.tenant_id = m.tenant_id AND u.id = m.member_id AND u.user_type = 'Guest'
-            WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id AND NOT m.is_group)
+            WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id AND NOT m.is_group),
+        'owners', (
+            SELECT count(*) FROM directory.memberships m
+            WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id AND m.is_owner AND NOT m.is_group)
     )::text
     FROM unnest(tenants, ids, names) WITH ORDINALITY AS i (tenant_id, id, name, item)
     JOIN directory.groups g ON g.tenant_id = i.tenant_id AND g.id = i.id
