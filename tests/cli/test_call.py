@@ -7,13 +7,16 @@ import pytest
 import typer
 
 from chamberlain.cli.call import Area, is_loopback, scopes_of
-from chamberlain.cli.names import user_id
+from chamberlain.cli.names import id_of_name, user_id
 from chamberlain.cli.service import Service as Caller
 from chamberlain.cli.sign_ins import Profile, SignIns, SignInsUnreadable
+from chamberlain.cli.waiting import must_have_succeeded
 from chamberlain_client.clocks import Clock
-from chamberlain_client.operations import Server
+from chamberlain_client.errors import AnswerNotUnderstood
+from chamberlain_client.operations import LIST_MAILBOX_TEMPLATES, READ_REQUEST, Server
 from chamberlain_client.retries import Retries
 from chamberlain_client.synchronous.transport import Transport
+from tests.client.scripted import answer, scripted
 from tests.services import BEN, GRAPH, TLS, Service
 
 MAIL, COLLAB = ("https://api.example/mail/App.ReadWrite.All",), ("https://api.example/collab/App.ReadWrite.All",)
@@ -74,6 +77,29 @@ def test_it_rejects_a_user_whom_nobody_knows(service: Service, address: str) -> 
     assert ended.value.exit_code == 4
 
 
+@pytest.mark.parametrize(
+    "answered",
+    [
+        pytest.param({}, id="what the API always gives is missing"),
+        pytest.param({"items": None, "nextCursor": None}, id="no list"),
+        pytest.param({"items": [7], "nextCursor": None}, id="no things"),
+        pytest.param({"items": [{"id": "\ud800"}], "nextCursor": None}, id="half a character"),
+        pytest.param({"items": [{}], "nextCursor": None}, id="things without a name"),
+        pytest.param({"items": [{"name": "x"}], "nextCursor": "c"}, id="a page that leads to itself"),
+    ],
+)
+def test_it_rejects_lists_that_are_none_of_the_api(answered: object) -> None:
+    with scripted(answer(answered)) as server, elsewhere(server.url) as caller, pytest.raises(AnswerNotUnderstood):
+        id_of_name(caller, "Room", [LIST_MAILBOX_TEMPLATES], "template")
+
+
+def test_it_rejects_things_without_what_all_of_them_have() -> None:
+    with scripted(answer({"kind": "room"})) as server, elsewhere(server.url) as caller:
+        request = caller.read(READ_REQUEST, BEN)
+        with pytest.raises(AnswerNotUnderstood, match="it has no state"):
+            must_have_succeeded(request)
+
+
 def test_sign_ins_are_kept_by_server(tmp_path: Path) -> None:
     kept = SignIns(tmp_path / "made" / "here")
     one, other = profile("http://one"), profile("http://other")
@@ -99,6 +125,14 @@ def test_it_rejects_a_folder_that_is_none(tmp_path: Path) -> None:
 
 def profile(server: str) -> Profile:
     return Profile(server, "https://id.example", "client", (MAIL,), "account", "ada@estate.example")
+
+
+@contextmanager
+def elsewhere(url: str) -> Iterator[Caller]:
+    """Something else at the address of the service."""
+    with httpx2.Client(verify=TLS) as client:
+        addresses, tokens = {Server.BASE: url}, {Server.BASE: "t"}
+        yield Caller(Transport(client, addresses, tokens, timeout=30, retries=Retries(attempts=1), clock=Clock()))
 
 
 @contextmanager

@@ -3,12 +3,11 @@
 The version that an answer names in its `ETag` is its member `etag`, so that what was read can be changed and put back.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
 
 from chamberlain.cli.showing import Record
+from chamberlain_client.answers import decoded, items_of, page_of, require_next
 from chamberlain_client.calls import Call, QueryValue, changing, id_of, posting, reading
 from chamberlain_client.errors import AnswerNotUnderstood
 from chamberlain_client.operations import FIND_GROUP, Operation
@@ -54,22 +53,25 @@ class Service:
         size = min(most or _PAGE, _PAGE)
         cursor: str | None = None
         while True:
-            page = self.read(operation, query={**query, "limit": size, "cursor": cursor})
-            items, cursor = page["items"], page["nextCursor"]  # type: ignore[assignment]  # As the API says.
-            yield from items  # type: ignore[misc]  # As above.
+            answer = self._transport.send(reading(operation, query={**query, "limit": size, "cursor": cursor}))
+            page = page_of(answer, items_of(dict[str, object]))
+            require_next(page, answer, cursor)
+            yield from map(_Members, page.items)
+            cursor = page.next_cursor
             if cursor is None:
                 return
 
     def _sent(self, call: Call) -> Record:
         answer = self._transport.send(call)
         if not answer.content:
-            return {}
-        try:
-            # The values of an answer may be anything.
-            record: Any = json.loads(answer.content)
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise AnswerNotUnderstood(answer.status, "it is not JSON") from error
-        if not isinstance(record, dict):
-            raise AnswerNotUnderstood(answer.status, "it is no object")
+            return _Members()
+        members = _Members(decoded(answer, dict[str, object]))
         etag = answer.headers.get("etag")
-        return record if etag is None else {**record, "etag": etag}
+        return members if etag is None else _Members(members, etag=etag)
+
+
+class _Members(dict[str, object]):
+    """The members of an answer. Where one is missing that a command cannot do without, somebody else has answered."""
+
+    def __missing__(self, name: str) -> object:
+        raise AnswerNotUnderstood(200, f"it has no {name}")
