@@ -39,6 +39,13 @@ def test_it_shows_the_queue_as_last_seen() -> None:
     assert _figure("chamberlain_jobs_held") == 2
 
 
+def test_it_shows_open_findings_by_kind() -> None:
+    metrics.findings_seen({"drift": 3, "reviewDue": 0})
+
+    assert _figure('chamberlain_findings_open{kind="drift"}') == 3
+    assert 'chamberlain_findings_open{kind="reviewDue"} 0.0' in metrics.exposition().decode()
+
+
 def test_it_shows_how_many_travel_together() -> None:
     before = _figure('chamberlain_submission_batch_size_bucket{le="64.0"}')
 

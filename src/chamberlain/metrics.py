@@ -3,6 +3,7 @@
 They belong to the process. A figure for a tenant or a person may not be here: labels are few and known beforehand.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
@@ -33,6 +34,9 @@ _jobs_oldest = Gauge(
     "chamberlain_jobs_oldest_seconds", "How long the oldest due job has been due already.", registry=_registry
 )
 _jobs_held = Gauge("chamberlain_jobs_held", "Jobs that wait for somebody to look at them.", registry=_registry)
+_findings_open = Gauge(
+    "chamberlain_findings_open", "Findings that are open, of all tenants, by kind.", ("kind",), registry=_registry
+)
 _jobs_done = Counter(
     "chamberlain_jobs_done", "Runs of jobs by kind and how they ended.", ("kind", "outcome"), registry=_registry
 )
@@ -66,6 +70,12 @@ def jobs_seen(*, queued: int, oldest_seconds: float, held: int) -> None:
     _jobs_queued.set(queued)
     _jobs_oldest.set(oldest_seconds)
     _jobs_held.set(held)
+
+
+def findings_seen(open_by_kind: Mapping[str, int]) -> None:
+    """Note how many findings were open when they were last counted. Every kind is named, those that have none too."""
+    for kind, number in open_by_kind.items():
+        _findings_open.labels(kind).set(number)
 
 
 def jobs_done(kind: str, outcome: str, count: int = 1) -> None:

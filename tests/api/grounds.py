@@ -1,14 +1,17 @@
 """Groups and sites, for a house that keeps everything in memory: a group, a site, and a finding about the group."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.api.services import Managed
+from chamberlain.api.services import Findings, Managed
+from chamberlain.rules.acceptances import WantedAcceptance, accepted, present_finding
+from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.assignments import Assignment, assignment_after
 from chamberlain.rules.callers import Actor, Caller
-from chamberlain.rules.edits import require_match
+from chamberlain.rules.edits import Editor, require_match
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState, FindingSubject
 from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.guests import Sharing
@@ -103,6 +106,9 @@ class Grounds:
     def services(self) -> Managed:
         return Managed(list=self.page, read=self.read, assign=self.assign)
 
+    def finding_services(self) -> Findings:
+        return Findings(list=self.list_findings, accept=self.accept_finding)
+
     async def page(self, _caller: Caller, wanted: SubjectFilter, page: NamedPageWanted) -> NamedPage[SubjectRecord]:
         self._refuse()
         self.filters.append(wanted)
@@ -142,6 +148,19 @@ class Grounds:
         shown = self.findings[: page.limit]
         more = len(self.findings) > page.limit
         return Page(shown, Position(shown[-1].first_seen_at, shown[-1].id) if more else None)
+
+    async def accept_finding(
+        self,
+        caller: Caller,
+        finding_id: UUID,
+        wanted: WantedAcceptance,
+        act: Act,
+        render: Callable[[FindingRecord], bytes],
+    ) -> KeptAnswer:
+        self._refuse()
+        before = present_finding(next((each for each in self.findings if each.id == finding_id), None))
+        editor = Editor(Actor(caller.type, caller.id, "Ada Achterberg"), caller.client_id, act.trace_id)
+        return KeptAnswer(render(accepted(before, wanted, editor, now=ASSIGNED_AT)))
 
     def _refuse(self) -> None:
         if self.refusal is not None:

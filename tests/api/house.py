@@ -328,7 +328,7 @@ class House:
             policies=self.binder.services(),
             tenant=OwnTenant(self.steward.read, self.steward.replace),
             managed=self.grounds.services(),
-            list_findings=self.grounds.list_findings,
+            findings=self.grounds.finding_services(),
             list_events=self.feed.page,
             seal_cursor=self.cursors.seal,
             open_cursor=self.cursors.open,

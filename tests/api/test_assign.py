@@ -122,7 +122,7 @@ async def door(databases: Databases) -> AsyncIterator[Door]:
         verify=verify,
         require_allowed=partial(steward.change.callers.require_allowed, PREFIXES),
         managed=Managed(list=steward.list_subjects, read=steward.read, assign=steward.change),
-        list_findings=steward.findings,
+        findings=replace(House().grounds.finding_services(), list=steward.findings),
     )
     transport = httpx2.ASGITransport(app=create_app(services))
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:

@@ -24,6 +24,7 @@ GROUP = UUID("7e000000-0000-4000-8000-000000000011")
 ID = UUID("7e000000-0000-4000-8000-000000000011")
 # The document's name of a shape, where it is another one than ours.
 OTHERWISE: Mapping[str, str | None] = {
+    "AcceptanceBody": None,
     "ActionBody": None,
     "ApprovalDecision": "Decision",
     "ApprovalLevelShape": "ApprovalLevel",

@@ -22,6 +22,7 @@ def test_it_works(service: Service) -> None:
     assert figure(answer.text, 'chamberlain_jobs_done_total{kind="groupProvision",outcome="done"}') >= 1
     assert figure(answer.text, "chamberlain_jobs_queued") >= 0
     assert figure(answer.text, "chamberlain_jobs_held") == 0
+    assert figure(answer.text, 'chamberlain_findings_open{kind="guestExpired"}') >= 0
 
 
 def test_it_counts_no_path_that_a_stranger_makes_up(service: Service) -> None:

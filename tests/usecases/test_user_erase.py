@@ -220,11 +220,12 @@ async def test_nothing_says_the_name_any_more(estate: Estate) -> None:
     )
     await estate.rows(
         "INSERT INTO chamberlain.finding (tenant_id, finding_id, kind, state, source, subject_type, subject_id, "
-        "subject_name, about, detail, observed, first_seen_at, last_seen_at) VALUES ($1, gen_random_uuid(), "
-        "'guestAgainstRule', 'open', 'assignment', 'group', gen_random_uuid(), '', $2, 'Ben Okafor is a guest.', "
-        """'"ben@estate.example"', now(), now())""",
+        "subject_name, about, detail, observed, first_seen_at, last_seen_at, accepted_by) VALUES ($1, "
+        "gen_random_uuid(), 'guestAgainstRule', 'open', 'assignment', 'group', gen_random_uuid(), '', $2, "
+        """'Ben Okafor is a guest.', '"ben@estate.example"', now(), now(), $3::text::json)""",
         ESTATE,
         str(BEN),
+        person,
     )
     await told_elsewhere(estate)
     before = await said(estate)

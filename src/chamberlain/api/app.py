@@ -40,6 +40,7 @@ from chamberlain.api.resources import AnyEndpoint
 from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
+from chamberlain.shapes.acceptances import ACCEPTANCE
 from chamberlain.shapes.actions import ACTION
 from chamberlain.shapes.approvers import APPROVERS
 from chamberlain.shapes.assignments import ASSIGNMENT
@@ -133,6 +134,8 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
              codes=managing.ASSIGN_CODES),
     Endpoint("GET", "/admin/v1/findings/", findings.list_, Operation.ADMINISTER_SERVICE, findings.ABOUT_LIST,
              findings.LISTED, parameters=findings.FILTERS, codes=findings.LIST_CODES),
+    Endpoint("POST", "/admin/v1/findings/{findingId}/accept/", findings.accept, Operation.ADMINISTER_SERVICE,
+             findings.ABOUT_ACCEPT, findings.ACCEPTED, shape=ACCEPTANCE, codes=findings.ACCEPT_CODES),
     Endpoint("GET", "/admin/v1/events/", events.list_, Operation.ADMINISTER_SERVICE, events.ABOUT_LIST, events.LISTED,
              parameters=events.PARAMETERS, codes=events.LIST_CODES),
     Endpoint("GET", "/collab/v1/templates/", collab_templates.offer, Operation.READ_COLLAB_TEMPLATES,

@@ -2,8 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from chamberlain.api.streams import Streams
+from chamberlain.rules.acceptances import WantedAcceptance
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
@@ -82,6 +84,7 @@ AssignTo = Callable[[Caller, WantedAssignment], Awaitable[SubjectRecord]]
 ReadSubject = Callable[[Caller, GroupId, SubjectType], Awaitable[SubjectRecord]]
 ListSubjects = Callable[[Caller, SubjectFilter, NamedPageWanted], Awaitable[NamedPage[SubjectRecord]]]
 ListFindings = Callable[[Caller, FindingFilter, PageWanted], Awaitable[Page[FindingRecord]]]
+AcceptFinding = Callable[[Caller, UUID, WantedAcceptance, Act, Callable[[FindingRecord], bytes]], Awaitable[KeptAnswer]]
 ListEvents = Callable[[Caller, FeedWanted], Awaitable[FeedPage[EventRecord]]]
 RequestMailbox = Callable[[Caller, MailboxOrder, Submission], Awaitable[AcceptedMailbox]]
 RehearseMailbox = Callable[[Caller, MailboxOrder], Awaitable[MailboxRehearsal]]
@@ -219,6 +222,14 @@ class Managed:
 
 
 @dataclass(frozen=True, slots=True)
+class Findings:
+    """What may be asked about findings."""
+
+    list: ListFindings
+    accept: AcceptFinding
+
+
+@dataclass(frozen=True, slots=True)
 class Audit:
     """What may be asked about the audit trail."""
 
@@ -250,7 +261,7 @@ class Services:
     policies: Policies
     tenant: OwnTenant
     managed: Managed
-    list_findings: ListFindings
+    findings: Findings
     list_events: ListEvents
     seal_cursor: SealCursor
     open_cursor: OpenCursor

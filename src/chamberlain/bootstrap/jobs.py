@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from chamberlain.api.services import Jobs
+from chamberlain.bootstrap.findings import finding_work
 from chamberlain.bootstrap.groups import group_work
 from chamberlain.bootstrap.mailboxes import mailbox_work
 from chamberlain.bootstrap.means import Means, WorkMeans
@@ -51,6 +52,7 @@ async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
         JobKind.SUBJECT_DISCOVER: discover,
         JobKind.AUDIT_SEAL: audit,
         JobKind.AUDIT_SEAL_BEGIN: audit.find_tenants,
+        JobKind.FINDING_REOPEN: finding_work(means),
     }
 
 

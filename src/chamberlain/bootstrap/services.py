@@ -8,6 +8,7 @@ from chamberlain.api.streams import Streams
 from chamberlain.bootstrap.audit import audit_services
 from chamberlain.bootstrap.deliveries import delivery_services
 from chamberlain.bootstrap.directory import first_look
+from chamberlain.bootstrap.findings import finding_services
 from chamberlain.bootstrap.groups import group_services
 from chamberlain.bootstrap.identity import identity_base_url
 from chamberlain.bootstrap.jobs import job_services
@@ -26,7 +27,6 @@ from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
 from chamberlain.settings import Settings
 from chamberlain.store.cursors import Cursors
 from chamberlain.usecases.event_list import ListEvents
-from chamberlain.usecases.finding_list import ListFindings
 
 
 def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
@@ -48,7 +48,7 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
         policies=policy_services(means.database, means.callers, means.prefixes),
         tenant=tenant_services(means),
         managed=managed_services(means),
-        list_findings=ListFindings(means.database, means.callers, means.prefixes),
+        findings=finding_services(means),
         list_events=ListEvents(means.database, means.callers, means.prefixes),
         seal_cursor=cursors.seal,
         open_cursor=cursors.open,

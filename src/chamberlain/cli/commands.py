@@ -10,6 +10,7 @@ import typer
 from chamberlain.cli.calls import calls
 from chamberlain.cli.deliveries import deliveries
 from chamberlain.cli.exit_codes import ExitCode
+from chamberlain.cli.findings import findings
 from chamberlain.cli.groups import groups
 from chamberlain.cli.mailboxes import mailboxes
 from chamberlain.cli.parameters import All, Limit, most
@@ -140,7 +141,7 @@ def whoami(call: "Call") -> None:
     whoami(call)
 
 
-for noun in (mailboxes, groups, teams, sites, requests, templates, policies, deliveries, webhooks):
+for noun in (mailboxes, groups, teams, sites, requests, templates, policies, findings, deliveries, webhooks):
     app.add_typer(noun)
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from chamberlain.rules.callers import Actor
 from chamberlain.rules.changes import Json
 from chamberlain.rules.guests import Guest, GuestRules, is_against
 from chamberlain.rules.ids import GroupId, PolicyId, TenantId
@@ -81,8 +82,18 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Acceptance:
+    """Who has said that a finding may stand, and why; without `until` that has no end."""
+
+    by: Actor
+    reason: str
+    accepted_at: datetime
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class FindingRecord:
-    """A finding whole."""
+    """A finding whole. `acceptance` is there while it is accepted, and stays when it has gone."""
 
     id: UUID
     kind: FindingKind
@@ -97,6 +108,8 @@ class FindingRecord:
     action_at: datetime | None
     first_seen_at: datetime
     last_seen_at: datetime
+    about: str = ""
+    acceptance: Acceptance | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ class JobKind(StrEnum):
     APPROVAL_ATTEND = "approvalAttend"
     SUBJECT_DISCOVER = "subjectDiscover"
     POLICY_EVALUATE = "policyEvaluate"
+    FINDING_REOPEN = "findingReopen"
     RETENTION_SWEEP = "retentionSweep"
     AUDIT_SEAL = "auditSeal"
     AUDIT_SEAL_BEGIN = "auditSealBegin"

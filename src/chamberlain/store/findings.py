@@ -1,14 +1,16 @@
 """Findings: kept while they are true, and afterwards as what they have become. Newest first."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 import msgspec
 
+from chamberlain.rules.callers import Actor
 from chamberlain.rules.changes import Json
 from chamberlain.rules.findings import (
+    Acceptance,
     Ended,
     FindingFilter,
     FindingKind,
@@ -84,8 +86,14 @@ WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'accepted')
 # newest of each state and kind, and of these the newest.
 _SELECT: Final = """
 SELECT r.finding_id, r.tenant_id, r.kind, r.state, r.subject_type, r.subject_id, r.subject_name, r.property, r.wanted,
-    r.observed, r.detail, r.policy_id, r.action, r.action_at, r.first_seen_at, r.last_seen_at
+    r.observed, r.detail, r.policy_id, r.action, r.action_at, r.first_seen_at, r.last_seen_at, r.about, r.accepted_at,
+    r.accepted_by, r.accepted_reason, r.accepted_until
 """
+FIND: Final = f"{_SELECT} FROM chamberlain.finding r WHERE r.tenant_id = $1 AND r.finding_id = $2"
+HOLD: Final = f"{FIND} FOR NO KEY UPDATE"
+
+# How many are open, of each kind, in all tenants.
+COUNT_OPEN: Final = "SELECT kind, count(*) AS number FROM chamberlain.finding WHERE state = 'open' GROUP BY kind"
 
 
 def _page_where(condition: str) -> str:
@@ -103,6 +111,7 @@ PAGE_OF_SUBJECT: Final = _page_where("r.subject_id = $6")
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
+_decode_actor = msgspec.json.Decoder(Actor).decode
 
 
 async def keep(tx: Transaction, found: Sequence[tuple[UUID, Found]], *, at: datetime) -> None:
@@ -174,6 +183,23 @@ async def leave(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[Grou
         await tx.execute(LEAVE, tenant_id, subject_ids, at)
 
 
+async def find(tx: Transaction, tenant_id: TenantId, finding_id: UUID) -> FindingRecord | None:
+    """One finding."""
+    row = await tx.fetch_row(FIND, tenant_id, finding_id)
+    return _record(row) if row else None
+
+
+async def hold(tx: Transaction, tenant_id: TenantId, finding_id: UUID) -> FindingRecord | None:
+    """One finding, which stays as it is until the transaction ends."""
+    row = await tx.fetch_row(HOLD, tenant_id, finding_id)
+    return _record(row) if row else None
+
+
+async def count_open(tx: Transaction) -> Mapping[str, int]:
+    """How many findings of each kind are open, in all tenants; as the worker's role."""
+    return {row["kind"]: row["number"] for row in await tx.fetch(COUNT_OPEN)}
+
+
 async def find_page(
     tx: Transaction, tenant_id: TenantId, wanted: FindingFilter, page: PageWanted
 ) -> Page[FindingRecord]:
@@ -242,6 +268,19 @@ def _record(row: Record) -> FindingRecord:
         action_at=row["action_at"],
         first_seen_at=row["first_seen_at"],
         last_seen_at=row["last_seen_at"],
+        about=row["about"],
+        acceptance=_acceptance(row),
+    )
+
+
+def _acceptance(row: Record) -> Acceptance | None:
+    if row["accepted_at"] is None:
+        return None
+    return Acceptance(
+        by=_decode_actor(row["accepted_by"]),
+        reason=row["accepted_reason"],
+        accepted_at=row["accepted_at"],
+        until=row["accepted_until"],
     )
 
 

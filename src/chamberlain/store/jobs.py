@@ -4,7 +4,7 @@ All of it runs as the worker's role, which sees every tenant.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from chamberlain.rules.ids import JobId, TenantId, TraceId
@@ -78,6 +78,10 @@ RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at
 """
 
 QUEUE = "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, $2, $3, $4)"
+
+QUEUE_AT = """
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, run_at) VALUES ($1, $2, $3, $4, $5)
+"""
 
 QUEUE_THE_ONE = """
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) SELECT $1, $2, $1, $3
@@ -159,6 +163,11 @@ OR NOT EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = j.tenant_id 
 async def queue(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId) -> None:
     """Have something done as soon as this transaction is committed, for its tenant."""
     await tx.execute(QUEUE, tx.tenant_id, kind, subject, trace_id)
+
+
+async def queue_at(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId, *, at: datetime) -> None:
+    """Have something done at a moment, for the tenant of this transaction."""
+    await tx.execute(QUEUE_AT, tx.tenant_id, kind, subject, trace_id, at)
 
 
 async def queue_the_one(tx: Transaction, kind: JobKind, trace_id: TraceId) -> None:

@@ -3,6 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
+from chamberlain_client.models.actors import Actor
 from chamberlain_client.models.model import Model
 from chamberlain_client.models.open_enums import OpenStrEnum
 
@@ -36,8 +37,18 @@ class Subject(Model, frozen=True):
     display_name: str
 
 
+class Acceptance(Model, frozen=True):
+    """Who lets a finding stand, and why; `until` of None is for good."""
+
+    by: Actor
+    reason: str
+    accepted_at: datetime
+    until: datetime | None
+
+
 class Finding(Model, frozen=True, kw_only=True):
-    """One thing that was found. `wanted` and `observed` are values of the `property`, of whatever type it has."""
+    """One thing that was found. `wanted` and `observed` are values of the `property`, of whatever type it has.
+    `acceptance` is None unless somebody has accepted it."""
 
     id: UUID
     kind: FindingKind
@@ -52,3 +63,4 @@ class Finding(Model, frozen=True, kw_only=True):
     action_at: datetime | None
     first_seen_at: datetime
     last_seen_at: datetime
+    acceptance: Acceptance | None = None

@@ -1,9 +1,13 @@
 # Made by `python3 dev.py twin` from asynchronous/findings.py, which is the one to be changed.
-"""Findings are listed."""
+"""Findings are listed and accepted."""
+
+from datetime import datetime
+
+from msgspec import UNSET, UnsetType
 
 from chamberlain_client import operations
-from chamberlain_client.answers import items_of
-from chamberlain_client.calls import Id
+from chamberlain_client.answers import decoded, items_of
+from chamberlain_client.calls import Id, posting, written_time
 from chamberlain_client.models.findings import Finding, FindingKind, FindingState
 from chamberlain_client.synchronous.pages import Pages
 from chamberlain_client.synchronous.transport import Transport
@@ -27,3 +31,16 @@ class Findings:
         """Findings, newest first; those about one group or site. `limit` is how many a page has."""
         query = {"state": state, "kind": kind, "subjectId": subject_id, "limit": limit, "cursor": cursor}
         return Pages(self._transport, operations.LIST_FINDINGS, items_of(Finding), query=query)
+
+    def accept(
+        self,
+        finding_id: Id,
+        reason: str,
+        *,
+        until: datetime | UnsetType = UNSET,
+        idempotency_key: str | None = None,
+    ) -> Finding:
+        """Let one stand, until a moment or for good. Raises NotFound, and Conflict for one that has gone."""
+        body = {"reason": reason} if isinstance(until, UnsetType) else {"reason": reason, "until": written_time(until)}
+        call = posting(operations.ACCEPT_FINDING, finding_id, body=body, key=idempotency_key)
+        return decoded(self._transport.send(call), Finding)

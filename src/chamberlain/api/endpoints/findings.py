@@ -1,4 +1,4 @@
-"""Findings are listed here: what is against the rules, and what has become of it."""
+"""Findings are listed and accepted here: what is against the rules, and what has become of it."""
 
 from typing import Annotated
 from uuid import UUID
@@ -9,12 +9,15 @@ from chamberlain.api.administered import CACHE
 from chamberlain.api.calls import NO_STORE, Answer, Call
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.api.request_shapes import Time, time_of
+from chamberlain.api.request_shapes import Actor, Time, time_of
 from chamberlain.api.services import Services
+from chamberlain.api.submission import acted, creating_act_of
 from chamberlain.rules.changes import Json
+from chamberlain.rules.findings import Acceptance as RecordedAcceptance
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.subjects import SubjectType
+from chamberlain.shapes.acceptances import AcceptanceBody, to_wanted_acceptance
 
 # What was wanted or observed: whatever the property holds.
 Observed = Annotated[Raw, Meta(extra_json_schema={"description": "Any JSON value, or null."})]
@@ -28,8 +31,18 @@ class FoundAbout(Struct, rename="camel", frozen=True):
     display_name: str
 
 
+class Acceptance(Struct, rename="camel", frozen=True):
+    """Who lets a finding stand, and why. `until` of null is for good."""
+
+    by: Actor
+    reason: str
+    accepted_at: Time
+    until: Time | None
+
+
 class Finding(Struct, rename="camel", frozen=True):
-    """Something that is against the rules, or was. Of a guest, `observed` says who it is."""
+    """Something that is against the rules, or was. Of a guest, `observed` says who it is. `acceptance` is null unless
+    somebody has accepted it."""
 
     id: UUID
     kind: FindingKind
@@ -44,6 +57,7 @@ class Finding(Struct, rename="camel", frozen=True):
     action_at: Time | None
     first_seen_at: Time
     last_seen_at: Time
+    acceptance: Acceptance | None
 
 
 class FindingPage(Struct, rename="camel", frozen=True):
@@ -61,9 +75,20 @@ async def list_(services: Services, call: Call[None]) -> Answer:
         kind=FindingKind(query["kind"]) if "kind" in query else None,
         subject_id=GroupId(UUID(query["subjectId"])) if "subjectId" in query else None,
     )
-    page = await services.list_findings(call.caller, wanted, page_wanted(services, call))
+    page = await services.findings.list(call.caller, wanted, page_wanted(services, call))
     body = FindingPage(tuple(map(_finding, page.items)), next_cursor(services, call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
+
+
+async def accept(services: Services, call: Call[AcceptanceBody]) -> Answer:
+    """Let one stand."""
+    wanted = to_wanted_acceptance(call.body)
+    finding_id, act = call.ids["findingId"], creating_act_of(call)
+    return acted(await services.findings.accept(call.caller, finding_id, wanted, act, _render))
+
+
+def _render(record: FindingRecord) -> bytes:
+    return json.encode(_finding(record))
 
 
 def _finding(record: FindingRecord) -> Finding:
@@ -82,6 +107,17 @@ def _finding(record: FindingRecord) -> Finding:
         action_at=None if record.action_at is None else time_of(record.action_at),
         first_seen_at=time_of(record.first_seen_at),
         last_seen_at=time_of(record.last_seen_at),
+        acceptance=None if record.acceptance is None else _acceptance(record.acceptance),
+    )
+
+
+def _acceptance(acceptance: RecordedAcceptance) -> Acceptance:
+    by = acceptance.by
+    return Acceptance(
+        by=Actor(by.type, by.id, by.display_name),
+        reason=acceptance.reason,
+        accepted_at=time_of(acceptance.accepted_at),
+        until=None if acceptance.until is None else time_of(acceptance.until),
     )
 
 
@@ -95,6 +131,15 @@ ABOUT_LIST = About(
     summary="List findings, newest first",
     description="Guests who are against the rules of a group or site are found when a guest template is assigned. "
     "An `open` one stands; it is `gone` when it is true no longer, and `repaired` when that was our doing.",
+)
+ABOUT_ACCEPT = About(
+    id="acceptFinding",
+    tag="Operation",
+    summary="Accept a finding",
+    description="It may stand, for a reason: it is `accepted`, and nothing is told or done about it by the policy that "
+    "has found it. At `until`, where that is sent, it is `open` again, unless it has gone before. One that is accepted "
+    "may be accepted anew, with another reason and another end.",
+    example={"reason": "The project ends in spring.", "until": "2027-03-31T22:00:00Z"},
 )
 FILTERS = (
     Parameter("state", {"type": "string", "enum": list(FindingState)}, "Only findings in this state."),
@@ -120,6 +165,17 @@ _EXAMPLE = {
     "actionAt": None,
     "firstSeenAt": "2026-11-20T09:30:01.000Z",
     "lastSeenAt": "2026-11-20T09:30:01.000Z",
+    "acceptance": None,
+}
+_ACCEPTED = {
+    **_EXAMPLE,
+    "state": "accepted",
+    "acceptance": {
+        "by": {"type": "user", "id": "ada00000-0000-4000-8000-000000000001", "displayName": "Ada Achterberg"},
+        "reason": "The project ends in spring.",
+        "acceptedAt": "2026-11-20T09:45:00.000Z",
+        "until": "2027-03-31T22:00:00.000Z",
+    },
 }
 LISTED = (
     Success(
@@ -130,4 +186,20 @@ LISTED = (
         example={"items": [_EXAMPLE], "nextCursor": None},
     ),
 )
+ACCEPTED = (
+    Success(
+        200,
+        "The finding, which is accepted.",
+        Finding,
+        headers={
+            **CACHE,
+            "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+        },
+        example=_ACCEPTED,
+    ),
+)
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+ACCEPT_CODES = (
+    "notAdministrator", "notFound", "stateDoesNotAllow", "idempotencyKeyReused", "idempotencyKeyInProgress",
+    "databaseUnavailable", "overloaded",
+)  # fmt: skip

@@ -1,0 +1,21 @@
+"""The use cases of findings, for callers and for workers."""
+
+from chamberlain.api.services import Findings
+from chamberlain.bootstrap.means import Means, WorkMeans
+from chamberlain.bootstrap.origins import now
+from chamberlain.usecases.finding_accept import AcceptFinding
+from chamberlain.usecases.finding_list import ListFindings
+from chamberlain.usecases.finding_reopen import ReopenFindings
+
+
+def finding_services(means: Means) -> Findings:
+    """What the API may ask about findings."""
+    return Findings(
+        list=ListFindings(means.database, means.callers, means.prefixes),
+        accept=AcceptFinding(means.database, means.callers, means.prefixes, now),
+    )
+
+
+def finding_work(means: WorkMeans) -> ReopenFindings:
+    """What a worker does about acceptances that have ended."""
+    return ReopenFindings(means.database, now)

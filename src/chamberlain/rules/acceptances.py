@@ -1,0 +1,94 @@
+"""Acceptances: somebody lets a finding stand, with a reason, for good or until a moment at which it is open again."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from chamberlain.rules.callers import SERVICE
+from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.edits import Editor
+from chamberlain.rules.errors import Conflict, NotFound
+from chamberlain.rules.findings import Acceptance, FindingRecord, FindingState
+from chamberlain.rules.ids import TraceId
+
+# What stands can be let stand; what is accepted already gets another reason or another end.
+ACCEPTABLE = frozenset({FindingState.OPEN, FindingState.ACCEPTED})
+
+
+@dataclass(frozen=True, slots=True)
+class WantedAcceptance:
+    """What somebody says who lets a finding stand. Without `until` that has no end."""
+
+    reason: str
+    until: datetime | None
+
+
+def present_finding(record: FindingRecord | None) -> FindingRecord:
+    """The finding, or NotFound."""
+    if record is None:
+        raise NotFound("There is no such finding. The list has those that there are.")
+    return record
+
+
+def accepted(before: FindingRecord, wanted: WantedAcceptance, editor: Editor, *, now: datetime) -> FindingRecord:
+    """The finding as it is when it was accepted. Raises Conflict when it does not stand any more."""
+    if before.state not in ACCEPTABLE:
+        detail = f"A finding that is {before.state} cannot be accepted; only one that is open or accepted."
+        raise Conflict("stateDoesNotAllow", detail)
+    acceptance = Acceptance(by=editor.actor, reason=wanted.reason, accepted_at=now, until=wanted.until)
+    return replace(before, state=FindingState.ACCEPTED, acceptance=acceptance)
+
+
+def has_ended(record: FindingRecord, *, now: datetime) -> bool:
+    """Whether a finding is accepted, and no longer than until now."""
+    acceptance = record.acceptance
+    if record.state is not FindingState.ACCEPTED or acceptance is None or acceptance.until is None:
+        return False
+    return acceptance.until <= now
+
+
+def reopened(before: FindingRecord) -> FindingRecord:
+    """The finding as it is when its acceptance has ended."""
+    return replace(before, state=FindingState.OPEN, acceptance=None)
+
+
+def change_of_acceptance(before: FindingRecord, after: FindingRecord, editor: Editor) -> Change:
+    """The record of an acceptance."""
+    return Change(
+        tenant_id=after.subject.tenant_id,
+        action="finding.accept",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=subject_of(after),
+        before=_said(before),
+        after=_said(after),
+        request_id=None,
+        trace_id=editor.trace_id,
+    )
+
+
+def change_of_reopening(before: FindingRecord, after: FindingRecord, trace_id: TraceId) -> Change:
+    """The record of an acceptance that has ended; nobody did that."""
+    return Change(
+        tenant_id=after.subject.tenant_id,
+        action="finding.reopen",
+        actor=SERVICE,
+        client_id=None,
+        subject=subject_of(after),
+        before=_said(before),
+        after=_said(after),
+        request_id=None,
+        trace_id=trace_id,
+    )
+
+
+def subject_of(record: FindingRecord) -> Subject:
+    """A finding as records name it: by what was found, and where."""
+    return Subject("finding", record.id, f"{record.kind}: {record.subject.display_name}")
+
+
+def _said(record: FindingRecord) -> dict[str, Json]:
+    acceptance = record.acceptance
+    if acceptance is None:
+        return {"state": record.state}
+    until = None if acceptance.until is None else acceptance.until.isoformat()
+    return {"state": record.state, "reason": acceptance.reason, "until": until}

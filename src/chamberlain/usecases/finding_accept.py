@@ -1,0 +1,55 @@
+"""Accept a finding: it may stand, for a reason, and until a moment where one is named."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from chamberlain.rules.acceptances import WantedAcceptance, accepted, change_of_acceptance, present_finding
+from chamberlain.rules.actions import Act, KeptAnswer
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.edits import Editor
+from chamberlain.rules.findings import FindingRecord
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.shapes.acceptances import require_ahead
+from chamberlain.store import acceptances, changes, findings, idempotency, jobs
+from chamberlain.store.callers import Callers
+from chamberlain.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptFinding:
+    """For administrators of the tenant, and applications that configure it."""
+
+    database: Database
+    callers: Callers
+    prefixes: ScopePrefixes
+    now: Callable[[], datetime]
+
+    async def __call__(
+        self,
+        caller: Caller,
+        finding_id: UUID,
+        wanted: WantedAcceptance,
+        act: Act,
+        render: Callable[[FindingRecord], bytes],
+    ) -> KeptAnswer:
+        """What `render` makes of the finding as it is then. Raises Forbidden, BodyInvalid for an end that has passed,
+        NotFound, and Conflict for a finding that does not stand any more."""
+        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+
+        async def work() -> bytes:
+            now = self.now()
+            require_ahead(wanted, now=now)
+            before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
+            after = accepted(before, wanted, editor, now=now)
+            await acceptances.put(tx, after)
+            await changes.record(tx, change_of_acceptance(before, after, editor))
+            if wanted.until is not None:
+                await jobs.queue_at(tx, JobKind.FINDING_REOPEN, finding_id, act.trace_id, at=wanted.until)
+            return render(after)
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await idempotency.once(tx, caller, act.idempotency, work)

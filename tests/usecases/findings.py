@@ -1,0 +1,112 @@
+"""Findings for tests, and the use cases of findings, built over an estate."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from chamberlain.rules.acceptances import WantedAcceptance
+from chamberlain.rules.actions import KeptAnswer
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.findings import (
+    FindingFilter,
+    FindingKind,
+    FindingRecord,
+    FindingSource,
+    FindingState,
+    FindingSubject,
+    Found,
+)
+from chamberlain.rules.ids import TenantId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.pages import PageWanted
+from chamberlain.rules.subjects import SubjectType
+from chamberlain.store import findings
+from chamberlain.store.callers import Callers
+from chamberlain.usecases.finding_accept import AcceptFinding
+from chamberlain.usecases.finding_reopen import ReopenFindings
+from tests.estates import ADA, ESTATE, PREFIXES, Estate
+from tests.usecases.acts import act, administrator
+from tests.usecases.stewards import ALL_STAFF, GIL
+
+SUBJECT = FindingSubject(ESTATE, ALL_STAFF, SubjectType.GROUP, "All staff")
+
+
+@dataclass
+class Inspector:
+    """Who looks after findings in one process."""
+
+    estate: Estate
+    accept: AcceptFinding
+    reopen: ReopenFindings
+
+    async def find(self, kind: FindingKind = FindingKind.GUEST_AGAINST_RULE) -> UUID:
+        """Let something be found, and give its id."""
+        await self.see(kind)
+        (record,) = await self.all(FindingFilter(state=FindingState.OPEN, kind=kind))
+        return record.id
+
+    async def see(self, kind: FindingKind = FindingKind.GUEST_AGAINST_RULE) -> None:
+        """Let something be found, or be seen again."""
+        found = Found(
+            subject=SUBJECT,
+            kind=kind,
+            source=FindingSource.ASSIGNMENT,
+            about=str(GIL),
+            property="guests",
+            wanted=None,
+            observed={"id": str(GIL)},
+            detail="Gil Hartmann is a guest.",
+        )
+        async with self.estate.databases.worker.across_tenants() as tx:
+            await findings.keep(tx, [(uuid4(), found)], at=self.estate.moment)
+
+    async def lose(self, kind: FindingKind = FindingKind.GUEST_AGAINST_RULE) -> None:
+        """Let it be true no more."""
+        async with self.estate.databases.worker.across_tenants() as tx:
+            await findings.settle(tx, [SUBJECT], kind, FindingSource.ASSIGNMENT, found=(), at=self.estate.moment)
+
+    async def all(self, wanted: FindingFilter, tenant_id: TenantId = ESTATE) -> list[FindingRecord]:
+        """The findings that a filter names."""
+        async with self.estate.databases.application.transaction(tenant_id) as tx:
+            return list((await findings.find_page(tx, tenant_id, wanted, PageWanted(100, None))).items)
+
+    async def record(self, finding_id: UUID) -> FindingRecord:
+        """One as it is kept."""
+        async with self.estate.databases.application.transaction(ESTATE) as tx:
+            found = await findings.find(tx, ESTATE, finding_id)
+        assert found is not None
+        return found
+
+    async def accepted(
+        self,
+        finding_id: UUID,
+        until: datetime | None = None,
+        *,
+        reason: str = "The project ends in spring.",
+        caller: Caller | None = None,
+        key: str | None = None,
+    ) -> KeptAnswer:
+        """Accept one, as the API does."""
+        wanted = WantedAcceptance(reason, until)
+        return await self.accept(caller or administrator(ADA), finding_id, wanted, act(key=key), rendered)
+
+    async def work(self) -> None:
+        """Run what is due."""
+        await self.reopen(await self.estate.claim(kinds=[JobKind.FINDING_REOPEN]))
+
+
+def inspector_of(estate: Estate) -> Inspector:
+    """The parts of one process."""
+    database = estate.databases.application
+    callers = Callers(database, estate.people, estate.now)
+    return Inspector(
+        estate,
+        AcceptFinding(database, callers, PREFIXES, estate.now),
+        ReopenFindings(estate.databases.worker, estate.now),
+    )
+
+
+def rendered(record: FindingRecord) -> bytes:
+    """As little as shows what became of it."""
+    return json.dumps([record.state, record.acceptance and record.acceptance.reason]).encode()
