@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from chamberlain.embedded.identity import attempts
 from tests.embedded.identity.browser import (
     Browser,
     Page,
@@ -170,6 +171,15 @@ async def test_right_codes_between_do_not_give_more_guesses(house: House, browse
         statuses.append((await type_code(browser, f"BCDF-GHJ{letter}")).status)
 
     assert (statuses.count(400), statuses.count(429)) == (10, 2)
+
+
+async def test_guesses_from_many_places_are_too_many_as_well(house: House, browser: Browser) -> None:
+    for number in range(98):
+        await attempts.begin(house.platform, attempts.of_code(f"192.0.2.{number}"))
+
+    statuses = [(await type_code(browser, f"BCDF-GHJ{letter}")).status for letter in "BCDF"]
+
+    assert statuses == [400, 400, 429, 429]
 
 
 async def test_a_decision_is_about_the_code_that_was_shown(house: House, browser: Browser) -> None:

@@ -425,6 +425,10 @@ async def test_a_right_password_ends_the_count_of_its_person_and_no_other(house:
         ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
         ("2001:db8::1", "2001:db8::2", True),
         ("2001:db8::1", "2001:db8:0:1::1", False),
+        # Whoever is on this machine has all of these.
+        ("127.0.0.1", "127.44.3.2", True),
+        ("127.0.0.1", "::1", True),
+        ("127.0.0.1", "::ffff:127.0.0.2", True),
         ("", "", True),
     ],
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from chamberlain.embedded.identity.database import Connection, transaction
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
@@ -104,9 +104,11 @@ def _network_of(host: str) -> str:
         return host
     if isinstance(address, IPv6Address):
         # A listener for both kinds writes the older ones in this way (RFC 4291, 2.5.5.2).
-        mapped = address.ipv4_mapped
-        return f"{int(address) >> _NETWORK_BITS:x}" if mapped is None else str(mapped)
-    return str(address)
+        address = address.ipv4_mapped or address
+    if address.is_loopback:
+        # Any program on this machine can come from each of sixteen million of them.
+        return "loopback"
+    return str(address) if isinstance(address, IPv4Address) else f"{int(address) >> _NETWORK_BITS:x}"
 
 
 async def _known(connection: Connection, subject: Subject, now: datetime) -> Failures:
