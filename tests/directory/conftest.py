@@ -12,13 +12,15 @@ import pytest
 
 from chamberlain.directory.embedded import (
     KEY_MEMBER,
+    EmbeddedAdoptions,
     EmbeddedDirectory,
     EmbeddedGuests,
     EmbeddedPeople,
+    FaultyAdoptions,
     FaultyDirectory,
     FaultyGuests,
 )
-from chamberlain.directory.port import Directory, Guests, People
+from chamberlain.directory.port import Adoptions, Directory, Guests, People
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.faults import Faults, Injection, Outages
@@ -30,7 +32,7 @@ from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from tests.databases import Databases
-from tests.directory.patience import Clock, PatientDirectory, PatientGuests, PatientPeople
+from tests.directory.patience import Clock, PatientAdoptions, PatientDirectory, PatientGuests, PatientPeople
 from tests.directory.population import SECTION
 
 # All of them at once.
@@ -52,6 +54,7 @@ class Stage:
     second_directory: Directory
     guests: Guests
     second_guests: Guests
+    adoptions: Adoptions
     remove_group: Callable[[TenantId, GroupId], Awaitable[None]]
     accounts: Callable[[], Awaitable[Mapping[UserId, bool]]]
     see: Callable[[UserId], Awaitable[datetime]]
@@ -66,7 +69,8 @@ async def embedded_stage(databases: Databases) -> AsyncIterator[Stage]:
     )
     rules = [EmbeddedGuests(guests.Guests(pool), Changes(pool)) for _ in range(2)]
     people = EmbeddedPeople(Register(databases.application.pool))
-    yield Stage(people, first, second, rules[0], rules[1], remover(databases), reader(databases), seer(databases))
+    others = (EmbeddedAdoptions(pool), remover(databases), reader(databases), seer(databases))
+    yield Stage(people, first, second, rules[0], rules[1], *others)
 
 
 @asynccontextmanager
@@ -80,7 +84,9 @@ async def difficult_stage(databases: Databases) -> AsyncIterator[Stage]:
     first, second = (PatientDirectory(faulty_directory(databases, Injection(FAULTS, clock)), clock) for _ in range(2))
     rules = [PatientGuests(faulty_guests(databases, Injection(FAULTS, clock)), clock) for _ in range(2)]
     patient = PatientPeople(people, clock)
-    yield Stage(patient, first, second, rules[0], rules[1], remover(databases), reader(databases), seer(databases))
+    adoptions = PatientAdoptions(FaultyAdoptions(databases.worker.pool, Injection(FAULTS, clock)), clock)
+    others = (adoptions, remover(databases), reader(databases), seer(databases))
+    yield Stage(patient, first, second, rules[0], rules[1], *others)
 
 
 def faulty_directory(databases: Databases, injection: Injection) -> FaultyDirectory:

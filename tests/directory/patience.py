@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from chamberlain.directory.port import (
     ActOutcome,
+    Adoptions,
     Capabilities,
     Directory,
     GuestAct,
@@ -15,13 +16,15 @@ from chamberlain.directory.port import (
     Guests,
     GuestWork,
     MailboxOutcome,
+    MailboxPage,
     MailboxWork,
+    Marking,
     Outcome,
     People,
     SubjectChanges,
     Work,
 )
-from chamberlain.rules.errors import TryAgain
+from chamberlain.rules.errors import OutsideFault, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
@@ -113,6 +116,36 @@ class PatientGuests(Guests):
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
         return await patiently(self.clock, lambda: self.guests.changes(tenant_id, extension, cursor))
+
+
+@dataclass
+class PatientAdoptions(Adoptions):
+    """What was there before, asked for until every item has its end."""
+
+    adoptions: Adoptions
+    clock: Clock
+
+    async def mailboxes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> MailboxPage:
+        return await patiently(self.clock, lambda: self.adoptions.mailboxes(tenant_id, extension, cursor))
+
+    async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
+        return await self._until_all_end(markings, self.adoptions.mark)
+
+    async def unmark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
+        return await self._until_all_end(markings, self.adoptions.unmark)
+
+    async def _until_all_end(
+        self, markings: Sequence[Marking], ask: Callable[[Sequence[Marking]], Awaitable[Sequence[OutsideFault | None]]]
+    ) -> Sequence[OutsideFault | None]:
+        ends: dict[Marking, OutsideFault | None] = {}
+        for _ in range(MOST_TRIES):
+            left = [one for one in markings if one not in ends]
+            if not left:
+                return [ends[one] for one in markings]
+            faults = await patiently(self.clock, partial(ask, left))
+            ends |= {one: each for one, each in zip(left, faults, strict=True) if not isinstance(each, TryAgain)}
+            self.clock.wait(max([each.after for each in faults if isinstance(each, TryAgain)], default=timedelta()))
+        raise AssertionError(f"{len(markings) - len(ends)} items had no end after {MOST_TRIES} tries.")
 
 
 async def until_all_end(

@@ -6,14 +6,16 @@ from math import ceil
 from chamberlain.bootstrap.origins import now
 from chamberlain.directory.embedded import (
     KEY_MEMBER,
+    EmbeddedAdoptions,
     EmbeddedDirectory,
     EmbeddedGuests,
     EmbeddedPeople,
     EmbeddedSubjects,
+    FaultyAdoptions,
     FaultyDirectory,
     FaultyGuests,
 )
-from chamberlain.directory.port import Directory, Guests, People
+from chamberlain.directory.port import Adoptions, Directory, Guests, People
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.database import Pool
@@ -52,6 +54,12 @@ def make_guests(settings: Settings, pool: Pool) -> Guests:
     if injection is None:
         return EmbeddedGuests(guests.Guests(pool), Changes(pool))
     return FaultyGuests(SuiteGuests(pool, injection), Changes(pool))
+
+
+def make_adoptions(settings: Settings, pool: Pool) -> Adoptions:
+    """Lists what was in the directory before, as any role, and marks it, as the worker's."""
+    injection = make_injection(settings)
+    return EmbeddedAdoptions(pool) if injection is None else FaultyAdoptions(pool, injection)
 
 
 def make_subjects(settings: Settings, pool: Pool) -> EmbeddedSubjects:

@@ -1,4 +1,4 @@
-"""The three ports: what the service needs of any directory.
+"""The four ports: what the service needs of any directory.
 
 They are small, at most five methods each, and one conformance suite proves every adapter. Adapters raise, or put into
 their outcomes, two faults only: TryAgain and Rejected.
@@ -10,9 +10,10 @@ from datetime import timedelta
 from typing import Protocol, TypeAlias
 from uuid import UUID
 
+from chamberlain.rules.adoptions import ObjectType
 from chamberlain.rules.errors import OutsideFault
 from chamberlain.rules.groups import GroupReference, ObservedGroup, WantedGroup
-from chamberlain.rules.ids import GroupId, TenantId, UserId
+from chamberlain.rules.ids import GroupId, RequestId, TenantId, UserId
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.plans import Step
@@ -140,6 +141,26 @@ class SubjectChanges:
     is_complete: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """A mailbox or group that is there, by the id that the directory knows it by, and the mark of a request that it is
+    to carry or to lose. `extension` is the name of the attribute that holds the mark."""
+
+    tenant_id: TenantId
+    type: ObjectType
+    id: UUID
+    extension: str
+    request_id: RequestId
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxPage:
+    """Some of the mailboxes of a tenant. `cursor` asks for those behind them; None when these were the last."""
+
+    mailboxes: tuple[ObservedMailbox, ...]
+    cursor: str | None
+
+
 class People(Protocol):
     """Who and what is known in a tenant's directory. It is asked before anything is written."""
 
@@ -205,4 +226,26 @@ class Guests(Protocol):
         not there. Raises TryAgain, and Rejected (`cursorUnknown`) for a cursor that the directory does not know any
         more: then a new scan is needed.
         """
+        ...
+
+
+class Adoptions(Protocol):
+    """What was in the suite before anybody asked us for it, and the mark by which it is managed from then on. Nothing
+    else of it changes."""
+
+    async def mailboxes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> MailboxPage:
+        """The next page, of at most MOST_CHANGES, of all mailboxes of a tenant that are visible, in the order of their
+        ids; from `cursor` None on. Never writes. Raises TryAgain, and Rejected (`cursorUnknown`) for a cursor that is
+        none."""
+        ...
+
+    async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
+        """Let each carry its mark; doing it twice ends in the same state as once. Rejected is what is not there
+        (`gone`) and what carries the mark of another request (`alreadyManaged`). None may come twice. Raises TryAgain
+        when nothing answers at all."""
+        ...
+
+    async def unmark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
+        """Take the mark from each that carries just this one; what is not there, or carries none, is left as it is.
+        Raises TryAgain when nothing answers at all."""
         ...

@@ -15,6 +15,7 @@ JobId = NewType("JobId", int)
 EventId = NewType("EventId", UUID)
 NoticeId = NewType("NoticeId", UUID)
 DeliveryId = NewType("DeliveryId", UUID)
+AdoptionId = NewType("AdoptionId", UUID)
 
 # The identity platform names its clients; most use UUIDs, the standard asks for a string only (RFC 6749, 2.2).
 ClientId = NewType("ClientId", str)

@@ -4,9 +4,11 @@ Here lives what translates between the two. The directory itself is a product of
 anything that decides what is wanted.
 """
 
+from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions
 from chamberlain.directory.embedded.directory import EmbeddedDirectory
 from chamberlain.directory.embedded.entries import KEY_MEMBER, group_id_of
 from chamberlain.directory.embedded.faulty import FaultyDirectory
+from chamberlain.directory.embedded.faulty_adoptions import FaultyAdoptions
 from chamberlain.directory.embedded.faulty_guests import FaultyGuests
 from chamberlain.directory.embedded.guests import EmbeddedGuests
 from chamberlain.directory.embedded.people import EmbeddedPeople
@@ -14,10 +16,12 @@ from chamberlain.directory.embedded.subjects import EmbeddedSubjects
 
 __all__ = [
     "KEY_MEMBER",
+    "EmbeddedAdoptions",
     "EmbeddedDirectory",
     "EmbeddedGuests",
     "EmbeddedPeople",
     "EmbeddedSubjects",
+    "FaultyAdoptions",
     "FaultyDirectory",
     "FaultyGuests",
     "group_id_of",
