@@ -63,3 +63,13 @@ def test_it_rejects_a_name_that_was_bent_to_this_machine(service: Service) -> No
     for host in ("evil.example", f"127.0.0.1:{service.port + 1}"):
         answer = httpx2.get(f"{platform_of(service)}/device", headers={"Host": host}, timeout=30, verify=trusting)
         assert answer.status_code == 421
+
+
+def test_it_rejects_plain_http_that_is_said_to_be_something_else(service: Service) -> None:
+    """Who believes such headers lets anybody choose where wrong passwords seem to come from, too."""
+    said = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1;proto=https"}
+    there = {"Host": f"localhost:{service.port + 1}"}
+
+    answer = httpx2.get(f"http://127.0.0.1:{service.port}/identity/device", headers=said | there, timeout=30)
+
+    assert answer.status_code == 421
