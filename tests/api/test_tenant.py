@@ -12,7 +12,7 @@ ADMINISTRATOR = {"authorization": "Bearer administrator"}
 BODY: dict[str, object] = {"name": "The Estate", "administrators": {"users": [str(ADA)], "groups": [STAFF]}}
 WHOLE: dict[str, object] = BODY | {
     "defaultDomain": "rooms.estate.example",
-    "repair": {"drift": True},
+    "repair": {"drift": True, "properties": {"group.displayName": "ignored", "mailbox.city": "observed"}},
     "applicability": "warn",
 }
 SHOWN_ONLY: dict[str, object] = {
@@ -35,7 +35,7 @@ async def test_it_works(api: httpx2.AsyncClient) -> None:
         "name": "Example Estate",
         "defaultDomain": "estate.example",
         "administrators": {"users": [str(ADA)], "groups": []},
-        "repair": {"drift": False},
+        "repair": {"drift": False, "properties": {}},
         "applicability": "refuse",
     }
 
@@ -70,7 +70,7 @@ async def test_a_put_replaces_the_whole(api: httpx2.AsyncClient) -> None:
 
     answer = await api.put(PATH, json=BODY, headers=ADMINISTRATOR)
 
-    assert (answer.json()["repair"], answer.json()["applicability"]) == ({"drift": False}, "refuse")
+    assert (answer.json()["repair"], answer.json()["applicability"]) == ({"drift": False, "properties": {}}, "refuse")
     # Some domain is always the default one: it stays.
     assert answer.json()["defaultDomain"] == "rooms.estate.example"
 
@@ -90,6 +90,10 @@ async def test_it_rejects_a_version_that_is_not_the_one(api: httpx2.AsyncClient)
         ({"administrators": {"members": []}}, "/administrators/members", "unknownProperty"),
         ({"defaultDomain": "nowhere"}, "/defaultDomain", "invalidText"),
         ({"repair": {"drift": 1}}, "/repair/drift", "wrongType"),
+        ({"repair": {"properties": {"group.name": "ignored"}}}, "/repair/properties/group.name", "unknownValue"),
+        ({"repair": {"properties": {"group.mail": "kept"}}}, "/repair/properties/group.mail", "unknownValue"),
+        # Nobody can put it right.
+        ({"repair": {"properties": {"group.exists": "managed"}}}, "/repair/properties/group.exists", "unknownValue"),
         ({"applicability": "ignore"}, "/applicability", "unknownValue"),
         ({"suspended": False}, "/suspended", "unknownProperty"),
     ],

@@ -137,6 +137,10 @@ def test_it_rejects_what_is_no_configuration(text: bytes, told: str) -> None:
     [
         ((b"estate.example,", b"Estate.Example,"), "tenants[0].domains[0]"),
         ((b"drift: false", b"drift: no"), "tenants[0].repair.drift"),
+        (
+            (b"drift: false", b"properties: {group.exists: managed}"),
+            "tenants[0].repair.properties.group.exists",
+        ),
         ((b"extensionPrefix: estate", b"extensionPrefix: 1st"), "tenants[0].extensionPrefix"),
         ((b"extensionPrefix: estate", b"limits: {groups: 1}"), "tenants[0].limits.groups"),
         ((b"extensionPrefix: estate", b"limits: {openRequests: 0}"), "tenants[0].limits.openRequests"),

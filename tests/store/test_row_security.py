@@ -51,6 +51,11 @@ INSERT INTO chamberlain.policy_clock (
 ) VALUES ($1, gen_random_uuid(), 'expiry', gen_random_uuid(), '', gen_random_uuid(), '', 'remove', now(), 1, false)
 """
 
+REPAIR = """
+INSERT INTO chamberlain.drift_repair (tenant_id, subject_id, about, repairs, digest, found_at, has_given_up)
+VALUES ($1, gen_random_uuid(), 'city', 1, '', now(), false)
+"""
+
 
 @pytest.fixture
 async def filled(databases: Databases) -> Estate:
@@ -70,6 +75,8 @@ async def filled(databases: Databases) -> Estate:
         await tx.execute("INSERT INTO chamberlain.discovery (tenant_id) VALUES ($1)", ESTATE)
         await tx.execute(FINDING, ESTATE)
         await tx.execute(CLOCK, ESTATE)
+        await tx.execute("INSERT INTO chamberlain.drift_check (tenant_id) VALUES ($1)", ESTATE)
+        await tx.execute(REPAIR, ESTATE)
         await tx.execute(SECRET, ESTATE, CONFIDENTIAL_TEAM)
         await tx.execute(NOTICE, ESTATE)
         await tx.execute(STATE, ESTATE, CONFIDENTIAL_TEAM)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from hypothesis import strategies as st
 
+from chamberlain.rules.drift_properties import PROPERTIES, Treatment
 from chamberlain.shapes.configuration import Configuration, ConfigurationFile, read_configurations
 from chamberlain.shapes.written_documents import write_document
 
@@ -21,6 +22,8 @@ NAMES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_si
     ["null", "2026-11-20", "08001", "1e3", "yes", "- a: &b *c", "#", "'", "Ümlaut \U0001f600"]
 )
 DAYS = st.integers(1, 90)
+TREATMENTS = [str(each) for each in Treatment]
+REPAIRABLE = [str(name) for name, manner in PROPERTIES.items() if manner.is_repairable]
 # The same for both houses: an issuer goes from one to the other, or both want it.
 ISSUERS = st.lists(
     st.fixed_dictionaries(
@@ -103,7 +106,10 @@ def _house(house: int) -> st.SearchStrategy[Document]:
         },
         optional={
             "administrators": st.fixed_dictionaries({"users": st.lists(st.sampled_from(PEOPLE))}),
-            "repair": st.fixed_dictionaries({"drift": st.booleans()}),
+            "repair": st.fixed_dictionaries(
+                {"drift": st.booleans()},
+                optional={"properties": st.dictionaries(st.sampled_from(REPAIRABLE), st.sampled_from(TREATMENTS))},
+            ),
             "limits": st.fixed_dictionaries({"openRequests": st.integers(1, 9)}),
             "applicability": st.sampled_from(["refuse", "warn"]),
             "issuers": rarely(ISSUERS, st.just([])),

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.edits import Edit
 from chamberlain.rules.errors import Forbidden, NotPossible, Stale, TryAgain, Unavailable
 from chamberlain.rules.ids import GroupId, TenantId, UserId
@@ -91,19 +92,31 @@ async def test_it_works(estate: Estate) -> None:
 
 async def test_what_was_changed_holds_and_is_on_record_alone(estate: Estate) -> None:
     before = await reader(estate)(administrator(ADA))
-    wanted = replace(SETTINGS, name="The Estate", default_domain="rooms.estate.example", repairs_drift=True)
+    treatments = {DriftProperty.GROUP_DISPLAY_NAME: Treatment.IGNORED}
+    wanted = replace(
+        SETTINGS,
+        name="The Estate",
+        default_domain="rooms.estate.example",
+        repairs_drift=True,
+        repair_properties=treatments,
+    )
 
     after = await put(estate, wanted)
     again = await put(estate, wanted)
 
     assert after.tenant.domains == ("rooms.estate.example", "estate.example")
     assert (after.tenant.name, after.tenant.repairs_drift) == ("The Estate", True)
+    assert after.tenant.repair_properties == treatments
     assert before.etag != after.etag == again.etag
     assert await audited(estate) == [
         (
             "tenant.replace",
-            {"name": "Example Estate", "defaultDomain": "estate.example", "repair": {"drift": False}},
-            {"name": "The Estate", "defaultDomain": "rooms.estate.example", "repair": {"drift": True}},
+            {"name": "Example Estate", "defaultDomain": "estate.example", "repair": {"drift": False, "properties": {}}},
+            {
+                "name": "The Estate",
+                "defaultDomain": "rooms.estate.example",
+                "repair": {"drift": True, "properties": {"group.displayName": "ignored"}},
+            },
         )
     ]
 

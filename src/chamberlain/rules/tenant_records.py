@@ -4,11 +4,12 @@ Domains, issuers, limits and the prefix of extension attributes are the operator
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.differences import Content, differences
+from chamberlain.rules.drift_properties import Treatments
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Fault, NotFound
 from chamberlain.rules.ids import GroupId, TenantId, UserId
@@ -43,6 +44,7 @@ class TenantSettings:
     groups: tuple[GroupId, ...]
     repairs_drift: bool
     applicability: Applicability
+    repair_properties: Treatments = field(default_factory=dict)
 
 
 def present(record: TenantRecord | None) -> TenantRecord:
@@ -95,6 +97,7 @@ def changed(tenant: Tenant, settings: TenantSettings) -> Tenant:
         administrator_users=frozenset(settings.users),
         administrator_groups=frozenset(settings.groups),
         repairs_drift=settings.repairs_drift,
+        repair_properties=settings.repair_properties,
         applicability=settings.applicability,
     )
 
@@ -118,10 +121,11 @@ def replaced(before: Tenant, after: Tenant, editor: Editor) -> Change:
 def _content(tenant: Tenant) -> Content:
     users: list[Json] = [str(user) for user in sorted(tenant.administrator_users)]
     groups: list[Json] = [str(group) for group in sorted(tenant.administrator_groups)]
+    properties: dict[str, Json] = {**dict(sorted(tenant.repair_properties.items()))}
     return {
         "name": tenant.name,
         "defaultDomain": tenant.default_domain,
         "administrators": {"users": users, "groups": groups},
-        "repair": {"drift": tenant.repairs_drift},
+        "repair": {"drift": tenant.repairs_drift, "properties": properties},
         "applicability": tenant.applicability,
     }

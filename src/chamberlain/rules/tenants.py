@@ -1,9 +1,10 @@
 """Tenants: the organisations that everything belongs to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
+from chamberlain.rules.drift_properties import Treatments
 from chamberlain.rules.errors import LimitReached
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 
@@ -27,7 +28,8 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Tenant:
     """An organisation, as it was at one revision. The first of `domains` is where addresses are made by default. With
-    `repairs_drift` the service puts right by itself what was changed behind its back."""
+    `repairs_drift` the service puts right by itself what was changed behind its back; `repair_properties` says how
+    single properties are treated that differ."""
 
     id: TenantId
     revision: int
@@ -40,6 +42,7 @@ class Tenant:
     limits: Limits = Limits()
     applicability: Applicability = Applicability.REFUSE
     repairs_drift: bool = False
+    repair_properties: Treatments = field(default_factory=dict)
 
     @property
     def default_domain(self) -> str:

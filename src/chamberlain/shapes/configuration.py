@@ -19,7 +19,7 @@ from chamberlain.shapes.pointers import child
 from chamberlain.shapes.policies import PolicyShape, to_policy_rules
 from chamberlain.shapes.reading import Reader
 from chamberlain.shapes.templates import ADDED_BY_THE_SERVICE, TemplateShape, read_template, template_faults
-from chamberlain.shapes.tenants import TenantShape
+from chamberlain.shapes.tenants import TenantShape, repair_faults
 
 T = TypeVar("T")
 
@@ -142,6 +142,7 @@ def _read_tenant(value: object, place: Place, faults: list[Fault]) -> TenantEntr
         return None
     faults.extend(_nothings([(pointer, tenant), *things]))
     faults.extend(_foreign_domains(templates, tenant))
+    faults.extend(repair_faults(tenant.repair, f"{pointer}/repair"))
     return TenantEntry(
         tenant=tenant,
         templates=None if members.get("templates") is None else tuple(each for _, each in templates),

@@ -1,5 +1,6 @@
 """A tenant as its administrators change it."""
 
+from chamberlain.rules.errors import BodyInvalid
 from chamberlain.rules.ids import GroupId, UserId
 from chamberlain.rules.tenant_records import TenantSettings
 from chamberlain.rules.tenants import Applicability
@@ -8,7 +9,7 @@ from chamberlain.shapes.fields import Domain, Name
 from chamberlain.shapes.reading import Reader
 from chamberlain.shapes.shape import Shape
 from chamberlain.shapes.templates import ADDED_BY_THE_SERVICE
-from chamberlain.shapes.tenants import AdministratorsShape, RepairShape
+from chamberlain.shapes.tenants import AdministratorsShape, RepairShape, repair_faults
 
 # The operator's: they may be sent, so that what was read can be changed and put back, and are ignored.
 _OF_THE_OPERATOR = frozenset({"domains", "extensionPrefix", "limits", "issuers"})
@@ -31,7 +32,10 @@ class TenantReader(Reader[TenantBody]):
     def read(self, raw: bytes) -> TenantBody:
         """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
         sent = parse_object(raw)
-        return self.read_value({name: each for name, each in sent.items() if name not in _IGNORED})
+        body = self.read_value({name: each for name, each in sent.items() if name not in _IGNORED})
+        if faults := tuple(repair_faults(body.repair, "/repair")):
+            raise BodyInvalid(faults)
+        return body
 
 
 TENANT = TenantReader(TenantBody)
@@ -45,5 +49,6 @@ def to_tenant_settings(body: TenantBody) -> TenantSettings:
         users=tuple(UserId(each) for each in body.administrators.users),
         groups=tuple(GroupId(each) for each in body.administrators.groups),
         repairs_drift=body.repair.drift,
+        repair_properties=body.repair.properties,
         applicability=body.applicability,
     )

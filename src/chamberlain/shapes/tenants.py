@@ -1,11 +1,13 @@
 """A tenant as the operator's files describe it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 from uuid import UUID
 
 from msgspec import Meta
 
+from chamberlain.rules.drift_properties import DriftProperty, Treatment, treatment_faults
+from chamberlain.rules.errors import Fault
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.tenants import Applicability, Limits, Tenant
@@ -24,6 +26,10 @@ _IssuerAddress = Annotated[
         512,
     ),
 ]
+_Treatments = Annotated[
+    dict[DriftProperty, Treatment],
+    Meta(max_length=100, extra_json_schema={"propertyNames": {"$ref": "#/components/schemas/DriftProperty"}}),
+]
 _Most = Annotated[int, Meta(ge=1, le=1_000_000)]
 _Audience = Annotated[str, shaped(r"\S+", "must be a text without spaces", 512)]
 
@@ -36,9 +42,10 @@ class AdministratorsShape(Shape, frozen=True, kw_only=True):
 
 
 class RepairShape(Shape, frozen=True, kw_only=True):
-    """What the service puts right by itself."""
+    """What the service puts right by itself, and how single properties are treated that differ in the directory."""
 
     drift: bool = False
+    properties: _Treatments = {}  # noqa: RUF012 - msgspec makes each its own.
 
 
 class LimitsShape(Shape, frozen=True, kw_only=True):
@@ -92,7 +99,13 @@ def to_tenant(shape: TenantShape, *, revision: int, suspended: bool) -> Tenant:
         ),
         applicability=shape.applicability,
         repairs_drift=shape.repair.drift,
+        repair_properties=shape.repair.properties,
     )
+
+
+def repair_faults(shape: RepairShape, pointer: str) -> Iterator[Fault]:
+    """What a type cannot say against it. `pointer` is where it stands."""
+    return treatment_faults(shape.properties, f"{pointer}/properties")
 
 
 def to_issuers(shape: TenantShape) -> tuple[Issuer, ...]:
@@ -113,7 +126,7 @@ def from_tenant(tenant: Tenant, issuers: Sequence[Issuer]) -> TenantShape:
         administrators=AdministratorsShape(
             users=tuple(sorted(tenant.administrator_users)), groups=tuple(sorted(tenant.administrator_groups))
         ),
-        repair=RepairShape(drift=tenant.repairs_drift),
+        repair=RepairShape(drift=tenant.repairs_drift, properties=dict(tenant.repair_properties)),
         issuers=tuple(IssuerShape(issuer=each.issuer, tid=each.tid, audiences=each.audiences) for each in issuers),
         extension_prefix=tenant.extension_prefix,
         applicability=tenant.applicability,

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.tenants import Applicability, Limits, Tenant
@@ -11,32 +12,34 @@ from chamberlain.store.database import Database, Record, Transaction
 
 FIND = """
 SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
-    open_requests, running_jobs, requests_per_minute, applicability, repair_drift
+    open_requests, running_jobs, requests_per_minute, applicability, repair_drift, repair_properties
 FROM chamberlain.tenant WHERE tenant_id = $1
 """
 
 FIND_ALL = """
 SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
-    open_requests, running_jobs, requests_per_minute, applicability, repair_drift
+    open_requests, running_jobs, requests_per_minute, applicability, repair_drift, repair_properties
 FROM chamberlain.tenant WHERE $1::uuid[] IS NULL OR tenant_id = ANY ($1) ORDER BY created_at, tenant_id
 """
 
 # A tenant from a configuration file: its revision grows only when something of it is new.
 PUT = """
 INSERT INTO chamberlain.tenant AS t (tenant_id, name, domains, administrator_users, administrator_groups,
-extension_prefix, open_requests, running_jobs, requests_per_minute, applicability, repair_drift)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+extension_prefix, open_requests, running_jobs, requests_per_minute, applicability, repair_drift,
+repair_properties)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 ON CONFLICT (tenant_id) DO UPDATE SET
     revision = t.revision + 1, updated_at = now(), name = excluded.name, domains = excluded.domains,
     administrator_users = excluded.administrator_users, administrator_groups = excluded.administrator_groups,
     extension_prefix = excluded.extension_prefix, open_requests = excluded.open_requests,
     running_jobs = excluded.running_jobs, requests_per_minute = excluded.requests_per_minute,
-    applicability = excluded.applicability, repair_drift = excluded.repair_drift
+    applicability = excluded.applicability, repair_drift = excluded.repair_drift,
+    repair_properties = excluded.repair_properties
 WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.extension_prefix, t.open_requests,
-    t.running_jobs, t.requests_per_minute, t.applicability, t.repair_drift) IS DISTINCT FROM
+    t.running_jobs, t.requests_per_minute, t.applicability, t.repair_drift, t.repair_properties) IS DISTINCT FROM
     (excluded.name, excluded.domains, excluded.administrator_users, excluded.administrator_groups,
     excluded.extension_prefix, excluded.open_requests, excluded.running_jobs, excluded.requests_per_minute,
-    excluded.applicability, excluded.repair_drift)
+    excluded.applicability, excluded.repair_drift, excluded.repair_properties)
 RETURNING revision
 """
 
@@ -63,6 +66,8 @@ HOLDERS = """
 SELECT i.tenant_id, i.issuer, i.tid, i.audiences FROM chamberlain.issuer i
 JOIN unnest($1::text[], $2::text[]) AS w (issuer, tid) ON i.issuer = w.issuer AND i.tid IS NOT DISTINCT FROM w.tid
 """
+
+_decode_treatments = msgspec.json.Decoder(dict[DriftProperty, Treatment]).decode
 
 
 async def find(tx: Transaction, tenant_id: TenantId) -> Tenant | None:
@@ -92,6 +97,7 @@ async def put(tx: Transaction, tenant: Tenant) -> bool:
         tenant.limits.requests_per_minute,
         tenant.applicability,
         tenant.repairs_drift,
+        msgspec.json.encode(tenant.repair_properties).decode(),
     )
     return row is not None
 
@@ -162,4 +168,5 @@ def _tenant(row: Record) -> Tenant:
         limits=Limits(row["open_requests"], row["running_jobs"], row["requests_per_minute"]),
         applicability=Applicability(row["applicability"]),
         repairs_drift=row["repair_drift"],
+        repair_properties=_decode_treatments(row["repair_properties"]),
     )

@@ -17,6 +17,14 @@ class Applicability(OpenStrEnum):
     WARN = "warn"
 
 
+class Treatment(OpenStrEnum):
+    """How a property is treated that differs in the directory: put right, reported, or not looked at."""
+
+    MANAGED = "managed"
+    OBSERVED = "observed"
+    IGNORED = "ignored"
+
+
 class Administrators(Model, frozen=True, kw_only=True):
     """These users, and the members of these groups."""
 
@@ -25,9 +33,11 @@ class Administrators(Model, frozen=True, kw_only=True):
 
 
 class Repair(Model, frozen=True, kw_only=True):
-    """What the service puts right by itself."""
+    """What the service puts right by itself. `properties` says how single ones are treated that differ in the
+    directory, such as `{"group.displayName": "ignored"}`; the others are treated as its table of defaults says."""
 
     drift: bool = False
+    properties: Mapping[str, Treatment] = {}
 
 
 class Limits(Model, frozen=True, kw_only=True):

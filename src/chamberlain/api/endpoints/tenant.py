@@ -56,7 +56,7 @@ def _tenant(record: TenantRecord) -> Tenant:
         administrators=AdministratorsShape(
             users=tuple(sorted(tenant.administrator_users)), groups=tuple(sorted(tenant.administrator_groups))
         ),
-        repair=RepairShape(drift=tenant.repairs_drift),
+        repair=RepairShape(drift=tenant.repairs_drift, properties=dict(tenant.repair_properties)),
         applicability=tenant.applicability,
         domains=tenant.domains,
         extension_prefix=tenant.extension_prefix,
@@ -94,7 +94,7 @@ ABOUT_REPLACE = About(
         "name": "Example Estate",
         "defaultDomain": "estate.example",
         "administrators": {"users": ["ada00000-0000-4000-8000-000000000001"], "groups": []},
-        "repair": {"drift": True},
+        "repair": {"drift": True, "properties": {"group.displayName": "ignored"}},
         "applicability": "refuse",
     },
 )
@@ -103,7 +103,7 @@ _EXAMPLE: Mapping[str, object] = {
     "name": "Example Estate",
     "defaultDomain": "estate.example",
     "administrators": {"users": ["ada00000-0000-4000-8000-000000000001"], "groups": []},
-    "repair": {"drift": False},
+    "repair": {"drift": False, "properties": {}},
     "applicability": "refuse",
     "domains": ["estate.example", "rooms.estate.example"],
     "extensionPrefix": "chamberlain",
