@@ -3,6 +3,7 @@ from datetime import timedelta
 
 import pytest
 
+from chamberlain.embedded.identity.device_codes import allow
 from chamberlain.embedded.identity.passwords import set_passwords
 from tests.embedded.identity.estate import API, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
 from tests.embedded.identity.sign_ins import (
@@ -14,10 +15,12 @@ from tests.embedded.identity.sign_ins import (
     PORTAL_REDIRECT,
     SCOPE,
     SIGNED_IN,
+    begin,
     code_for,
     error_of,
     load_more_clients,
     part_of,
+    poll,
     redeem,
     refresh,
     sign_in,
@@ -204,6 +207,17 @@ async def test_a_new_password_ends_what_came_of_the_old_one(house: House) -> Non
     await set_passwords(house.worker, [account], {account.address: "another password"})
 
     assert error_of(await refresh(house, token)) == REFUSED
+
+
+async def test_a_new_password_ends_what_was_still_to_come_of_the_old_one(house: House) -> None:
+    account = await somebody(house)
+    code, codes = await code_for(house, account), (await begin(house)).json()
+    assert await allow(house.platform, codes["user_code"], account, SIGNED_IN)
+
+    await set_passwords(house.worker, [account], {account.address: "another password"})
+
+    assert error_of(await redeem(house, code)) == REFUSED
+    assert error_of(await poll(house, codes["device_code"])) == REFUSED
 
 
 async def test_tokens_are_not_stored_as_they_are(house: House) -> None:

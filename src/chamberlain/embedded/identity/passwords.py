@@ -10,10 +10,13 @@ from chamberlain.embedded.identity.secret_hashes import hash_secrets
 
 _SET = "UPDATE identity.accounts SET password_hash = $3 WHERE tenant_id = $1 AND id = $2"
 
-# Whoever knew the old password, or used it, has to sign in anew.
-_END_SESSIONS = "DELETE FROM identity.sessions WHERE tenant_id = $1 AND account_id = $2"
-
-_END_REFRESH_TOKENS = "DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND account_id = $2"
+# Whoever knew the old password, or used it, has to sign in anew: what came of it goes, and what would still come of it.
+_END = (
+    "DELETE FROM identity.sessions WHERE tenant_id = $1 AND account_id = $2",
+    "DELETE FROM identity.authorization_codes WHERE tenant_id = $1 AND account_id = $2",
+    "DELETE FROM identity.device_codes WHERE tenant_id = $1 AND account_id = $2",
+    "DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND account_id = $2",
+)
 
 _LACKS = "SELECT password_hash IS NULL FROM identity.accounts WHERE tenant_id = $1 AND id = $2"
 
@@ -34,8 +37,8 @@ async def set_passwords(pool: Pool, accounts: Sequence[Account], passwords: Mapp
     async with transaction(pool) as connection:
         for account in accounts:
             await connection.execute(_SET, account.tenant, account.id, hashes.get(account.address))
-            await connection.execute(_END_SESSIONS, account.tenant, account.id)
-            await connection.execute(_END_REFRESH_TOKENS, account.tenant, account.id)
+            for end in _END:
+                await connection.execute(end, account.tenant, account.id)
 
 
 async def without_password(pool: Pool, accounts: Sequence[Account]) -> list[Account]:
