@@ -225,7 +225,7 @@ def test_a_row_that_is_refused_stops_no_other(desk: Desk) -> None:
     assert "3 rows: 2 accepted, 1 refused." in first.stderr
     present, refused, conflict = desk.report()
     assert (present["outcome"], refused["outcome"], conflict["outcome"]) == ("present", "refused", "conflict")
-    assert "autoMapping" in refused["detail"] or "typeAmbiguous" in refused["detail"] or refused["detail"]
+    assert refused["detail"].startswith("templateId: The body speaks officeLocation for a room and autoMapping for")
     assert conflict["code"] == "nameTaken"
     assert conflict["id"] in {item["id"] for item in desk.items()}
     assert len(desk.items()) == 2
@@ -242,6 +242,18 @@ def test_the_report_is_what_one_asks_for(desk: Desk) -> None:
     lines = (desk.folder / "what.ndjson").read_text().splitlines()
     assert [json.loads(line)["outcome"] for line in lines] == ["present", "present"]
     assert written.stdout == ""
+
+
+@pytest.mark.parametrize("option", ["--report", "--journal"])
+def test_it_rejects_to_write_over_the_file(desk: Desk, option: str) -> None:
+    desk.write(1)
+    before = desk.file.read_bytes()
+
+    done = desk.run(option, str(desk.folder / ".." / desk.folder.name / "rooms.csv"))
+
+    assert done.returncode == 2
+    assert "are three files" in done.stderr
+    assert desk.file.read_bytes() == before
 
 
 def test_what_was_killed_goes_on(desk: Desk) -> None:

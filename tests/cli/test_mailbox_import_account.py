@@ -4,13 +4,19 @@ import base64
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from chamberlain.cli.importing.account import Account
 from chamberlain.cli.importing.journal import Journal, JournalUnusable, entries_of, result_on_record
 from chamberlain.cli.importing.keys import is_as_asked, place_of, row_key
-from chamberlain.cli.importing.report import Outcome, RowResult, as_csv, as_lines, safe_cell
+from chamberlain.cli.importing.options import ImportOptions
+from chamberlain.cli.importing.report import Outcome, RowResult, as_csv, as_lines, safe_cell, write_report
+from chamberlain.cli.importing.rows import MailboxRow
+from chamberlain.cli.importing.sending import KeyedRow
+from tests.cli.mailbox_answers import BODY
 
 ID = "9d5b2166-3c67-4675-8389-0dec13bf4a2a"
 DONE = RowResult(2, "basel", Outcome.ACCEPTED, address="basel@rooms.example", mailbox_id=ID, request_id=ID)
@@ -65,6 +71,51 @@ def test_it_may_be_cut_anywhere(tmp_path: Path) -> None:
             journal.note("more", DONE)
         assert list(done) == [f"k{number}" for number in range(content[:length].count(b"\n"))]
         assert list(entries_of(path.read_bytes())) == [*done, "more"]
+
+
+@pytest.mark.parametrize("content", [b"name,displayName\nbasel,Basel", b"precious", b"\n", b'{"kez": 1}'])
+def test_it_rejects_a_file_that_is_no_journal_and_leaves_it_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "rooms.csv"
+    path.write_bytes(content)
+
+    with Journal(path) as journal, pytest.raises(JournalUnusable, match="is no journal of an import"):
+        journal.read()
+
+    assert path.read_bytes() == content
+
+
+def test_a_row_that_was_asked_for_is_told_so_though_the_journal_fails(tmp_path: Path) -> None:
+    options = ImportOptions(tmp_path / "a.csv", None, dry_run=False, wait=False, timeout=0, report=None, journal=None)
+    with Journal(tmp_path / "journal") as journal:
+        account = Account(options, as_json=False, rows=[KeyedRow(MailboxRow(2, BODY), "k1")], journal=journal)
+    # It is closed by now, as a disk may be full.
+    with pytest.raises(JournalUnusable), account.told():
+        account.note("k1", DONE)
+
+    assert account.results == {2: DONE}
+    assert "2,basel,accepted," in (tmp_path / "a.csv.report.csv").read_text(encoding="utf-8-sig")
+
+
+def test_a_report_replaces_no_link(tmp_path: Path) -> None:
+    # /dev/stdout is one.
+    path, read = tmp_path / "report", tmp_path / "read"
+    path.symlink_to(read)
+
+    write_report(path, "told", encoding="utf-8")
+
+    assert (path.is_symlink(), read.read_text()) == (True, "told")
+
+
+def test_a_report_replaces_no_device(tmp_path: Path) -> None:
+    # Nobody but root can make one such as /dev/null.
+    path = tmp_path / "report"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    write_report(path, "told", encoding="utf-8")
+
+    assert (path.is_fifo(), os.read(reader, 9)) == (True, b"told")
+    os.close(reader)
 
 
 def test_lines_that_are_no_entries_are_passed_over() -> None:

@@ -107,6 +107,16 @@ async def test_it_gives_up_when_nothing_succeeds_for_too_long() -> None:
     assert works.under_way == 0
 
 
+async def test_it_gives_up_at_once_when_it_is_asked_to_wait_longer_than_anybody_does() -> None:
+    error = OSError("next year")
+    works = Works(lambda _, __: Busy(31_536_000.0, error))
+
+    with pytest.raises(OSError, match="next year"):
+        await run(works, 10)
+
+    assert set(works.calls.values()) == {1}
+
+
 async def test_trouble_that_passes_is_forgotten() -> None:
     works = Works(lambda item, call: Busy(None, OSError()) if call == 1 and item == 0 else item)
 

@@ -164,6 +164,29 @@ async def test_a_mailbox_that_is_there_as_the_row_asks_is_there_already(
     assert noted == ([("k1", Outcome.PRESENT)] if outcome is Outcome.PRESENT else [])
 
 
+@pytest.mark.parametrize(
+    ("state", "outcome"),
+    [
+        ("queued", Outcome.ACCEPTED),
+        ("active", Outcome.ACCEPTED),
+        ("failed", Outcome.ACCEPTED),
+        ("cancelled", Outcome.FAILED),
+        ("rejected", Outcome.FAILED),
+        ("expired", Outcome.FAILED),
+    ],
+)
+async def test_what_was_asked_for_before_and_is_over_is_not_told_as_accepted(state: str, outcome: Outcome) -> None:
+    noted: Noted = []
+    again = replace(ACCEPTED, headers={**ACCEPTED.headers, "idempotency-replayed": "true"})
+    with scripted(again, answer({**MAILBOX, "provisioningState": state})) as server:
+        async with sender(server.url, noted) as rows:
+            result = await rows.send(KEYED)
+
+    assert isinstance(result, RowResult)
+    assert (result.outcome, result.mailbox_id) == (outcome, ID)
+    assert noted == ([("k1", Outcome.ACCEPTED)] if outcome is Outcome.ACCEPTED else [])
+
+
 async def test_a_service_that_is_busy_when_the_holder_is_looked_at_is_asked_again() -> None:
     with scripted(refused(409, "nameTaken", conflictingId=ID), problem(503, "overloaded", retry_after="2")) as server:
         async with sender(server.url) as rows:

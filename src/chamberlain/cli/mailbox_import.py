@@ -29,6 +29,7 @@ _MOST_TOLD = 100
 
 def import_mailboxes(call: Call, options: ImportOptions) -> None:
     """Ask for a mailbox for each row; rows that an earlier run has done are left out."""
+    _require_three_files(options)
     rows = _with_templates(call, options, _read(options.file))
     keyed = _keyed(call, rows)
     if options.dry_run:
@@ -47,7 +48,7 @@ def import_mailboxes(call: Call, options: ImportOptions) -> None:
 
 async def _import(call: Call, account: Account) -> None:
     async with connected(call) as transport:
-        sender = RowSender(transport, account.journal.note)
+        sender = RowSender(transport, account.note)
         stop = asyncio.Event()
         with stopped_by_interrupt(asyncio.get_running_loop(), stop):
             await _send(account, sender, stop)
@@ -85,6 +86,12 @@ async def _wait(account: Account, sender: RowSender, stop: asyncio.Event) -> Non
         over.set()
         stopped.cancel()
         await looking
+
+
+def _require_three_files(options: ImportOptions) -> None:
+    named = [path.resolve() for path in (options.file, options.journal_path, options.report_path)]
+    if len(set(named)) < len(named):
+        raise Misused("The file, its --journal and its --report are three files: name another one.")
 
 
 def _read(path: Path) -> Sequence[MailboxRow]:

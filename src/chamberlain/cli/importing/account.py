@@ -10,7 +10,7 @@ import typer
 from chamberlain.cli.exit_codes import ExitCode
 from chamberlain.cli.importing.journal import Entry, Journal, result_on_record
 from chamberlain.cli.importing.options import ImportOptions
-from chamberlain.cli.importing.report import Outcome, RowResult, as_csv, as_lines
+from chamberlain.cli.importing.report import Outcome, RowResult, as_csv, as_lines, write_report
 from chamberlain.cli.importing.sending import KeyedRow
 from chamberlain.cli.showing import say
 
@@ -50,6 +50,11 @@ class Account:
     def put(self, result: RowResult) -> None:
         """This has become of a row."""
         self.results[result.line] = result
+
+    def note(self, key: str, result: RowResult) -> None:
+        """The same, and it is done. It is told even where the journal fails: then it was asked for all the same."""
+        self.put(result)
+        self.journal.note(key, result)
 
     @property
     def open_rows(self) -> Sequence[KeyedRow]:
@@ -94,11 +99,9 @@ class Account:
             return
         path = self.options.report_path
         text = as_lines(results) if path.suffix in _LINES else as_csv(results)
-        unfinished = path.with_name(f".{path.name}.unfinished")
         try:
             # With a mark, without which spreadsheets take UTF-8 for something else.
-            unfinished.write_text(text, encoding="utf-8" if path.suffix != ".csv" else "utf-8-sig", newline="")
-            unfinished.replace(path)
+            write_report(path, text, encoding="utf-8" if path.suffix != ".csv" else "utf-8-sig")
         except OSError as error:
             say(f"The report {path} cannot be written ({error.strerror}). Name another place for the --report.")
             return

@@ -31,7 +31,7 @@ class Later:
 @dataclass(frozen=True, slots=True)
 class Busy:
     """This one again, and no other before so many seconds are over either; None is longer each time. `error` is what to
-    raise if it goes on."""
+    raise if it goes on, or at once where that is longer than anybody waits."""
 
     after: float | None
     error: Exception
@@ -130,7 +130,8 @@ class Dispatch(Generic[Item, Result]):
         self._well = 0
         self._trouble_since = self._trouble_since or now
         is_unheard_of = after is None and not self._ever_well
-        if now - self._trouble_since > (min(FIRST_PATIENCE, self._patience) if is_unheard_of else self._patience):
+        patience = min(FIRST_PATIENCE, self._patience) if is_unheard_of else self._patience
+        if (after or 0.0) > self._patience or now - self._trouble_since > patience:
             self._fault = self._fault or error
 
     def _go_on(self) -> None:

@@ -16,6 +16,8 @@ from chamberlain.cli.importing.report import Outcome, RowResult
 
 # A line of it: the key of the row, and the members of its result.
 Entry = Mapping[str, object]
+# How every line begins, as it is written below.
+_BEGIN = b'{"key":'
 
 
 class JournalUnusable(Exception):
@@ -47,10 +49,13 @@ class Journal:
 
     def read(self) -> Mapping[str, Entry]:
         """What is on record of each row that is done, by its key. A last line that was cut off is removed, so that the
-        next one does not stand behind it."""
+        next one does not stand behind it. Raises JournalUnusable for a file that is something else, and leaves it
+        alone."""
         with open(self._file, "rb", closefd=False) as file:
             file.seek(0)
             content = file.read()
+        if not _BEGIN.startswith(content[: len(_BEGIN)]):
+            raise JournalUnusable(f"{self.path} is no journal of an import. Name another place for the --journal.")
         os.ftruncate(self._file, content.rfind(b"\n") + 1)
         return entries_of(content)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 
 
 class Outcome(StrEnum):
@@ -79,6 +80,17 @@ def as_csv(results: Iterable[RowResult]) -> str:
 def as_lines(results: Iterable[RowResult]) -> str:
     """A line of JSON for each."""
     return "".join(f"{json.dumps(dict(result.record), ensure_ascii=False)}\n" for result in results)
+
+
+def write_report(path: Path, text: str, *, encoding: str) -> None:
+    """Write it whole or not at all. What is no file of its own, such as /dev/null, is written to and never replaced.
+    Raises OSError."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.write_text(text, encoding=encoding, newline="")
+        return
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    unfinished.write_text(text, encoding=encoding, newline="")
+    unfinished.replace(path)
 
 
 def safe_cell(cell: str) -> str:

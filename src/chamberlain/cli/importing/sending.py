@@ -31,6 +31,8 @@ from chamberlain_client.models.mailboxes import ProvisioningState
 from chamberlain_client.models.rehearsals import RehearsedMailbox
 from chamberlain_client.operations import READ_MAILBOX
 
+# What gives the name back; no mailbox comes of it any more.
+_OVER = {ProvisioningState.REJECTED, ProvisioningState.CANCELLED, ProvisioningState.EXPIRED}
 _GOING_ON = {ProvisioningState.PENDING_APPROVAL, ProvisioningState.QUEUED, ProvisioningState.PROVISIONING}
 
 
@@ -91,6 +93,8 @@ class RowSender:
                 request_id=str(accepted.request_id),
                 detail="It has to be approved." if accepted.approval_required else None,
             )
+            # The service gives its first answer again, whatever has become of it.
+            answer = await self._unless_over(answer) if accepted.replayed else answer
         if isinstance(answer, RowResult) and answer.outcome.is_well:
             self.note(keyed.key, answer)
         return answer
@@ -132,6 +136,16 @@ class RowSender:
                 return RowResult(row.line, row.name, Outcome.REFUSED, code=error.code, detail=error.detail)
             case _:
                 raise error
+
+    async def _unless_over(self, accepted: RowResult) -> RowResult | Later | Busy:
+        try:
+            mailbox = await AsyncMailboxes(self.transport).get(str(accepted.mailbox_id))
+        except ChamberlainError as error:
+            return busy_or_raise(error)
+        if mailbox.provisioning_state not in _OVER:
+            return accepted
+        detail = f"It was asked for as in the row within the last seven days, and is {mailbox.provisioning_state}."
+        return replace(accepted, outcome=Outcome.FAILED, detail=f"{detail} Change the row to ask again.")
 
     async def _taken(self, row: MailboxRow, error: Refused) -> RowResult | Later | Busy:
         """It may be the mailbox of this very row: asked for by an earlier run whose journal and keys are gone."""
