@@ -1,6 +1,7 @@
 import pytest
 
 from tests.cli.shell import Json, Shell
+from tests.client.scripted import Reply, answer, problem, scripted
 from tests.services import API
 
 DARA = "dara@estate.example"
@@ -92,8 +93,28 @@ def test_asking_waits_no_longer_either(ada: Shell) -> None:
 
     ended = ada.run(*create, "--json")
 
-    assert (ended.code, ended.out) == (5, "")
+    assert ended.code == 5
     assert "approval 1: pending (Dara Lindqvist)" in ended.err
+    # A script finds what it has asked for.
+    assert ada.done("request", "show", ended.json["requestId"], "--json").json["state"] == "pendingApproval"
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        pytest.param(problem(401, "tokenExpired"), 3, id="the sign-in ends"),
+        pytest.param(problem(503, "overloaded", retry_after="3600"), 6, id="the service goes away"),
+    ],
+)
+def test_what_was_asked_for_is_told_though_nobody_can_look_on(nobody: Shell, reply: Reply, code: int) -> None:
+    accepted = answer({"requestId": NOTHING, "tenantId": NOTHING, "approvalRequired": False}, 202)
+    create = ("group", "create", "--template", NOTHING, "--display-name", "Lost", "--wait", "--json")
+
+    with scripted(accepted, reply) as server:
+        ended = nobody.with_token("e30.e30.e30").run(*create, "--server", server.url)
+
+    assert (ended.code, ended.json) == (code, {"requestId": NOTHING})
+    assert f"Look again: chamberlain request watch {NOTHING}" in ended.err
 
 
 def test_ctrl_c_ends_the_waiting_alone(ada: Shell) -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # Somebody looks on: a service that is away is told of after a few attempts.
 _RETRIES = Retries(attempts=3, within=20)
+# Who waits for a request waits for a service that restarts, too.
+_PATIENT = Retries(attempts=7, within=60)
 # Seconds in which an answer has to come.
 _TIMEOUT = 30.0
 # What `settings` may name that says where the service of this machine is.
@@ -88,7 +90,7 @@ class Call:
             tokens = dict.fromkeys(Server, lambda: self.token(Area.REQUESTS))
             clock = AsyncClock()
             yield AsyncRequests(
-                AsyncTransport(client, self._addresses(), tokens, timeout=_TIMEOUT, retries=_RETRIES, clock=clock)
+                AsyncTransport(client, self._addresses(), tokens, timeout=_TIMEOUT, retries=_PATIENT, clock=clock)
             )
 
     def token(self, area: Area) -> str:

@@ -3,19 +3,29 @@
 import asyncio
 from collections.abc import Callable
 
+import typer
+
 from chamberlain.cli.call import Area, Call
 from chamberlain.cli.exit_codes import ExitCode
 from chamberlain.cli.progress import progress
 from chamberlain.cli.refusals import ended
 from chamberlain.cli.showing import Record, say, show_json, value_at
+from chamberlain.cli.sign_in import SignInEnded
 from chamberlain_client import operations
+from chamberlain_client.errors import ChamberlainError, Unauthenticated, Unavailable, Unreachable
 from chamberlain_client.models.requests import ApprovalChanged, Happening, StateChanged
 
 
 def wait_for(call: Call, request_id: str, within: float | None) -> Record:
-    """The request, when it has succeeded. Any other end, and none in time, ends the command."""
-    watch(call, request_id, within)
-    request = read_request(call, request_id)
+    """The request, when it has succeeded. Any other end, and none in time, ends the command; as JSON its id at least is
+    there, however the waiting ends."""
+    try:
+        watch(call, request_id, within)
+        request = read_request(call, request_id)
+    except (typer.Exit, ChamberlainError, SignInEnded):
+        if call.as_json:
+            show_json({"requestId": request_id})
+        raise
     if call.as_json and request["state"] != "succeeded":
         show_json(request)
     must_have_succeeded(request)
@@ -47,6 +57,9 @@ def watch(
     except KeyboardInterrupt as error:
         sentence = f"Nobody waits any more, and request {request_id} goes on. Look again: {hint}"
         raise ended(ExitCode.INTERRUPTED, sentence) from error
+    except (Unreachable, Unavailable, Unauthenticated, SignInEnded):
+        say(f"Nobody looks on any more, whatever becomes of request {request_id}. Look again: {hint}")
+        raise
 
 
 async def _watch(call: Call, request_id: str, within: float | None, also: Callable[[Happening], None] | None) -> None:
