@@ -1,5 +1,6 @@
 """What every test may ask for, and what dev.py may tell about the machine."""
 
+import signal
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -8,6 +9,11 @@ import pytest
 from chamberlain.embedded import postgres
 from tests.databases import Databases, migrated_database
 from tests.postgres import running_postgres
+
+# A shell that starts something in the background tells it not to hear Ctrl-C, and so do all programs that it starts.
+# Some tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -165,9 +165,13 @@ async def approving(
 
 
 MAKE_GROUP = """
-INSERT INTO directory.groups SELECT (json_populate_record(g, json_build_object(
-    'id', $2::uuid, 'mail', NULL, 'mail_nickname', 'group-' || $2::text, 'display_name', 'Group ' || $2::text
-))).* FROM directory.groups g WHERE g.tenant_id = $1 AND g.id = '94000000-0000-4000-8000-000000000001'
+INSERT INTO directory.groups (
+    tenant_id, id, display_name, mail_nickname, visibility, group_types, mail_enabled, security_enabled, extensions,
+    created_at
+)
+SELECT tenant_id, $2, 'Group ' || $2::text, 'group-' || $2::text, visibility, group_types, mail_enabled,
+    security_enabled, extensions, created_at
+FROM directory.groups WHERE tenant_id = $1 AND id = '94000000-0000-4000-8000-000000000001'
 """
 JOIN = """
 INSERT INTO directory.memberships (tenant_id, group_id, member_id, is_owner, is_member, is_group)
