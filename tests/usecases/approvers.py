@@ -169,7 +169,7 @@ INSERT INTO directory.groups (
     tenant_id, id, display_name, mail_nickname, visibility, group_types, mail_enabled, security_enabled, extensions,
     created_at
 )
-SELECT tenant_id, $2, 'Group ' || $2::text, 'group-' || $2::text, visibility, group_types, mail_enabled,
+SELECT tenant_id, $2::uuid, 'Group ' || $2::uuid, 'group-' || $2::uuid, visibility, group_types, mail_enabled,
     security_enabled, extensions, created_at
 FROM directory.groups WHERE tenant_id = $1 AND id = '94000000-0000-4000-8000-000000000001'
 """
