@@ -247,6 +247,21 @@ async def test_the_issuer_of_the_service_is_asked_while_it_runs(furnished: Datab
     assert "/identity/" in named(found, "issuers")[0][1]
 
 
+@pytest.mark.parametrize(
+    "content", ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+)
+async def test_a_certificate_that_was_cut_off_hides_nothing_else(
+    furnished: Databases, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "ca.pem").write_text(content)
+
+    found = await examine(settings_of(furnished, tmp_path), somebody)
+
+    assert named(found, "certificate")[0][0] is FAULT
+    assert [state for state, _ in named(found, "issuers")] == [FAULT]
+    assert named(found, "directory")[0][0] is OK
+
+
 async def test_it_tells_of_webhooks_that_are_disabled_or_cannot_be_called(databases: Databases, tmp_path: Path) -> None:
     configuration = changed_estate(
         project_group={"webhook": {"url": "https://hook.invalid/?token=hidden"}},

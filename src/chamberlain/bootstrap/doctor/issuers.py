@@ -1,7 +1,9 @@
 """Issuers of tokens: whether they can be asked for their keys, and what their clocks show."""
 
 import asyncio
+import ssl
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -43,12 +45,19 @@ async def look_at_issuers(opened: Opened, *, is_served: bool) -> Sequence[Checku
 
 
 async def _ask_all(opened: Opened, issuers: Sequence[str]) -> Sequence[Checkup]:
-    authority = DataFolder(opened.settings.data_dir).authority
+    pem = _authority_pem(DataFolder(opened.settings.data_dir).authority)
+    return await asyncio.gather(*(_ask(issuer, pem) for issuer in issuers))
+
+
+def _authority_pem(authority: Path) -> str | None:
+    """None where it is of no use, which is told of elsewhere."""
     try:
         pem = authority.read_text(encoding="ascii")
-    except (OSError, UnicodeDecodeError):
-        pem = None
-    return await asyncio.gather(*(_ask(issuer, pem) for issuer in issuers))
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
+    # An ssl.SSLError is an OSError, and no text at all a ValueError.
+    except (OSError, ValueError):
+        return None
+    return pem
 
 
 async def _ask(issuer: str, authority_pem: str | None) -> Checkup:
