@@ -116,6 +116,16 @@ def test_sign_ins_are_kept_by_server(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "made" / "here").iterdir()} == {"lock", "profiles.json"}
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"AccessToken": 5}', '{"AccessToken": {"a": "secret"}}'])
+def test_it_rejects_tokens_that_cannot_be_understood(tmp_path: Path, text: str) -> None:
+    (tmp_path / "tokens.json").write_text(text)
+
+    with pytest.raises(SignInsUnreadable, match="cannot be understood") as error:
+        SignIns(tmp_path).read_tokens()
+
+    assert "secret" not in str(error.value)
+
+
 def test_it_rejects_a_folder_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 

@@ -94,6 +94,16 @@ def test_a_port_is_one_of_this_machine_whatever_the_environment_says(ada: Shell)
     assert ada.service.url in ended.out
 
 
+def test_a_token_goes_to_no_other_address_that_the_environment_names(ada: Shell) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    variables = {"CHAMBERLAIN_BASE_URL": nowhere, "CHAMBERLAIN_INSIDERS_BASE_URL": nowhere}
+    create = ("group", "create", "--template", "Project group", "--display-name", "Here")
+
+    ended = Shell(ada.service, ada.config, variables).run(*create, "--server", ada.service.url)
+
+    assert ended.code == ExitCode.DONE, ended.err
+
+
 def test_it_calls_whom_somebody_was_signed_in_at_last(ada: Shell, tmp_path: Path) -> None:
     variables = {name: value for name, value in ada.variables.items() if name != "CHAMBERLAIN_PORT"}
 

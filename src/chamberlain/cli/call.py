@@ -127,12 +127,12 @@ class Call:
         return find_token(profile, scopes, self.sign_ins, self.tls)
 
     def _addresses(self) -> dict[Server, str]:
-        named = self.settings.model_fields_set
-        return {
-            Server.BASE: self.server,
-            Server.INSIDERS: self.settings.insiders_base_url if "insiders_base_url" in named else self.server,
-            Server.GRAPH: self.settings.graph_url if "graph_url" in named else f"{self.server}/graph",
-        }
+        # The settings name the other addresses of one service. Another one gets all calls where it is: each address
+        # serves every path, and a token is not to go elsewhere.
+        insiders = self.settings.insiders_base_url if self.server == self.settings.base_url else self.server
+        is_named = "graph_url" in self.settings.model_fields_set
+        graph = self.settings.graph_url if is_named else f"{self.server}/graph"
+        return {Server.BASE: self.server, Server.INSIDERS: insiders, Server.GRAPH: graph}
 
     def _is_elsewhere(self) -> bool:
         # What runs on this machine is not reached through a proxy that the environment names.

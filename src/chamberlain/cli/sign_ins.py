@@ -10,8 +10,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,10 @@ class SignIns:
 
     def read_tokens(self) -> str | None:
         """The cache of the sign-in library, `None` when there is none."""
-        return self._read("tokens.json")
+        text = self._read("tokens.json")
+        if text is not None:
+            self._understood("tokens.json", text, dict[str, dict[str, dict[str, object]]])
+        return text
 
     def write_tokens(self, text: str) -> None:
         """Put the cache in the place of what was there. To be called under the lock."""
@@ -89,12 +95,13 @@ class SignIns:
 
     def _profiles(self) -> _Profiles:
         text = self._read("profiles.json")
-        if text is None:
-            return _Profiles()
+        return _Profiles() if text is None else self._understood("profiles.json", text, _Profiles)
+
+    def _understood(self, name: str, text: str, type_: type[T]) -> T:
         try:
-            return msgspec.json.decode(text, type=_Profiles)
+            return msgspec.json.decode(text, type=type_)
         except msgspec.DecodeError as error:
-            path = self._folder / "profiles.json"
+            path = self._folder / name
             sentence = f"{path} cannot be understood ({error}). Remove it, and sign in again: chamberlain login."
             raise SignInsUnreadable(sentence) from error
 
