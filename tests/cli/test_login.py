@@ -1,4 +1,5 @@
 import json
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -6,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chamberlain.cli.sign_ins import SignIns
 from tests.cli.person import person
 from tests.cli.shell import Shell
 from tests.services import ADA, ADA_MAIL, API, BEN, GRAPH, ZOE_MAIL, Service
@@ -58,6 +60,17 @@ def test_it_keeps_tokens_for_their_owner_alone(ada: Shell) -> None:
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in ada.config.iterdir()}
 
     assert modes == {"lock": 0o600, "profiles.json": 0o600, "tokens.json": 0o600}
+
+
+def test_a_file_that_was_put_in_its_place_gets_no_token(tmp_path: Path) -> None:
+    (theirs := tmp_path / "theirs").touch(0o666)
+    (tmp_path / f".tokens.json.{os.getpid()}").symlink_to(theirs)
+
+    SignIns(tmp_path).write_tokens("{}")
+
+    kept = tmp_path / "tokens.json"
+    assert (kept.read_text(), stat.S_IMODE(kept.lstat().st_mode), kept.is_symlink()) == ("{}", 0o600, False)
+    assert theirs.read_text() == ""
 
 
 @pytest.mark.heavy

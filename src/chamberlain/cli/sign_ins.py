@@ -119,7 +119,9 @@ class SignIns:
         unfinished = self._folder / f".{name}.{os.getpid()}"
         with self._told():
             try:
-                descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                # One that is there already may be somebody else's, or open to others.
+                unfinished.unlink(missing_ok=True)
+                descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                     file.write(text)
                 unfinished.replace(self._folder / name)
