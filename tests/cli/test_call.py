@@ -100,6 +100,14 @@ def test_it_rejects_things_without_what_all_of_them_have() -> None:
             must_have_succeeded(request)
 
 
+def test_the_group_of_a_request_is_found_by_the_prefix_of_its_tenant() -> None:
+    with scripted(answer({"value": [{"id": BEN}]})) as server, elsewhere(server.url) as caller:
+        found = caller.find_group(BEN, "house")
+
+    assert found == {"id": BEN}
+    assert f"house_group%2FrequestId+eq+%27{BEN}%27" in server.seen[0].path
+
+
 def test_sign_ins_are_kept_by_server(tmp_path: Path) -> None:
     kept = SignIns(tmp_path / "made" / "here")
     one, other = profile("http://one"), profile("http://other")
@@ -141,8 +149,12 @@ def profile(server: str) -> Profile:
 def elsewhere(url: str) -> Iterator[Caller]:
     """Something else at the address of the service."""
     with httpx2.Client(verify=TLS) as client:
-        addresses, tokens = {Server.BASE: url}, {Server.BASE: "t"}
-        yield Caller(Transport(client, addresses, tokens, timeout=30, retries=Retries(attempts=1), clock=Clock()))
+        addresses = dict.fromkeys(Server, url)
+        yield Caller(
+            Transport(
+                client, addresses, dict.fromkeys(Server, "t"), timeout=30, retries=Retries(attempts=1), clock=Clock()
+            )
+        )
 
 
 @contextmanager

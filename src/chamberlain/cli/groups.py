@@ -101,6 +101,9 @@ def show_group(
     request: Annotated[
         str | None, typer.Option(metavar="ID", help="Look into the directory for what this request has made.")
     ] = None,
+    extension_prefix: Annotated[
+        str, typer.Option(metavar="NAME", help="The tenant's, with --request, where it has another one.")
+    ] = "chamberlain",
 ) -> None:
     """Show a group with its guest rules and their effects; or, as the directory shows it, the group of a request."""
     from chamberlain.cli.managed import show_group_of_request, show_managed
@@ -112,7 +115,7 @@ def show_group(
     if group is not None:
         show_managed(call, READ_MANAGED_GROUP, group)
     elif request is not None:
-        show_group_of_request(call, request)
+        show_group_of_request(call, request, extension_prefix)
 
 
 @groups.command("assign")

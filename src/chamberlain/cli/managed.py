@@ -53,10 +53,10 @@ def show_managed(call: Call, operation: Operation, id_: str) -> None:
     show_one(call, Area.ADMIN, operation, id_)
 
 
-def show_group_of_request(call: Call, request_id: str) -> None:
-    """Show what the directory has of a request."""
+def show_group_of_request(call: Call, request_id: str, prefix: str) -> None:
+    """Show what the directory has of a request, by the extension attribute with the tenant's prefix."""
     with call.service(Area.COLLAB) as service:
-        found = service.find_group(request_id)
+        found = service.find_group(request_id, prefix)
     if found is None:
         sentence = f"The directory shows no group of request {request_id} yet: chamberlain request show {request_id}"
         raise ended(ExitCode.NOT_THERE, sentence)

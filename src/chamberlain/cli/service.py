@@ -31,9 +31,9 @@ class Service:
         """The items of a list, page by page as they are needed; `most` is how many, all where it is `None`."""
         return islice(self._items(operation, query, most), most)
 
-    def find_group(self, request_id: str) -> Record | None:
-        """What the directory shows of a request; `None` as long as that is nothing."""
-        query = {"$filter": f"chamberlain_group/requestId eq '{id_of(request_id)}'"}
+    def find_group(self, request_id: str, prefix: str) -> Record | None:
+        """What the directory shows of a request; `None` as long as that is nothing. `prefix` is the tenant's."""
+        query = {"$filter": f"{prefix}_group/requestId eq '{id_of(request_id)}'"}
         found = self.read(FIND_GROUP, query=query)["value"]
         return found[0] if isinstance(found, list) and found else None
 
