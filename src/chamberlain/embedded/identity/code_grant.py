@@ -8,7 +8,7 @@ import hmac
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from uuid import UUID
@@ -46,7 +46,7 @@ class _Redeemed:
     auth_time: datetime
     nonce: str | None
     chosen: ChosenForUser
-    refresh_token: str | None
+    refresh_token: str | None = field(repr=False)
 
 
 async def give_for_code(

@@ -1,6 +1,6 @@
 """Programs that wait until somebody lets them in on another screen (RFC 8628): what the page does with their codes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -40,7 +40,7 @@ class PendingDevice:
     client_id: UUID
     client_name: str
     scopes: tuple[str, ...]
-    user_code: str
+    user_code: str = field(repr=False)
 
 
 async def find_pending(platform: IdentityPlatform, user_code: str) -> PendingDevice | None:

@@ -1,7 +1,7 @@
 """A device asks whether somebody has let it in (RFC 8628, 3.4 and 3.5), and gets its tokens once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -55,7 +55,7 @@ class _LetIn:
     account_id: UUID
     auth_time: datetime
     chosen: ChosenForUser
-    refresh_token: str | None
+    refresh_token: str | None = field(repr=False)
 
 
 async def give_for_device_code(
