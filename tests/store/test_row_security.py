@@ -56,6 +56,17 @@ INSERT INTO chamberlain.drift_repair (tenant_id, subject_id, about, repairs, dig
 VALUES ($1, gen_random_uuid(), 'city', 1, '', now(), false)
 """
 
+ADOPTION = """
+INSERT INTO chamberlain.adoption (
+    tenant_id, adoption_id, kind, template_id, template_revision, template_name, filter, state, total, created_by,
+    trace_id, created_at, updated_at
+) VALUES ($1, gen_random_uuid(), 'shared', gen_random_uuid(), 1, '', '{}', 'running', 1, '{}', '', now(), now())
+"""
+ADOPTION_ITEM = """
+INSERT INTO chamberlain.adoption_item (tenant_id, adoption_id, object_id, request_id, display_name, mail, state)
+VALUES ($1, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), '', '', 'pending')
+"""
+
 
 @pytest.fixture
 async def filled(databases: Databases) -> Estate:
@@ -77,6 +88,8 @@ async def filled(databases: Databases) -> Estate:
         await tx.execute(CLOCK, ESTATE)
         await tx.execute("INSERT INTO chamberlain.drift_check (tenant_id) VALUES ($1)", ESTATE)
         await tx.execute(REPAIR, ESTATE)
+        await tx.execute(ADOPTION, ESTATE)
+        await tx.execute(ADOPTION_ITEM, ESTATE)
         await tx.execute(SECRET, ESTATE, CONFIDENTIAL_TEAM)
         await tx.execute(NOTICE, ESTATE)
         await tx.execute(STATE, ESTATE, CONFIDENTIAL_TEAM)

@@ -19,6 +19,7 @@ class JobKind(StrEnum):
     SUBJECT_DISCOVER = "subjectDiscover"
     POLICY_EVALUATE = "policyEvaluate"
     FINDING_REOPEN = "findingReopen"
+    ADOPTION_RUN = "adoptionRun"
     RETENTION_SWEEP = "retentionSweep"
     AUDIT_SEAL = "auditSeal"
     AUDIT_SEAL_BEGIN = "auditSealBegin"

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from msgspec import Meta, convert
+from msgspec import Meta, convert, json, to_builtins
 
 from chamberlain.rules.groups import GroupOrder, MemberShipType
 from chamberlain.rules.ids import TemplateId, UserId
@@ -47,6 +47,21 @@ def to_group_order(body: GroupBody) -> GroupOrder:
 def read_group_order(body: bytes) -> GroupOrder:
     """The order that a stored body holds."""
     return to_group_order(GROUP.read(body))
+
+
+def write_group_order(order: GroupOrder) -> bytes:
+    """An order as a body that is stored, without what it does not say."""
+    body = GroupBody(
+        display_name=order.display_name,
+        template_id=str(order.template_id),
+        description=order.description,
+        member_ship_type=order.member_ship_type,
+        owners=tuple(map(str, order.owners)) or None,
+        members=tuple(map(str, order.members)) or None,
+        metadata=None if order.metadata is None else dict(order.metadata),
+        label_id=order.label_id,
+    )
+    return json.encode({name: value for name, value in to_builtins(body).items() if value is not None})
 
 
 def _users(ids: tuple[str, ...] | None) -> tuple[UserId, ...]:

@@ -1,0 +1,466 @@
+"""Adoptions: what was there before is shown, taken, and given back, whoever does what meanwhile."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from chamberlain.directory.port import Marking
+from chamberlain.rules.adoptions import AdoptionRule, AdoptionState
+from chamberlain.rules.errors import Conflict, Forbidden, NotFound, NotPossible, OutsideFault, TryAgain, Unavailable
+from chamberlain.rules.ids import AdoptionId, RequestId, TemplateId
+from chamberlain.rules.mailbox_records import MailboxRecord
+from chamberlain.rules.mailbox_states import ProvisioningState
+from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
+from chamberlain.rules.plans import Step
+from chamberlain.rules.requests import RequestState
+from chamberlain.rules.templates import TemplateKind
+from chamberlain.store import mailboxes
+from tests.directory.wanted_mailboxes import plain, room, shared
+from tests.estates import (
+    ADA,
+    CONFIDENTIAL_TEAM,
+    DARA,
+    ESTATE,
+    OTHER_HOUSE,
+    PROJECT_GROUP,
+    PROJECT_TEAM,
+    ROOM_MAILBOX,
+    SHARED_MAILBOX,
+    Estate,
+)
+from tests.usecases.acts import administrator, application
+from tests.usecases.adopters import RULE, Adopter, TroubledAdoptions, adopter_of, chosen, make_group
+from tests.usecases.deadly import Killed
+from tests.usecases.stewards import ALL_STAFF, expire_leases, steward_of
+
+
+@pytest.fixture
+async def adopter(estate: Estate) -> Adopter:
+    return adopter_of(estate)
+
+
+async def record_of(adopter: Adopter, request_id: RequestId) -> MailboxRecord | None:
+    async with adopter.estate.databases.application.transaction(ESTATE) as tx:
+        return await mailboxes.find_of_request(tx, request_id)
+
+
+async def request_of(adopter: Adopter, object_id: UUID) -> RequestId:
+    [[request_id]] = await adopter.estate.rows(
+        "SELECT request_id FROM chamberlain.adoption_item WHERE object_id = $1 AND state = 'adopted'", object_id
+    )
+    assert isinstance(request_id, UUID)
+    return RequestId(request_id)
+
+
+async def actions(adopter: Adopter) -> list[str]:
+    statement = "SELECT action FROM chamberlain.audit WHERE tenant_id = $1 ORDER BY sequence"
+    found = await adopter.estate.rows(statement, ESTATE)
+    return [str(action) for [action] in found if not str(action).startswith(("template", "policy", "tenant", "token"))]
+
+
+async def test_it_works(adopter: Adopter) -> None:
+    before = await adopter.mailbox_before(shared())
+    shown = await adopter.shown()
+
+    adoption_id = await adopter.confirm()
+    await adopter.work()
+
+    view = await adopter.read(adoption_id)
+    assert (view.record.state, view.record.total, view.record.adopted) == (AdoptionState.SUCCEEDED, 1, 1)
+    request_id = await request_of(adopter, before.id)
+    # In the directory nothing has changed but the mark.
+    after = (await adopter.shown())[before.id]
+    assert after.marks == {"requestId": str(request_id)}
+    assert replace(after, marks={}) == shown[before.id]
+    # The records are those of a mailbox that was asked for.
+    record = await record_of(adopter, request_id)
+    assert record is not None
+    assert (record.provisioning_state, record.mail) == (ProvisioningState.ACTIVE, before.mail)
+    order = record.order
+    assert (order.name, order.capacity, order.notes) == (before.name, 500, before.address_fields.notes)
+    request = await adopter.estate.record(request_id)
+    assert (request.state, request.kind) == (RequestState.SUCCEEDED, "shared")
+    assert request.result is not None
+    assert request.result.id == record.id
+    assert await actions(adopter) == ["adoption.confirm", "mailbox.adopt"]
+    # Nobody is told by an event, and nothing is left to be done.
+    assert await adopter.estate.rows("SELECT type FROM chamberlain.event") == []
+    assert await adopter.estate.rows("SELECT kind FROM chamberlain.job WHERE kind = 'adoptionRun'") == []
+
+
+async def test_a_preview_writes_nothing_and_says_what_stands_against_whom(adopter: Adopter) -> None:
+    there, of_other_type = await adopter.mailbox_before(plain()), await adopter.mailbox_before(room())
+    asked = await adopter.estate.ask_mailbox({"name": "Info", "displayName": "Info", "templateId": str(SHARED_MAILBOX)})
+    await adopter.estate.work()
+    before = await adopter.records()
+
+    preview = await adopter.preview()
+
+    assert [one.id for one in preview.taken] == [there.id]
+    assert {one.id: obstacle.code for one, obstacle in preview.conflicts} == {
+        of_other_type.id: "typeDiffers",
+        (await managed(adopter, asked.accepted.request_id)).id: "alreadyManaged",
+    }
+    assert await adopter.records() == before
+    assert await adopter.estate.rows("SELECT state FROM chamberlain.adoption") == []
+
+
+async def managed(adopter: Adopter, request_id: RequestId) -> ObservedMailbox:
+    found = await adopter.estate.mailbox(request_id)
+    assert found is not None
+    return found
+
+
+async def test_names_that_are_given_away_are_conflicts(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain(name="Info"))
+    await adopter.mailbox_before(plain(mail="sales@estate.example", name="Other"))
+    # Neither is in the directory under our mark yet: both are waited for.
+    await adopter.estate.ask_mailbox({"name": "INFO", "displayName": "Info", "templateId": str(SHARED_MAILBOX)})
+    [row] = await adopter.estate.rows("SELECT request_id FROM chamberlain.request")
+    async with adopter.estate.databases.worker.across_tenants() as tx:
+        await tx.execute(
+            "INSERT INTO chamberlain.reservation VALUES ($1, 'address', 'sales@estate.example', $2)", ESTATE, row[0]
+        )
+
+    preview = await adopter.preview()
+
+    assert preview.conflict_counts == {"addressTaken": 1, "nameTaken": 1}
+
+
+async def test_what_it_lacks_of_the_template_is_told(adopter: Adopter) -> None:
+    there = await adopter.mailbox_before(room(books_automatically=False))
+
+    preview = await adopter.preview(AdoptionRule(TemplateKind.ROOM, ROOM_MAILBOX))
+
+    assert [(one.id, one.differences) for one in preview.taken] == [(there.id, (Step.SET_BOOKING,))]
+
+
+async def test_a_group_and_a_team_are_taken_as_they_are(adopter: Adopter) -> None:
+    team = await make_group(adopter.estate, "Crew", channels=("General",))
+    steward = steward_of(adopter.estate)
+    await steward.look_around()
+
+    group_adoption = await adopter.confirm(AdoptionRule(TemplateKind.GROUP, PROJECT_GROUP))
+    team_adoption = await adopter.confirm(AdoptionRule(TemplateKind.TEAM, PROJECT_TEAM))
+    await adopter.work()
+
+    for adoption_id, object_id, kind in ((group_adoption, ALL_STAFF, "group"), (team_adoption, team, "team")):
+        assert (await adopter.read(adoption_id)).record.adopted == 1
+        request_id = await request_of(adopter, object_id)
+        request = await adopter.estate.record(request_id)
+        assert (request.state, request.kind) == (RequestState.SUCCEEDED, kind)
+        # The first owner stands for whoever asked, and is called by name.
+        assert (request.created_by.id, request.created_by.display_name) == (ADA, "Ada Achterberg")
+        assert request.result is not None
+        assert (request.result.type, request.result.id) == (kind, object_id)
+        shown = await adopter.estate.group(request_id)
+        assert shown is not None
+        assert shown.id == object_id
+    assert (await steward.record()).entry.request_id == await request_of(adopter, ALL_STAFF)
+    again = await adopter.preview(AdoptionRule(TemplateKind.GROUP, PROJECT_GROUP))
+    assert (again.taken, again.conflict_counts) == ((), {"alreadyManaged": 2})
+
+
+async def test_a_group_that_nobody_owns_is_refused_and_left_as_it_was(adopter: Adopter) -> None:
+    group = await make_group(adopter.estate, "Crew", owners=())
+    await steward_of(adopter.estate).look_around()
+
+    adoption_id = await adopter.confirm(chosen("crew", TemplateKind.GROUP, PROJECT_GROUP))
+    await adopter.work()
+
+    view = await adopter.read(adoption_id)
+    assert (view.record.state, view.record.adopted, view.record.refused) == (AdoptionState.SUCCEEDED, 0, 1)
+    assert [(each.item.id, each.obstacle.code) for each in view.refused] == [(group, "noOwner")]
+    has_mark = "SELECT extensions ? 'chamberlain_group' FROM directory.groups WHERE id = $1"
+    assert await adopter.estate.rows(has_mark, group) == [(False,)]
+    assert await adopter.estate.rows("SELECT value FROM chamberlain.reservation") == []
+
+
+async def test_undone_everything_is_as_before(adopter: Adopter) -> None:
+    await adopter.mailbox_before(shared())
+    await adopter.mailbox_before(plain())
+    await make_group(adopter.estate, "Crew")
+    steward = steward_of(adopter.estate)
+    await steward.look_around()
+    groups = "SELECT id, extensions FROM directory.groups ORDER BY id"
+    values = (
+        "SELECT name, member, value FROM directory.extension_values "
+        "UNION ALL SELECT name, member, value FROM directory.user_extension_values ORDER BY 1, 2, 3"
+    )
+    shown, records = await adopter.shown(), await adopter.records()
+    marked = (await adopter.estate.rows(groups), await adopter.estate.rows(values))
+
+    first, second = await adopter.confirm(), await adopter.confirm(AdoptionRule(TemplateKind.GROUP, PROJECT_GROUP))
+    await adopter.work()
+    assert await adopter.shown() != shown
+    await adopter.undo(first)
+    await adopter.undo(second)
+    await adopter.work()
+
+    assert await adopter.shown() == shown
+    assert (await adopter.estate.rows(groups), await adopter.estate.rows(values)) == marked
+    after = await adopter.records()
+    # Jobs that look around have run meanwhile.
+    assert {**after, "job": []} == {**records, "job": []}
+    assert (await steward.record()).entry.request_id is None
+    states = [(each.state, each.total, each.adopted, each.released) for each in await adopter.listed()]
+    assert states == [(AdoptionState.UNDONE, 2, 2, 2), (AdoptionState.UNDONE, 2, 2, 2)]
+    # The names are free again.
+    assert len((await adopter.preview()).taken) == 2
+
+
+async def test_it_rejects_undoing_twice_and_what_is_not_there(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    await adopter.work()
+    await adopter.undo(adoption_id)
+
+    with pytest.raises(Conflict) as refused:
+        await adopter.undo(adoption_id)
+    assert refused.value.code == "stateDoesNotAllow"
+    await adopter.work()
+    with pytest.raises(Conflict):
+        await adopter.undo(adoption_id)
+    for ask in (adopter.undo, adopter.read):
+        with pytest.raises(NotFound):
+            await ask(AdoptionId(uuid4()))
+
+
+async def test_it_rejects_what_was_not_shown(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    digest = (await adopter.preview()).digest
+    await adopter.mailbox_before(plain())
+
+    with pytest.raises(Conflict) as refused:
+        await adopter.confirm(digest=digest)
+
+    assert refused.value.code == "previewChanged"
+    assert await adopter.listed() == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        (AdoptionRule(TemplateKind.ROOM, SHARED_MAILBOX), "templateOfOtherKind"),
+        (replace(RULE, template_id=TemplateId(UUID(int=1))), "templateUnknown"),
+        (AdoptionRule(TemplateKind.GROUP, CONFIDENTIAL_TEAM), "templateOfOtherKind"),
+        (chosen("nobody is called so"), "nothingToAdopt"),
+    ],
+)
+async def test_it_rejects_rules_that_cannot_be(adopter: Adopter, rule: AdoptionRule, code: str) -> None:
+    with pytest.raises(NotPossible) as refused:
+        await adopter.confirm(rule)
+    assert [fault.code for fault in refused.value.faults] == [code]
+
+
+async def test_of_two_who_confirm_at_once_one_does(adopter: Adopter) -> None:
+    for _ in range(5):
+        await adopter.mailbox_before(plain())
+    digest = (await adopter.preview()).digest
+
+    ends = await asyncio.gather(*[adopter.confirm(digest=digest) for _ in range(3)], return_exceptions=True)
+    await adopter.work()
+
+    done = [end for end in ends if isinstance(end, UUID)]
+    assert len(done) == 1
+    assert {end.code for end in ends if isinstance(end, Conflict)} == {"previewChanged"}
+    assert [each.adopted for each in await adopter.listed()] == [5]
+
+
+async def test_the_same_key_confirms_once(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    digest = (await adopter.preview()).digest
+    first = await adopter.confirm(digest=digest, key="once")
+    await adopter.work()
+
+    assert await adopter.confirm(digest=digest, key="once") == first
+    assert len(await adopter.listed()) == 1
+
+
+async def test_a_mailbox_that_goes_meanwhile_is_told_and_gives_its_names_back(adopter: Adopter) -> None:
+    gone, there = await adopter.mailbox_before(plain()), await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    async with adopter.estate.databases.worker.across_tenants() as tx:
+        await tx.execute("DELETE FROM directory.mailboxes WHERE user_id = $1", gone.id)
+
+    await adopter.work()
+
+    view = await adopter.read(adoption_id)
+    assert (view.record.state, view.record.adopted, view.record.refused) == (AdoptionState.SUCCEEDED, 1, 1)
+    assert [(each.item.id, each.obstacle.code) for each in view.refused] == [(gone.id, "gone")]
+    held = await adopter.estate.rows("SELECT value FROM chamberlain.reservation WHERE kind = 'address'")
+    assert held == [(there.mail,)]
+
+
+async def test_one_that_is_gone_when_it_is_undone_is_given_back_all_the_same(adopter: Adopter) -> None:
+    gone = await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    await adopter.work()
+    async with adopter.estate.databases.worker.across_tenants() as tx:
+        await tx.execute("DELETE FROM directory.mailboxes WHERE user_id = $1", gone.id)
+
+    await adopter.undo(adoption_id)
+    await adopter.work()
+
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.UNDONE
+    assert await adopter.estate.rows("SELECT value FROM chamberlain.reservation") == []
+
+
+async def test_undone_while_it_runs_nothing_stays(adopter: Adopter) -> None:
+    slow = adopter_of(adopter.estate, page=2)
+    for _ in range(5):
+        await adopter.mailbox_before(plain())
+    shown = await adopter.shown()
+    adoption_id = await slow.confirm()
+
+    class Meanwhile(TroubledAdoptions):
+        """Somebody acts just after the second page was marked."""
+
+        async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
+            came = await super().mark(markings)
+            if len(self.marked) == 4:
+                await slow.undo(adoption_id)
+            return came
+
+    await replace(slow, run=replace(slow.run, adoptions=Meanwhile(slow.port.adoptions))).work()
+    await slow.work()
+
+    view = await slow.read(adoption_id)
+    assert (view.record.state, view.record.adopted, view.record.released) == (AdoptionState.UNDONE, 2, 5)
+    assert await adopter.shown() == shown
+    assert await adopter.estate.rows("SELECT request_id FROM chamberlain.request") == []
+    assert await adopter.estate.rows("SELECT value FROM chamberlain.reservation") == []
+
+
+@pytest.mark.parametrize("undone", [False, True], ids=["adopting", "undoing"])
+async def test_killed_in_the_middle_it_is_finished_by_another(adopter: Adopter, *, undone: bool) -> None:
+    for _ in range(5):
+        await adopter.mailbox_before(shared())
+    before = await adopter.shown()
+    adoption_id = await adopter.confirm()
+    if undone:
+        await adopter.work()
+        await adopter.undo(adoption_id)
+    dying = adopter_of(adopter.estate, page=2)
+
+    class Deadly(TroubledAdoptions):
+        """The process ends behind it."""
+
+        async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
+            await super().mark(markings)
+            raise Killed
+
+        async def unmark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
+            await super().unmark(markings)
+            raise Killed
+
+    with pytest.raises(Killed):
+        await replace(dying, run=replace(dying.run, adoptions=Deadly(dying.port.adoptions))).work()
+    await expire_leases(adopter.estate)
+    await adopter.work()
+
+    record = (await adopter.read(adoption_id)).record
+    assert record.state is (AdoptionState.UNDONE if undone else AdoptionState.SUCCEEDED)
+    assert (record.adopted, record.released) == (5, 5 if undone else 0)
+    after = await adopter.shown()
+    assert all(bool(one.marks) is not undone for one in after.values())
+    assert {key: replace(one, marks={}) for key, one in after.items()} == before
+    audited = await actions(adopter)
+    assert audited.count("mailbox.adopt") == 5
+    assert audited.count("mailbox.release") == (5 if undone else 0)
+
+
+async def test_two_workers_at_one_job_write_everything_once(adopter: Adopter) -> None:
+    for _ in range(3):
+        await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    first = await adopter.estate.claim()
+    await expire_leases(adopter.estate)
+    second = await adopter.estate.claim()
+
+    await asyncio.gather(adopter.run(first), adopter.run(second))
+    await adopter.work()
+
+    assert (await adopter.read(adoption_id)).record.adopted == 3
+    assert (await actions(adopter)).count("mailbox.adopt") == 3
+    assert len(await adopter.estate.rows("SELECT mailbox_id FROM chamberlain.mailbox")) == 3
+
+
+async def test_it_handles_a_directory_that_asks_to_wait(adopter: Adopter) -> None:
+    slow, quick = await adopter.mailbox_before(plain()), await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    adopter.port.faults[slow.id] = TryAgain(timedelta(seconds=30), "Slow down.")
+
+    await adopter.work()
+
+    assert (await adopter.read(adoption_id)).record.adopted == 1
+    await request_of(adopter, quick.id)
+    adopter.port.faults.clear()
+    await adopter.work()
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.SUCCEEDED
+
+
+async def test_it_handles_a_directory_that_is_away(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    away = TryAgain(timedelta(seconds=7), "Away.")
+    adopter.port.trouble = away
+    listing = replace(adopter.confirm_adoption, directory=adopter.port)
+
+    with pytest.raises(Unavailable) as refused:
+        await listing.preview(administrator(ADA), RULE)
+    assert refused.value.after == away.after
+    adoption_id = await adopter.confirm()
+    await adopter.work()
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.RUNNING
+    adopter.port.trouble = None
+    await adopter.work()
+    assert (await adopter.read(adoption_id)).record.adopted == 1
+
+
+async def test_another_tenant_sees_and_takes_nothing_of_it(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    stranger = application("Mail.Config.ReadWrite.All", OTHER_HOUSE)
+
+    with pytest.raises(NotFound):
+        await adopter.read_adoption(stranger, adoption_id)
+    with pytest.raises(NotFound):
+        await adopter.undo(adoption_id, stranger)
+    page = await adopter.port.mailboxes(OTHER_HOUSE, "chamberlain_mailbox", None)
+    assert page.mailboxes == ()
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.RUNNING
+
+
+async def test_it_rejects_whoever_is_no_administrator(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    dara = administrator(DARA)
+
+    for ask in (
+        lambda: adopter.preview(caller=dara),
+        lambda: adopter.confirm(caller=dara),
+        lambda: adopter.undo(adoption_id, dara),
+        lambda: adopter.read_adoption(dara, adoption_id),
+    ):
+        with pytest.raises(Forbidden) as refused:
+            await ask()
+        assert refused.value.code == "notAdministrator"
+
+
+async def test_what_is_adopted_can_be_asked_for_no_more(adopter: Adopter) -> None:
+    before = await adopter.mailbox_before(plain(name="Quay", mail="quay@estate.example"))
+    await adopter.confirm()
+    await adopter.work()
+
+    with pytest.raises(Conflict) as refused:
+        await adopter.estate.ask_mailbox({"name": "quay", "displayName": "Quay", "templateId": str(SHARED_MAILBOX)})
+
+    assert refused.value.code in {"nameTaken", "addressTaken"}
+    [shown] = await adopter.estate.directory.observe_mailboxes(
+        [MailboxReference(ESTATE, "chamberlain_mailbox", await request_of(adopter, before.id))]
+    )
+    assert shown is not None
