@@ -123,6 +123,19 @@ def test_two_at_once_are_both_remembered(nobody: Shell, service: Service) -> Non
     assert nobody.done("whoami", "--server", elsewhere, "--json").json["username"] == BEN_MAIL
 
 
+def test_nothing_is_kept_of_who_was_signed_in_before(ada: Shell, service: Service, tmp_path: Path) -> None:
+    shell = Shell(service, copy_of(ada.config, tmp_path))
+    assert ADA in (tmp_path / "tokens.json").read_text()
+
+    with shell.started("login", "--browser", "--again") as login, person(service, BEN_MAIL) as ben:
+        ben.sign_in(login.wait_for(r"https://\S+/authorize\S+")[0])
+        ended = login.end()
+
+    assert ended.code == 0, ended.err
+    assert ADA not in (tmp_path / "tokens.json").read_text()
+    assert shell.done("whoami", "--json").json["username"] == BEN_MAIL
+
+
 def test_a_token_that_has_ended_is_renewed_by_one_of_many(ada: Shell, tmp_path: Path) -> None:
     shell = Shell(ada.service, copy_of(ada.config, tmp_path))
     kept = json.loads((tmp_path / "tokens.json").read_text())

@@ -62,8 +62,7 @@ def logout(call: Call) -> None:
         profile = call.sign_ins.profile(call.server)
         if profile is not None:
             call.sign_ins.forget(call.server)
-            if not call.sign_ins.is_used(profile.account):
-                forget(profile, call.sign_ins)
+            _forget_unused(call, profile)
     if profile is None:
         say(f"Nobody is signed in at {call.server}.")
     else:
@@ -171,8 +170,15 @@ def _signed_in(call: Call, program: Program, *, with_browser: bool) -> Profile:
         sign_out_page=page,
     )
     with call.sign_ins.locked():
+        before = call.sign_ins.profile(call.server)
         call.sign_ins.remember(profile)
+        _forget_unused(call, before)
     return profile
+
+
+def _forget_unused(call: Call, profile: Profile | None) -> None:
+    if profile is not None and not call.sign_ins.is_used(profile.account):
+        forget(profile, call.sign_ins)
 
 
 def _tell(prompt: Prompt) -> None:
