@@ -17,8 +17,7 @@ from chamberlain_client.asynchronous.groups import AsyncGroups
 from chamberlain_client.asynchronous.jobs import AsyncJobs
 from chamberlain_client.asynchronous.mailbox_templates import AsyncMailboxTemplates
 from chamberlain_client.asynchronous.mailboxes import AsyncMailboxes
-from chamberlain_client.asynchronous.managed_groups import AsyncManagedGroups
-from chamberlain_client.asynchronous.managed_sites import AsyncManagedSites
+from chamberlain_client.asynchronous.managed import AsyncManagedGroups, AsyncManagedSites
 from chamberlain_client.asynchronous.policies import AsyncPolicies
 from chamberlain_client.asynchronous.requests import AsyncRequests
 from chamberlain_client.asynchronous.tenant import AsyncOwnTenant

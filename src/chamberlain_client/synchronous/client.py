@@ -26,8 +26,7 @@ from chamberlain_client.synchronous.groups import Groups
 from chamberlain_client.synchronous.jobs import Jobs
 from chamberlain_client.synchronous.mailbox_templates import MailboxTemplates
 from chamberlain_client.synchronous.mailboxes import Mailboxes
-from chamberlain_client.synchronous.managed_groups import ManagedGroups
-from chamberlain_client.synchronous.managed_sites import ManagedSites
+from chamberlain_client.synchronous.managed import ManagedGroups, ManagedSites
 from chamberlain_client.synchronous.policies import Policies
 from chamberlain_client.synchronous.requests import Requests
 from chamberlain_client.synchronous.tenant import OwnTenant
