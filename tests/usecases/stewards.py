@@ -27,6 +27,7 @@ from chamberlain.store.callers import Callers
 from chamberlain.usecases.assignment_apply import ApplyAssignments
 from chamberlain.usecases.assignment_change import ChangeAssignment
 from chamberlain.usecases.finding_list import ListFindings
+from chamberlain.usecases.policy_evaluate import EvaluatePolicies
 from chamberlain.usecases.subject_discover import DiscoverSubjects
 from chamberlain.usecases.subject_list import ListSubjects
 from chamberlain.usecases.subject_read import ReadSubject
@@ -90,6 +91,7 @@ class Steward:
     change: ChangeAssignment
     apply: ApplyAssignments
     discover: DiscoverSubjects
+    evaluate: EvaluatePolicies
     read: ReadSubject
     list_subjects: ListSubjects
     findings: ListFindings
@@ -126,6 +128,11 @@ class Steward:
         """Run what is due of assignments, once."""
         await self.apply(await self.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
 
+    async def run_policies(self) -> None:
+        """Run the policies of all groups and sites that have one, due or not."""
+        await make_due(self.estate)
+        await self.evaluate(await self.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
+
     async def look_around(self) -> None:
         """Discover what there is, until nothing is left at present."""
         await self.discover.begin(TRACE)
@@ -161,7 +168,7 @@ class Steward:
         """All that a change leaves behind."""
         return await self.estate.rows(
             "SELECT 'request', request_id::text FROM chamberlain.request UNION ALL "
-            "SELECT 'job', subject::text FROM chamberlain.job UNION ALL "
+            "SELECT 'job', subject::text FROM chamberlain.job WHERE kind = 'assignmentApply' UNION ALL "
             "SELECT 'audit', request_id::text FROM chamberlain.audit WHERE action LIKE '%.assign' UNION ALL "
             "SELECT 'event', request_id::text FROM chamberlain.event ORDER BY 1, 2"
         )
@@ -181,6 +188,7 @@ def steward_of(estate: Estate) -> Steward:
         ),
         apply=ApplyAssignments(worker, guests, watchers(estate), uuid4, estate.now),
         discover=DiscoverSubjects(worker, guests, uuid4, estate.now),
+        evaluate=EvaluatePolicies(worker, guests, uuid4, estate.now),
         read=ReadSubject(database, look_up, callers, PREFIXES, estate.now),
         list_subjects=ListSubjects(database, callers, PREFIXES),
         findings=ListFindings(database, callers, PREFIXES),

@@ -9,6 +9,7 @@ from chamberlain.bootstrap.groups import group_work
 from chamberlain.bootstrap.mailboxes import mailbox_work
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, new_trace_id, now
+from chamberlain.bootstrap.policies import policy_work
 from chamberlain.bootstrap.requests import approval_work
 from chamberlain.bootstrap.subjects import assignment_work, discovery
 from chamberlain.rules.jobs import JobKind
@@ -43,13 +44,15 @@ async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
     sweep = SweepRetention(
         database=means.database, watchers=means.notifier, keep=_retention(means), new_id=new_id, now=now
     )
-    audit, discover = SealAudit(means.database, now), discovery(means)
+    audit, discover, evaluate = SealAudit(means.database, now), discovery(means), policy_work(means)
     await sweep.begin(new_trace_id())
     await audit.begin(new_trace_id())
     await discover.begin(new_trace_id())
+    await evaluate.begin(new_trace_id())
     return {
         JobKind.RETENTION_SWEEP: sweep,
         JobKind.SUBJECT_DISCOVER: discover,
+        JobKind.POLICY_EVALUATE: evaluate,
         JobKind.AUDIT_SEAL: audit,
         JobKind.AUDIT_SEAL_BEGIN: audit.find_tenants,
         JobKind.FINDING_REOPEN: finding_work(means),

@@ -1,12 +1,14 @@
 """The use cases of guest policies."""
 
 from chamberlain.api.services import Policies
-from chamberlain.bootstrap.origins import new_id
+from chamberlain.bootstrap.means import WorkMeans
+from chamberlain.bootstrap.origins import new_id, now
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 from chamberlain.usecases.policy_create import CreatePolicy
 from chamberlain.usecases.policy_delete import DeletePolicy
+from chamberlain.usecases.policy_evaluate import EvaluatePolicies
 from chamberlain.usecases.policy_list import ListPolicies
 from chamberlain.usecases.policy_read import ReadPolicy
 from chamberlain.usecases.policy_replace import ReplacePolicy
@@ -21,3 +23,8 @@ def policy_services(database: Database, callers: Callers, prefixes: ScopePrefixe
         replace=ReplacePolicy(database, callers, prefixes),
         delete=DeletePolicy(database, callers, prefixes),
     )
+
+
+def policy_work(means: WorkMeans) -> EvaluatePolicies:
+    """What a worker does about policies that are assigned."""
+    return EvaluatePolicies(means.database, means.guests, new_id, now)

@@ -1,6 +1,7 @@
 """The clocks of policies, read and written for many groups and sites at a time, by whoever holds the rows of these."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -15,10 +16,10 @@ from chamberlain.rules.ids import GroupId, JobId, PolicyId, TenantId, TraceId, U
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.policies import PolicyAction
 from chamberlain.rules.policy_findings import kind_of
-from chamberlain.rules.policy_tasks import AssignedPolicy, PolicyPlace, PolicyTask
+from chamberlain.rules.policy_tasks import AssignedPolicy, PolicyPlace, PolicyTask, Quiet
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.shapes.policies import PolicyShape, to_policy_rules
-from chamberlain.store.database import Record, Transaction
+from chamberlain.store.database import Connection, Record, Transaction
 
 PLACES: Final = """
 SELECT s.tenant_id, s.subject_id, t.extension_prefix FROM chamberlain.subject s
@@ -27,14 +28,12 @@ JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_i
 """
 # Everybody locks them in this order. Until the transaction ends nobody else writes a clock of theirs.
 HOLD: Final = """
-SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.policy_id, s.policy_assigned_at, s.policy_begun
+SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.policy_id, s.policy_assigned_at, s.policy_begun,
+    s.policy_digest, s.policy_quiet_until, p.content
 FROM chamberlain.subject s
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
+LEFT JOIN chamberlain.policy p ON p.tenant_id = s.tenant_id AND p.policy_id = s.policy_id
 ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
-"""
-POLICIES: Final = """
-SELECT p.tenant_id, p.policy_id, p.content FROM chamberlain.policy p
-JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, policy_id) USING (tenant_id, policy_id)
 """
 READ: Final = """
 SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
@@ -47,10 +46,12 @@ SELECT tenant_id, subject_id, kind, about FROM chamberlain.finding
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 WHERE state = $3 AND source = $4
 """
-BEGIN: Final = """
-UPDATE chamberlain.subject s SET policy_begun = true, policy_assigned_at = coalesce(s.policy_assigned_at, $3)
-FROM unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id)
-WHERE s.tenant_id = i.tenant_id AND s.subject_id = i.subject_id AND NOT s.policy_begun AND s.policy_id IS NOT NULL
+NOTE: Final = """
+UPDATE chamberlain.subject s SET
+    policy_begun = s.policy_id IS NOT NULL, policy_assigned_at = coalesce(s.policy_assigned_at, $5),
+    policy_digest = i.digest, policy_quiet_until = i.quiet_until
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[]) AS i (tenant_id, subject_id, digest, quiet_until)
+WHERE s.tenant_id = i.tenant_id AND s.subject_id = i.subject_id
 """
 PUT: Final = """
 INSERT INTO chamberlain.policy_clock AS c (
@@ -108,9 +109,9 @@ SubjectClock: TypeAlias = tuple[FindingSubject, Clock]
 _decode_policy = msgspec.json.Decoder(PolicyShape).decode
 
 
-async def find_places(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyPlace]:
+async def find_places(connection: Connection, places: Collection[Place]) -> Sequence[PolicyPlace]:
     """Those of these groups and sites that are known, with how the directory finds them."""
-    rows = await tx.fetch(PLACES, *_columns_of(places))
+    rows = await connection.fetch(PLACES, *_columns_of(places))
     return [
         PolicyPlace(TenantId(row["tenant_id"]), GroupId(row["subject_id"]), f"{row['extension_prefix']}_group")
         for row in rows
@@ -118,25 +119,30 @@ async def find_places(tx: Transaction, places: Collection[Place]) -> Sequence[Po
 
 
 async def hold(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:
-    """Those of these groups and sites that are known, with their policies and clocks. Until the transaction ends these
-    stay as they are."""
-    columns = _columns_of(places)
-    rows = await tx.fetch(HOLD, *columns)
-    assigned = {(row["tenant_id"], row["policy_id"]) for row in rows if row["policy_id"] is not None}
-    policies = {
-        (row["tenant_id"], row["policy_id"]): row["content"]
-        for row in await tx.fetch(POLICIES, [each for each, _ in assigned], [each for _, each in assigned])
-    }
+    """Those of these groups and sites that are known, with their policies. Until the transaction ends these stay as
+    they are, and so do the clocks, which are still to be read."""
+    return [_task(row) for row in await tx.fetch(HOLD, *_columns_of(places))]
+
+
+async def read(tx: Transaction, tasks: Sequence[PolicyTask]) -> Sequence[PolicyTask]:
+    """The same with their clocks."""
+    if not tasks:
+        return ()
+    columns = _columns_of([task.place for task in tasks])
     clocks = await _clocks(tx, columns)
     accepted = await _accepted(tx, columns)
-    return [_task(row, policies, clocks, accepted) for row in rows]
+    return [
+        replace(task, clocks=tuple(clocks.get(task.place, ())), accepted=frozenset(accepted.get(task.place, ())))
+        for task in tasks
+    ]
 
 
-async def begin(tx: Transaction, tasks: Sequence[PolicyTask], *, at: datetime) -> None:
-    """From now on the clocks of these count as started."""
-    new = [task.place for task in tasks if task.policy is not None and not task.policy.is_begun]
-    if new:
-        await tx.execute(BEGIN, *_columns_of(new), at)
+async def note(tx: Transaction, runs: Mapping[Place, Quiet | None], *, at: datetime) -> None:
+    """That these were run: their clocks are started, and for how long nothing happens."""
+    if runs:
+        digests = [None if quiet is None else quiet.digest for quiet in runs.values()]
+        until = [None if quiet is None else quiet.until for quiet in runs.values()]
+        await tx.execute(NOTE, *_columns_of(runs), digests, until, at)
 
 
 async def put(tx: Transaction, clocks: Sequence[SubjectClock]) -> None:
@@ -164,7 +170,8 @@ async def spread(tx: Transaction, trace_id: TraceId) -> None:
 
 async def gather(tx: Transaction, places: Collection[Place], job_ids: Sequence[JobId]) -> None:
     """Leave each of these groups and sites, which are held, no job but these."""
-    await tx.execute(GATHER, *_columns_of(places), JobKind.POLICY_EVALUATE, job_ids)
+    if places:
+        await tx.execute(GATHER, *_columns_of(places), JobKind.POLICY_EVALUATE, job_ids)
 
 
 async def _clocks(tx: Transaction, columns: tuple[list[UUID], list[UUID]]) -> Mapping[Place, list[Clock]]:
@@ -187,23 +194,18 @@ def _columns_of(places: Collection[Place]) -> tuple[list[UUID], list[UUID]]:
     return [tenant_id for tenant_id, _ in places], [group_id for _, group_id in places]
 
 
-def _task(
-    row: Record,
-    policies: Mapping[tuple[UUID, UUID], str],
-    clocks: Mapping[Place, Sequence[Clock]],
-    accepted: Mapping[Place, Collection[ClockPlace]],
-) -> PolicyTask:
+def _task(row: Record) -> PolicyTask:
     tenant_id, group_id = TenantId(row["tenant_id"]), GroupId(row["subject_id"])
-    content = policies.get((row["tenant_id"], row["policy_id"]))
     policy = None
-    if content is not None:
-        rules = to_policy_rules(_decode_policy(content))
-        policy = AssignedPolicy(PolicyId(row["policy_id"]), rules, row["policy_assigned_at"], row["policy_begun"])
+    if row["content"] is not None:
+        rules = to_policy_rules(_decode_policy(row["content"]))
+        quiet = None if row["policy_digest"] is None else Quiet(row["policy_digest"], row["policy_quiet_until"])
+        begun = row["policy_begun"]
+        policy = AssignedPolicy(PolicyId(row["policy_id"]), rules, row["policy_assigned_at"], begun, quiet)
     return PolicyTask(
+        place=(tenant_id, group_id),
         subject=FindingSubject(tenant_id, group_id, SubjectType(row["type"]), row["display_name"]),
         policy=policy,
-        clocks=tuple(clocks.get((tenant_id, group_id), ())),
-        accepted=frozenset(accepted.get((tenant_id, group_id), ())),
     )
 
 

@@ -4,6 +4,10 @@
 -- before this file has no time: its clocks start when they are first looked at.
 ALTER TABLE chamberlain.subject ADD COLUMN policy_assigned_at timestamptz;
 ALTER TABLE chamberlain.subject ADD COLUMN policy_begun boolean NOT NULL DEFAULT false;
+-- The digest of all that the last run went by, where nothing was left to tell: as long as it is the same, nothing happens before
+-- policy_quiet_until (null: at all), and the clocks need not be read.
+ALTER TABLE chamberlain.subject ADD COLUMN policy_digest text;
+ALTER TABLE chamberlain.subject ADD COLUMN policy_quiet_until timestamptz;
 
 -- A clock for each rule and guest. The rule about owners is about no guest: its guest_id is all zero. `terms` are what the rule said when
 -- the clock was started, and next_at is when something happens, null when nothing will. It is written by whoever holds its subject's row.

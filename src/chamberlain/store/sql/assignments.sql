@@ -72,8 +72,8 @@ LANGUAGE sql STABLE AS $$
     WHERE p.tenant_id = tenant AND p.policy_id = wanted OFFSET 0
 $$;
 
--- Write changes of assignments, each with its request, job and audit row, and with the event that tells of it if there is one. A change
--- is written where the group or site is at the generation that it was decided upon, and what is newly assigned is there and active; those
+-- Write changes of assignments, each with its request, job and audit row, and with the event that tells of it if there is one; where the
+-- policy is another one, or none any more, with the job that runs it or ends it. A change is written where the group or site is at the generation that it was decided upon, and what is newly assigned is there and active; those
 -- that were written are returned. No group or site may stand in a batch twice. Rows that others may wait for are locked in order, so that
 -- two batches never wait for each other crosswise; templates and policies only against their removal.
 CREATE OR REPLACE FUNCTION chamberlain.change_assignments(
@@ -89,6 +89,8 @@ DECLARE
     tenant uuid;
     place bigint;
     written bigint[];
+    policy_changed boolean;
+    with_policy bigint[];
 BEGIN
     FOR tenant IN SELECT DISTINCT t FROM unnest(tenant_ids) t ORDER BY t LOOP
         PERFORM set_config('chamberlain.tenant_id', tenant::text, true);
@@ -99,6 +101,7 @@ BEGIN
 
         -- What was committed while locks were waited for is seen by the statements behind them.
         written := '{}';
+        with_policy := '{}';
         FOR place IN
             SELECT i.ordinal FROM unnest(tenant_ids, subject_ids) WITH ORDINALITY AS i (tenant_id, subject_id, ordinal)
             WHERE i.tenant_id = tenant ORDER BY i.subject_id
@@ -106,7 +109,10 @@ BEGIN
             UPDATE chamberlain.subject s SET
                 template_id = next_templates[place], policy_id = next_policies[place], generation = s.generation + 1,
                 assignment_request_id = request_ids[place], assigned_at = moments[place], assigned_by = assigned_bys[place]::json,
-                assigned_type = s.type
+                assigned_type = s.type,
+                policy_assigned_at = CASE WHEN s.policy_id IS NOT DISTINCT FROM next_policies[place] THEN s.policy_assigned_at
+                    ELSE moments[place] END,
+                policy_begun = s.policy_begun AND s.policy_id IS NOT DISTINCT FROM next_policies[place]
             WHERE s.tenant_id = tenant AND s.subject_id = subject_ids[place] AND s.generation = generations[place]
             AND (new_templates[place] IS NULL OR EXISTS (
                 SELECT FROM chamberlain.template t
@@ -115,9 +121,13 @@ BEGIN
             AND (new_policies[place] IS NULL OR EXISTS (
                 SELECT FROM chamberlain.policy p
                 WHERE p.tenant_id = tenant AND p.policy_id = new_policies[place] AND p.active
-            ));
+            ))
+            RETURNING s.policy_assigned_at IS NOT DISTINCT FROM moments[place] INTO policy_changed;
             IF FOUND THEN
                 written := written || place;
+                IF policy_changed THEN
+                    with_policy := with_policy || place;
+                END IF;
             END IF;
         END LOOP;
 
@@ -132,6 +142,8 @@ BEGIN
         FROM unnest(written) w;
         INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
         SELECT tenant, 'assignmentApply', request_ids[w], trace_ids[w] FROM unnest(written) w;
+        INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
+        SELECT tenant, 'policyEvaluate', subject_ids[w], trace_ids[w] FROM unnest(with_policy) w;
         INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
         SELECT tenant, audit_actions[w], request_ids[w], trace_ids[w], audit_payloads[w]::json FROM unnest(written) w;
         INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)

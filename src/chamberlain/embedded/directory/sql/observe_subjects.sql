@@ -32,7 +32,11 @@ AS $$
                     'lastSeenAt', u.last_seen_at) ORDER BY u.id),
                 '[]')
             FROM directory.memberships m
-            JOIN directory.users u ON u.tenant_id = m.tenant_id AND u.id = m.member_id AND u.user_type = 'Guest'
+            -- Each by its own key: joined, all users of the tenant would be read for each member.
+            CROSS JOIN LATERAL (
+                SELECT u.id, u.mail, u.display_name, u.last_seen_at FROM directory.users u
+                WHERE u.tenant_id = g.tenant_id AND u.id = m.member_id AND u.user_type = 'Guest' OFFSET 0
+            ) u
             WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id AND NOT m.is_group),
         'owners', (
             SELECT count(*) FROM directory.memberships m

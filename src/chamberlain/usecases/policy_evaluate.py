@@ -1,0 +1,227 @@
+"""Run the policies of groups and sites: see who is there, decide, announce, act, record.
+
+There is a job for each group and site with a policy, which queues itself again. Running it twice is boring: whoever
+holds the row of a group writes what happens together with the clocks that say that it has happened. Actions are asked
+of the directory between two transactions. The first says that they may be taken, the second what came of it; of a run
+that is cut short between them the next one makes up for the rest.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeAlias
+from uuid import UUID
+
+from chamberlain.directory.port import ActOutcome, DisableGuest, GuestAct, Guests, RemoveGuest
+from chamberlain.rules.assignment_tasks import Place
+from chamberlain.rules.errors import TryAgain
+from chamberlain.rules.findings import FindingSubject
+from chamberlain.rules.guest_clocks import Clock
+from chamberlain.rules.guests import Guest
+from chamberlain.rules.ids import EventId, GroupId, JobId, TraceId
+from chamberlain.rules.jobs import Claim, Job, Postponed
+from chamberlain.rules.policies import PolicyAction, PolicyRules
+from chamberlain.rules.policy_evaluation import Evaluation, Present, evaluate, settle
+from chamberlain.rules.policy_events import action_taken, reminded
+from chamberlain.rules.policy_tasks import PolicyTask, Quiet
+from chamberlain.store import changes, events, findings, jobs, policy_clocks
+from chamberlain.store.database import Database, Transaction
+
+# A guest who is new has a clock after so long. The rules count in days.
+EVERY = timedelta(hours=24)
+# The directory does not answer, or does not show a group. One that is gone is found out by whoever follows its changes.
+AGAIN = timedelta(minutes=1)
+AT_ONCE = timedelta(0)
+# So many groups and sites share a transaction. Ours: with a thousand guests in each, one takes about a second.
+TOGETHER = 50
+
+# Actions that were due, and what came of each.
+Done: TypeAlias = Sequence[tuple[Clock, ActOutcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What happens with one group or site, and the job that it happens by; `quiet` when nothing is left to tell."""
+
+    job: Job
+    task: PolicyTask
+    evaluation: Evaluation
+    quiet: Quiet | None = None
+
+    @property
+    def subject(self) -> FindingSubject:
+        """The group or site."""
+        return self.task.subject
+
+    @property
+    def rules(self) -> PolicyRules:
+        """What its policy asks for, when it has one."""
+        return PolicyRules(None, None, None, None) if self.task.policy is None else self.task.policy.rules
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatePolicies:
+    """Works as the worker's role on a batch of claimed jobs, many groups and sites at a time."""
+
+    database: Database
+    guests: Guests
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+
+    async def begin(self, trace_id: TraceId) -> None:
+        """See to it that whatever has a policy has its job. Raises Unavailable."""
+        async with self.database.across_tenants() as tx:
+            await policy_clocks.spread(tx, trace_id)
+
+    async def __call__(self, claim: Claim) -> None:
+        """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
+        for start in range(0, len(claim.jobs), TOGETHER):
+            await self._run(replace(claim, jobs=claim.jobs[start : start + TOGETHER]))
+
+    async def _run(self, claim: Claim) -> None:
+        wanted = {_place(job): job for job in claim.jobs}
+        async with self.database.statement() as connection:
+            places = await policy_clocks.find_places(connection, list(wanted))
+        try:
+            shown = await self.guests.observe([each.reference for each in places]) if places else ()
+        except TryAgain as fault:
+            await self._wait(claim, max(fault.after, AGAIN))
+            return
+        present = {
+            each.place: Present(subject.guests, subject.owners)
+            for each, subject in zip(places, shown, strict=True)
+            if subject is not None
+        }
+        runs = await self._evaluate(claim, wanted, present)
+        if runs:
+            await self._settle(claim, runs, await self._act(runs))
+
+    async def _wait(self, claim: Claim, after: timedelta) -> None:
+        async with self.database.across_tenants() as tx:
+            await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after) for job in claim.jobs])
+
+    async def _evaluate(
+        self, claim: Claim, wanted: Mapping[Place, Job], present: Mapping[Place, Present]
+    ) -> Sequence[Run]:
+        """Write what happens now; gives the runs in which actions are due."""
+        now = self.now()
+        async with self.database.across_tenants() as tx:
+            held = await policy_clocks.hold(tx, list(wanted))
+            rests = {task.place: _rest(task, present.get(task.place), now) for task in held}
+            tasks = await policy_clocks.read(tx, [task for task in held if rests[task.place] is None])
+            runs = [_run(wanted[task.place], task, present[task.place], now) for task in tasks]
+            await self._write(tx, runs, now)
+            await policy_clocks.note(tx, {run.task.place: run.quiet for run in runs}, at=now)
+            await policy_clocks.gather(tx, [task.place for task in tasks], [job.id for job in claim.jobs])
+            waits = {wanted[place].id: rest for place, rest in rests.items() if rest is not None}
+            waits |= {run.job.id: _after(run.evaluation.next_at, now) for run in runs if run.task.policy is not None}
+            due = [run for run in runs if run.evaluation.due]
+            await self._queue_again(tx, claim, waits, unfinished=[run.job.id for run in due])
+        return due
+
+    async def _queue_again(
+        self, tx: Transaction, claim: Claim, waits: Mapping[JobId, timedelta], *, unfinished: Sequence[JobId]
+    ) -> None:
+        """Jobs for which there is nothing to wait end: the group is gone, has no policy any more, or another job."""
+        postponed = [Postponed(job_id, after) for job_id, after in waits.items() if job_id not in unfinished]
+        await jobs.postpone(tx, claim.lease_id, postponed)
+        await jobs.complete(tx, claim.lease_id, [job.id for job in claim.jobs if job.id not in waits])
+
+    async def _act(self, runs: Sequence[Run]) -> Mapping[Place, Done]:
+        """Ask the directory for all that is due, and tell what came of it."""
+        due = [(run, clock) for run in runs for clock in run.evaluation.due]
+        acts = [_asked(run.task.place, clock) for run, clock in due]
+        try:
+            outcomes = await self.guests.act(acts)
+        except TryAgain as fault:
+            outcomes = [ActOutcome(None, fault) for _ in acts]
+        done: dict[Place, list[tuple[Clock, ActOutcome]]] = {}
+        for (run, clock), outcome in zip(due, outcomes, strict=True):
+            done.setdefault(run.task.place, []).append((clock, outcome))
+        return done
+
+    async def _settle(self, claim: Claim, runs: Sequence[Run], done: Mapping[Place, Done]) -> None:
+        """Write what came of the actions, as far as nobody has done that already."""
+        now = self.now()
+        async with self.database.across_tenants() as tx:
+            held = await policy_clocks.hold(tx, [run.task.place for run in runs])
+            tasks = {task.place: task for task in await policy_clocks.read(tx, held)}
+            settled = [
+                _settled(run, task, done[task.place], now) for run in runs if (task := tasks.get(run.task.place))
+            ]
+            await self._write(tx, settled, now)
+            waits = {
+                run.job.id: min(_after(run.evaluation.next_at, now), _wait_for(done[run.task.place])) for run in settled
+            }
+            kept = replace(claim, jobs=tuple([run.job for run in runs]))
+            await self._queue_again(tx, kept, waits, unfinished=())
+
+    async def _write(self, tx: Transaction, runs: Sequence[Run], now: datetime) -> None:
+        await policy_clocks.remove(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.gone])
+        await policy_clocks.put(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.changed])
+        await findings.keep(tx, [(self.new_id(), found) for run in runs for found in run.evaluation.found], at=now)
+        await findings.end(tx, [ended for run in runs for ended in run.evaluation.ended], at=now)
+        told = [(run.subject, clock) for run in runs for clock in run.evaluation.reminders]
+        await events.append(tx, [reminded(self._event_id(), *each, now=now) for each in told])
+        taken = [(run.subject, clock, run.job.trace_id) for run in runs for clock in run.evaluation.taken]
+        await changes.record_all(tx, [action_taken(self._event_id(), *each, now=now) for each in taken])
+
+    def _event_id(self) -> EventId:
+        return EventId(self.new_id())
+
+
+def _place(job: Job) -> Place:
+    return job.tenant_id, GroupId(job.subject)
+
+
+def _rest(task: PolicyTask, present: Present | None, now: datetime) -> timedelta | None:
+    """How long there is nothing to be done; None when the clocks have to be looked at."""
+    if present is None:
+        return AGAIN
+    policy = task.policy
+    if policy is None or policy.quiet is None or not policy.is_quiet(present, now=now):
+        return None
+    return _after(policy.quiet.until, now)
+
+
+def _run(job: Job, task: PolicyTask, present: Present, now: datetime) -> Run:
+    policy = None if task.policy is None else task.policy.applied(now=now)
+    evaluation = evaluate(task.subject, policy, present, task.clocks, now=now, accepted=task.accepted)
+    quiet = None if task.policy is None else task.policy.quiet_after(present, evaluation)
+    return Run(job, task, evaluation, quiet)
+
+
+def _after(next_at: datetime | None, now: datetime) -> timedelta:
+    """How long until the next run: when something happens, and in time to meet new guests."""
+    return EVERY if next_at is None else min(max(next_at - now, AT_ONCE), EVERY)
+
+
+def _asked(place: Place, clock: Clock) -> GuestAct:
+    """What is asked of the directory for an action that is due."""
+    tenant_id, group_id = place
+    match clock:
+        case Clock(guest=Guest() as guest, action=PolicyAction.REMOVE):
+            return RemoveGuest(tenant_id, group_id, guest.id)
+        case Clock(guest=Guest() as guest, action=PolicyAction.DISABLE):
+            return DisableGuest(tenant_id, guest.id)
+        case _:
+            raise ValueError(f"Nothing is asked of the directory for {clock.rule}, {clock.action}.")
+
+
+def _settled(run: Run, task: PolicyTask, done: Done, now: datetime) -> Run:
+    acts = [(clock, _trouble(outcome)) for clock, outcome in done if not isinstance(outcome.fault, TryAgain)]
+    evaluation = settle(task.subject, run.rules, task.clocks, acts, now=now, accepted=task.accepted)
+    return Run(run.job, task, evaluation)
+
+
+def _trouble(outcome: ActOutcome) -> str | None:
+    """Why it was not done, as a sentence."""
+    if outcome.stayed is not None:
+        return outcome.stayed.detail
+    return None if outcome.fault is None else str(outcome.fault)
+
+
+def _wait_for(done: Done) -> timedelta:
+    """How long to wait for what passes by itself."""
+    waits = [outcome.fault.after for _, outcome in done if isinstance(outcome.fault, TryAgain)]
+    return min(waits, default=EVERY)
