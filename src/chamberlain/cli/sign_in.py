@@ -15,12 +15,15 @@ from typing import Any, Protocol
 
 import httpx2
 import msal  # type: ignore[import-untyped]  # It comes without types.
+from msal.exceptions import MsalServiceError  # type: ignore[import-untyped]  # As above.
 
 from chamberlain.cli.loopback import Loopback
 from chamberlain.cli.sign_ins import Profile, SignIns
 
 # A token that ends sooner than this is replaced before it is used, since a call takes its time.
 _LEFT = 300.0
+# How long a provider may be away while somebody types in a code elsewhere, in seconds.
+_AWAY = 60.0
 # How long somebody may take to sign in with a browser, in seconds.
 _BROWSER_WITHIN = 600.0
 
@@ -146,7 +149,29 @@ def _by_device_code(application: _Application, scopes: Sequence[str], show: Call
     if "user_code" not in flow:
         _granted(flow)
     show(Prompt(flow["verification_uri"], flow["user_code"], flow["expires_in"]))
-    return application.acquire_token_by_device_flow(flow)
+    return _waited(application, flow)
+
+
+def _waited(application: _Application, flow: dict[str, Any]) -> Answer:
+    """What comes of it. A question that gets lost meanwhile is asked again (RFC 8628, 3.5)."""
+    begun = time.time()
+    while True:
+        try:
+            return application.acquire_token_by_device_flow(flow)
+        except (httpx2.TransportError, MsalServiceError) as error:
+            answered = flow.get("latest_attempt_at", begun)
+            if _is_about_trust(error) or time.time() - answered > _AWAY:
+                raise
+        time.sleep(flow["interval"])
+
+
+def _is_about_trust(error: BaseException | None) -> bool:
+    """Whether a certificate is not trusted, which does not pass by itself."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _with_browser(application: _Application, scopes: Sequence[str], show: Callable[[Prompt], None]) -> Answer:
@@ -249,7 +274,8 @@ def _application(issuer: str, client_id: str, cache: _Cache, tls: ssl.SSLContext
 def _told(issuer: str) -> Iterator[None]:
     try:
         yield
-    except httpx2.HTTPError as error:
+    # The second is what MSAL makes of an answer from 500 on.
+    except (httpx2.HTTPError, MsalServiceError) as error:
         sentence = f"The identity platform {issuer} cannot be reached ({str(error) or type(error).__name__})."
         raise ProviderUnreachable(sentence) from error
     except json.JSONDecodeError as error:
