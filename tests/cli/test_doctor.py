@@ -96,8 +96,9 @@ async def test_one_role_that_cannot_sign_in_hides_nothing_else(furnished: Databa
     assert not any("hidden" in f"{each.seen}{each.cure}" for each in found)
 
 
-async def test_it_handles_an_address_that_is_none(furnished: Databases, tmp_path: Path) -> None:
-    address = "postgresql://role:hidden@host:port/chamberlain"
+@pytest.mark.parametrize("port", ["port", "99999"])
+async def test_it_handles_an_address_that_is_none(furnished: Databases, tmp_path: Path, port: str) -> None:
+    address = f"postgresql://role:hidden@127.0.0.1:{port}/chamberlain"
 
     found = await examine(settings_of(furnished, tmp_path, database_url=address), nobody)
 

@@ -109,7 +109,7 @@ async def _opened(stack: AsyncExitStack, opened: Opened, name: str, address: str
         seen = f"The database cannot be reached by {variable(name)}: {_reason(error)}."
         opened.checkups.append(faulty("database", seen, cure))
         return None
-    except ValueError:
+    except (ValueError, OverflowError):  # The second is for a port above 65535.
         # The driver's reason would show the address, and the password in it.
         opened.checkups.append(faulty("database", f"{variable(name)} is no address of a database.", cure))
         return None
