@@ -5,6 +5,9 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.embedded.identity import attempts
+from chamberlain.embedded.identity.forgery import token_for
+from chamberlain.embedded.identity.random_secrets import digest_of
+from chamberlain.embedded.identity.visits import form_cookie
 from tests.embedded.identity.browser import (
     Browser,
     Page,
@@ -180,6 +183,23 @@ async def test_guesses_from_many_places_are_too_many_as_well(house: House, brows
     statuses = [(await type_code(browser, f"BCDF-GHJ{letter}")).status for letter in "BCDF"]
 
     assert statuses == [400, 400, 429, 429]
+
+
+async def test_a_decision_is_no_way_to_guess_either(house: House, browser: Browser) -> None:
+    """Somebody who is signed in knows what the tokens of his own forms are made of."""
+    decision = await come_to_decision(browser, (await codes_of(house))["user_code"])
+    assert browser.session is not None
+    session = digest_of(browser.session).hex()
+
+    async def allow(code: str) -> int:
+        token = token_for(browser.http.cookies[form_cookie(house.base_url)], f"device-decision:{session}:{code}")
+        sent = {"form_token": token, "user_code": code, "decision": "allow"}
+        return (await browser.send(decision.form, sent)).status
+
+    assert await allow((await codes_of(house))["user_code"].replace("-", "")) == 200
+    statuses = [await allow(f"BCDFGHJ{letter}") for letter in "BCDFGHJKLMNP"]
+
+    assert (statuses.count(410), statuses.count(429)) == (10, 2)
 
 
 async def test_a_decision_is_about_the_code_that_was_shown(house: House, browser: Browser) -> None:

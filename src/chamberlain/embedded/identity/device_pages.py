@@ -76,10 +76,8 @@ async def _take_decision(visit: Visit, form: dict[str, str]) -> Response:
     # The token names session and code, so nobody is made to allow another one than the page showed.
     visit.require_token(form, _decision_purpose(session, code))
     is_allowed = form["decision"] == "allow"
-    if is_allowed:
-        is_done = await device_codes.allow(visit.platform, code, session.account, session.began_at)
-    else:
-        is_done = await device_codes.deny(visit.platform, code, session.account)
+    # Who is signed in can work out the token for any code, so this would be a way to guess without being counted.
+    is_done = await _find(visit, code) is not None and await _decide(visit, session, code, is_allowed=is_allowed)
     return render(
         visit.platform.base_url,
         "device_done.html",
@@ -88,6 +86,12 @@ async def _take_decision(visit: Visit, form: dict[str, str]) -> Response:
         is_allowed=is_allowed,
         account=session.account,
     )
+
+
+async def _decide(visit: Visit, session: Session, code: str, *, is_allowed: bool) -> bool:
+    if is_allowed:
+        return await device_codes.allow(visit.platform, code, session.account, session.began_at)
+    return await device_codes.deny(visit.platform, code, session.account)
 
 
 def _code_page(visit: Visit, typed: str = "", *, is_wrong: bool = False) -> Response:
