@@ -75,6 +75,7 @@ CREATE_POLICY = Operation("createPolicy", "POST", "/admin/collab/v1/policies/")
 READ_POLICY = Operation("readPolicy", "GET", "/admin/collab/v1/policies/{policyId}/")
 REPLACE_POLICY = Operation("replacePolicy", "PUT", "/admin/collab/v1/policies/{policyId}/")
 DELETE_POLICY = Operation("deletePolicy", "DELETE", "/admin/collab/v1/policies/{policyId}/")
+SIMULATE_POLICY = Operation("simulatePolicy", "POST", "/admin/collab/v1/policies/{policyId}/simulate/")
 READ_TENANT = Operation("readTenant", "GET", "/admin/v1/tenant/")
 REPLACE_TENANT = Operation("replaceTenant", "PUT", "/admin/v1/tenant/")
 # fmt: on

@@ -8,13 +8,45 @@ from chamberlain.api.services import Policies
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.edits import Edit, require_match
-from chamberlain.rules.ids import PolicyId
+from chamberlain.rules.findings import FindingKind, FindingSubject
+from chamberlain.rules.guests import Guest
+from chamberlain.rules.ids import GroupId, PolicyId, UserId
 from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.rules.policies import PolicyAction
 from chamberlain.rules.policy_records import PolicyRecord, present
+from chamberlain.rules.policy_simulation import Occurrence, OccurrenceType
+from chamberlain.rules.simulations import Simulation, SimulationOrder
+from chamberlain.rules.subjects import SubjectType
 from chamberlain.shapes.policies import PolicyBody, identified_policy, stored_policy
 from tests.api.shelf import MADE_AT
+from tests.api.steward import TENANT_ID
 
 POLICY_ID = PolicyId(UUID("90110000-0000-4000-8000-000000000002"))
+GIL = Guest(UserId(UUID("9e570000-0000-4000-8000-000000000001")), "gil@partner.example", "Gil Hartmann")
+
+
+def simulation(policy_id: PolicyId) -> Simulation:
+    """A reminder of a guest, and what more there is."""
+    occurrence = Occurrence(
+        at=MADE_AT,
+        type=OccurrenceType.REMINDER,
+        kind=FindingKind.GUEST_EXPIRED,
+        subject=FindingSubject(TENANT_ID, GroupId(POLICY_ID), SubjectType.GROUP, "All staff"),
+        guest=GIL,
+        action=PolicyAction.REMOVE,
+        action_at=MADE_AT,
+    )
+    return Simulation(
+        policy_id=policy_id,
+        since=MADE_AT,
+        until=MADE_AT,
+        subjects=2,
+        guests=3,
+        reminders=1,
+        findings={FindingKind.GUEST_EXPIRED: 1},
+        actions={PolicyAction.REMOVE: 1},
+        occurrences=(occurrence,),
+    )
 
 
 @dataclass
@@ -23,11 +55,19 @@ class Binder:
 
     records: dict[PolicyId, PolicyRecord] = field(default_factory=dict)
     acts: list[Act] = field(default_factory=list)
+    simulated: list[SimulationOrder] = field(default_factory=list)
     refusal: Exception | None = None
     replayed: bool = False
 
     def services(self) -> Policies:
-        return Policies(list=self.page, create=self.create, read=self.read, replace=self.replace, delete=self.delete)
+        return Policies(
+            list=self.page,
+            create=self.create,
+            read=self.read,
+            replace=self.replace,
+            delete=self.delete,
+            simulate=self.simulate,
+        )
 
     async def page(self, _caller: Caller, page: PageWanted) -> Page[PolicyRecord]:
         self._refuse()
@@ -53,6 +93,11 @@ class Binder:
     async def delete(self, caller: Caller, policy_id: PolicyId, edit: Edit) -> None:
         require_match((await self.read(caller, policy_id)).etag, edit, "policy")
         del self.records[policy_id]
+
+    async def simulate(self, caller: Caller, policy_id: PolicyId, order: SimulationOrder) -> Simulation:
+        await self.read(caller, policy_id)
+        self.simulated.append(order)
+        return simulation(policy_id)
 
     def put(self, caller: Caller, policy_id: PolicyId, body: PolicyBody) -> PolicyRecord:
         before = self.records.get(policy_id)

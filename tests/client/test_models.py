@@ -69,6 +69,8 @@ OTHERWISE: Mapping[str, str | None] = {
     "RepairShape": "Repair",
     "RequestFault": "Fault",
     "ReviewShape": "Review",
+    "SimulatedSubject": "Subject",
+    "SimulationBody": None,
     "RoomMailboxMetadataShape": "RoomMetadata",
     "TeamTemplate": "GroupTemplate",
     "Template": "Named",

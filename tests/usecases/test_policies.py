@@ -10,6 +10,7 @@ import pytest
 
 from chamberlain.api.services import Policies
 from chamberlain.bootstrap.policies import policy_services
+from chamberlain.directory.embedded import EmbeddedSubjects
 from chamberlain.rules.actions import Act
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
@@ -43,7 +44,8 @@ class Clerk:
     @property
     def policies(self) -> Policies:
         database = self.estate.databases.application
-        return policy_services(database, Callers(database, self.estate.people, self.estate.now), PREFIXES)
+        callers = Callers(database, self.estate.people, self.estate.now)
+        return policy_services(database, callers, PREFIXES, EmbeddedSubjects(database.pool).observe)
 
     async def create(self, members: Mapping[str, object] = NOTHING, *, key: str | None = None) -> PolicyId:
         act = Act(None, None if key is None else IdempotencyKey(key, b"digest"), TRACE)

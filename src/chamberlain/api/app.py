@@ -48,6 +48,7 @@ from chamberlain.shapes.groups import GROUP
 from chamberlain.shapes.mailboxes import MAILBOX
 from chamberlain.shapes.policies import POLICY
 from chamberlain.shapes.redeliveries import REDELIVERY
+from chamberlain.shapes.simulations import SIMULATION
 from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE
 from chamberlain.shapes.tenant_settings import TENANT
 
@@ -172,6 +173,9 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
              codes=policies.REPLACE_CODES),
     Endpoint("DELETE", "/admin/collab/v1/policies/{policyId}/", policies.delete, Operation.ADMINISTER_COLLAB,
              policies.ABOUT_DELETE, policies.DELETED, headers=(IF_MATCH,), codes=policies.DELETE_CODES),
+    Endpoint("POST", "/admin/collab/v1/policies/{policyId}/simulate/", policies.simulate, Operation.ADMINISTER_COLLAB,
+             policies.ABOUT_SIMULATE, policies.SIMULATED, shape=SIMULATION, codes=policies.SIMULATE_CODES,
+             body_is_optional=True),
     Endpoint("GET", "/admin/v1/tenant/", tenant.read, Operation.ADMINISTER_SERVICE, tenant.ABOUT_READ, tenant.READ,
              codes=tenant.READ_CODES),
     Endpoint("PUT", "/admin/v1/tenant/", tenant.replace, Operation.ADMINISTER_SERVICE, tenant.ABOUT_REPLACE,

@@ -37,6 +37,7 @@ from chamberlain.rules.policy_records import PolicyRecord
 from chamberlain.rules.redeliveries import DeliverySpan
 from chamberlain.rules.rehearsals import GroupRehearsal
 from chamberlain.rules.requests import Accepted, RequestFilter, RequestResult, Submission
+from chamberlain.rules.simulations import Simulation, SimulationOrder
 from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.rules.template_records import RotatedWebhook, TemplateRecord
@@ -107,6 +108,7 @@ CreatePolicy = Callable[[Caller, PolicyBody, Act, Callable[[PolicyRecord], bytes
 ReadPolicy = Callable[[Caller, PolicyId], Awaitable[PolicyRecord]]
 ReplacePolicy = Callable[[Caller, PolicyId, PolicyBody, Edit], Awaitable[PolicyRecord]]
 DeletePolicy = Callable[[Caller, PolicyId, Edit], Awaitable[None]]
+SimulatePolicy = Callable[[Caller, PolicyId, SimulationOrder], Awaitable[Simulation]]
 ReadTenant = Callable[[Caller], Awaitable[TenantRecord]]
 ReplaceTenant = Callable[[Caller, TenantSettings, Edit], Awaitable[TenantRecord]]
 CheckReadiness = Callable[[], Awaitable[Sequence[Check]]]
@@ -202,6 +204,7 @@ class Policies:
     read: ReadPolicy
     replace: ReplacePolicy
     delete: DeletePolicy
+    simulate: SimulatePolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,20 @@ from chamberlain.usecases.policy_evaluate import EvaluatePolicies
 from chamberlain.usecases.policy_list import ListPolicies
 from chamberlain.usecases.policy_read import ReadPolicy
 from chamberlain.usecases.policy_replace import ReplacePolicy
+from chamberlain.usecases.policy_simulate import ObserveSubjects, SimulatePolicy
 
 
-def policy_services(database: Database, callers: Callers, prefixes: ScopePrefixes) -> Policies:
-    """What the API may ask about guest policies."""
+def policy_services(
+    database: Database, callers: Callers, prefixes: ScopePrefixes, observe: ObserveSubjects
+) -> Policies:
+    """What the API may ask about guest policies. `observe` is for those who look ahead."""
     return Policies(
         list=ListPolicies(database, callers, prefixes),
         create=CreatePolicy(database, callers, prefixes, new_id),
         read=ReadPolicy(database, callers, prefixes),
         replace=ReplacePolicy(database, callers, prefixes),
         delete=DeletePolicy(database, callers, prefixes),
+        simulate=SimulatePolicy(database, observe, callers, prefixes, now),
     )
 
 

@@ -7,7 +7,7 @@ from chamberlain.api.services import Addresses, Services, Templates, Verify
 from chamberlain.api.streams import Streams
 from chamberlain.bootstrap.audit import audit_services
 from chamberlain.bootstrap.deliveries import delivery_services
-from chamberlain.bootstrap.directory import first_look
+from chamberlain.bootstrap.directory import first_look, make_subjects
 from chamberlain.bootstrap.findings import finding_services
 from chamberlain.bootstrap.groups import group_services
 from chamberlain.bootstrap.identity import identity_base_url
@@ -45,7 +45,9 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
         collab_templates=_templates(means, COLLAB),
         mailbox_webhooks=webhook_services(means, MAIL),
         collab_webhooks=webhook_services(means, COLLAB),
-        policies=policy_services(means.database, means.callers, means.prefixes),
+        policies=policy_services(
+            means.database, means.callers, means.prefixes, make_subjects(settings, means.database.pool).observe
+        ),
         tenant=tenant_services(means),
         managed=managed_services(means),
         findings=finding_services(means),

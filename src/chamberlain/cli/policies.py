@@ -53,6 +53,26 @@ def replace_policy(call: "Call", policy: Policy, *, body: Document, if_match: If
     replace_policy(call, policy, body, if_match)
 
 
+@policies.command("simulate")
+@calls
+def simulate_policy(
+    call: "Call",
+    policy: Policy,
+    *,
+    group: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this group; may be given repeatedly.")
+    ] = None,
+    site: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Only this site, by its security group; may be given repeatedly."),
+    ] = None,
+) -> None:
+    """Show what a policy would do from now on, to some groups and sites or to all. Nothing is done."""
+    from chamberlain.cli.simulating import simulate_policy
+
+    simulate_policy(call, policy, group, site)
+
+
 @policies.command("delete")
 @calls
 def delete_policy(call: "Call", policy: Policy, *, if_match: IfMatch = None, yes: Yes = False) -> None:

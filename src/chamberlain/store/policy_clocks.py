@@ -26,15 +26,16 @@ SELECT s.tenant_id, s.subject_id, t.extension_prefix FROM chamberlain.subject s
 JOIN chamberlain.tenant t USING (tenant_id)
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 """
-# Everybody locks them in this order. Until the transaction ends nobody else writes a clock of theirs.
-HOLD: Final = """
+FIND: Final = """
 SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.policy_id, s.policy_assigned_at, s.policy_begun,
     s.policy_digest, s.policy_quiet_until, p.content
 FROM chamberlain.subject s
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 LEFT JOIN chamberlain.policy p ON p.tenant_id = s.tenant_id AND p.policy_id = s.policy_id
-ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
+ORDER BY s.tenant_id, s.subject_id
 """
+# Everybody locks them in this order. Until the transaction ends nobody else writes a clock of theirs.
+HOLD: Final = f"{FIND} FOR NO KEY UPDATE OF s"
 READ: Final = """
 SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
     next_at, round, reminded, is_acting, trouble, acted_at
@@ -116,6 +117,11 @@ async def find_places(connection: Connection, places: Collection[Place]) -> Sequ
         PolicyPlace(TenantId(row["tenant_id"]), GroupId(row["subject_id"]), f"{row['extension_prefix']}_group")
         for row in rows
     ]
+
+
+async def find(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:
+    """Those of these groups and sites that are known, with their policies, for whoever changes nothing."""
+    return [_task(row) for row in await tx.fetch(FIND, *_columns_of(places))]
 
 
 async def hold(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:

@@ -87,6 +87,10 @@ UNSEEN: Final = """
 SELECT subject_id FROM chamberlain.subject WHERE tenant_id = $1 AND observed_at < $2 LIMIT $3
 """
 
+IDS_BEHIND: Final = """
+SELECT subject_id FROM chamberlain.subject
+WHERE tenant_id = $1 AND ($2::uuid IS NULL OR subject_id > $2) ORDER BY subject_id LIMIT $3
+"""
 
 _decode_effects = msgspec.json.Decoder(Effects).decode
 _decode_actor = msgspec.json.Decoder(Actor).decode
@@ -113,6 +117,11 @@ async def unseen(tx: Transaction, tenant_id: TenantId, since: datetime, most: in
     """Some of those that were not observed since then."""
     rows = await tx.fetch(UNSEEN, tenant_id, since, most)
     return [GroupId(row["subject_id"]) for row in rows]
+
+
+async def ids_behind(tx: Transaction, tenant_id: TenantId, behind: GroupId | None, most: int) -> Sequence[GroupId]:
+    """Some of all that there are, in the order of their ids; from the first on, or behind one."""
+    return [GroupId(row["subject_id"]) for row in await tx.fetch(IDS_BEHIND, tenant_id, behind, most)]
 
 
 async def is_assigned(

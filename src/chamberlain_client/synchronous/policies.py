@@ -1,12 +1,13 @@
 # Made by `python3 dev.py twin` from asynchronous/policies.py, which is the one to be changed.
 """Guest policies are administered."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from chamberlain_client import operations
 from chamberlain_client.answers import Answer, decoded, items_of, versioned
-from chamberlain_client.calls import Id, changing, posting, reading
+from chamberlain_client.calls import Id, changing, id_of, posting, reading
 from chamberlain_client.models.policies import NewPolicy, Policy
+from chamberlain_client.models.simulations import SimulatedPolicy
 from chamberlain_client.synchronous.pages import Pages
 from chamberlain_client.synchronous.transport import Transport
 
@@ -42,6 +43,16 @@ class Policies:
     def delete(self, policy_id: Id, *, if_match: str | None = None) -> None:
         """Remove one. Raises NotFound, Stale, and Conflict when it is in use."""
         self._transport.send(changing(operations.DELETE_POLICY, policy_id, if_match=if_match))
+
+    def simulate(
+        self, policy_id: Id, *, group_ids: Sequence[Id] | None = None, site_ids: Sequence[Id] | None = None
+    ) -> SimulatedPolicy:
+        """What one would do from now on, to these groups and sites or to all, without doing it. Raises NotFound, and
+        NotPossible for groups that there are not."""
+        chosen = {"groupIds": group_ids, "siteIds": site_ids}
+        body = {name: [id_of(each) for each in ids] for name, ids in chosen.items() if ids is not None}
+        call = posting(operations.SIMULATE_POLICY, policy_id, body=body, key=None)
+        return decoded(self._transport.send(call), SimulatedPolicy)
 
 
 def _read(answer: Answer) -> Policy:

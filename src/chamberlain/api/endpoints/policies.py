@@ -20,10 +20,12 @@ from chamberlain.api.endpoint import About, Success
 from chamberlain.api.paging import next_cursor, page_wanted
 from chamberlain.api.policy_shapes import Policy, policy_of
 from chamberlain.api.services import Services
+from chamberlain.api.simulation_shapes import SimulatedPolicy, simulated_policy_of
 from chamberlain.api.submission import creating_act_of
 from chamberlain.rules.ids import PolicyId
 from chamberlain.rules.policy_records import PolicyRecord
 from chamberlain.shapes.policies import PolicyBody
+from chamberlain.shapes.simulations import SimulationBody, to_simulation_order
 
 
 class PolicyPage(Struct, rename="camel", frozen=True):
@@ -60,6 +62,13 @@ async def delete(services: Services, call: Call[None]) -> Answer:
     """Remove a policy."""
     await services.policies.delete(call.caller, PolicyId(call.ids["policyId"]), edit_of(call))
     return removed()
+
+
+async def simulate(services: Services, call: Call[SimulationBody]) -> Answer:
+    """What a policy would do from now on."""
+    policy_id = PolicyId(call.ids["policyId"])
+    simulation = await services.policies.simulate(call.caller, policy_id, to_simulation_order(call.body))
+    return listed(json.encode(simulated_policy_of(simulation)))
 
 
 def _render(record: PolicyRecord) -> bytes:
@@ -106,6 +115,16 @@ ABOUT_DELETE = About(
     description="One that is assigned to a group or site, or that a template of a group or team names, is not deleted; "
     "`conflictingId` is that template.",
 )
+ABOUT_SIMULATE = About(
+    id="simulatePolicy",
+    tag=_TAG,
+    summary="See what a guest policy would do",
+    description="From now on, over the longest period of its rules, to the groups and sites that are named, or to all "
+    "that there are. Where it is assigned already its clocks go on; elsewhere they would begin now. Nobody is taken to "
+    "confirm or to be seen, and the directory to take every action. Nothing is changed, and nobody is told. The body "
+    "may be left out.",
+    example={"groupIds": ["94000000-0000-4000-8000-000000000001"]},
+)
 
 _EXAMPLE: Mapping[str, object] = {
     "id": "90110000-0000-4000-8000-000000000002",
@@ -132,8 +151,34 @@ CREATED = (making(Policy, _EXAMPLE, {"policy": link_to("readPolicy", "policyId",
 READ = (Success(200, "The policy.", Policy, VERSIONED, _EXAMPLE),)
 REPLACED = (Success(200, "The policy as it is now.", Policy, VERSIONED, _EXAMPLE),)
 DELETED = (Success(204, "It is gone."),)
+_OCCURRENCE: Mapping[str, object] = {
+    "at": "2027-02-18T09:30:00.000Z",
+    "type": "action",
+    "kind": "guestExpired",
+    "subject": {"type": "group", "id": "94000000-0000-4000-8000-000000000001", "displayName": "All staff"},
+    "guest": {
+        "id": "9e570000-0000-4000-8000-000000000001",
+        "displayName": "Gil Hartmann",
+        "mail": "gil@partner.example",
+    },
+    "detail": None,
+    "action": "remove",
+    "actionAt": "2027-02-18T09:30:00.000Z",
+}
+_SIMULATED: Mapping[str, object] = {
+    "policyId": "90110000-0000-4000-8000-000000000001",
+    "from": "2026-11-20T09:30:00.000Z",
+    "to": "2027-02-18T09:30:00.000Z",
+    "subjects": 1,
+    "guests": 1,
+    "counts": {"reminders": 3, "findings": {"guestExpired": 1}, "actions": {"remove": 1}},
+    "items": [_OCCURRENCE],
+    "isWhole": False,
+}
+SIMULATED = (Success(200, "What would happen, the earliest first.", SimulatedPolicy, CACHE, _SIMULATED),)
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
 CREATE_CODES = ("notAdministrator", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress")
 READ_CODES = ("notAdministrator", "notFound")
 REPLACE_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
 DELETE_CODES = ("notAdministrator", "notFound", "etagStale", "inUse")
+SIMULATE_CODES = ("notAdministrator", "notFound", "notPossible", "databaseUnavailable", "overloaded")

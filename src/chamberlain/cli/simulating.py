@@ -1,0 +1,41 @@
+"""Looking ahead at a guest policy, over HTTP."""
+
+from typing import Any
+
+from chamberlain.cli.call import Area, Call
+from chamberlain.cli.listing import show, show_records
+from chamberlain.cli.names import id_of_name
+from chamberlain.cli.showing import Column, say
+from chamberlain_client import operations
+
+_COLUMNS = (
+    Column("AT", "at"),
+    Column("WHAT", "type"),
+    Column("KIND", "kind"),
+    Column("ABOUT", "subject.displayName"),
+    Column("GUEST", "guest.displayName"),
+    Column("ACTION", "action"),
+    Column("ON", "actionAt"),
+)
+
+
+def simulate_policy(call: Call, written: str, groups: list[str] | None, sites: list[str] | None) -> None:
+    """Show what a policy would do, the earliest first, and say how much that is."""
+    body = {name: ids for name, ids in (("groupIds", groups), ("siteIds", sites)) if ids}
+    with call.service(Area.ADMIN) as service:
+        policy_id = id_of_name(service, written, (operations.LIST_POLICIES,), "policy")
+        # The members of an answer may be anything.
+        simulated: Any = service.post(operations.SIMULATE_POLICY, policy_id, body=body)
+    if call.as_json:
+        show(call, simulated)
+        return
+    show_records(call, simulated["items"], _COLUMNS)
+    where = f"Until {simulated['to']}, {simulated['guests']} guests in {simulated['subjects']} groups and sites"
+    more = "" if simulated["isWhole"] else f" The first {len(simulated['items'])} are shown."
+    say(f"{where}: {_counted(simulated['counts'])}.{more}")
+
+
+def _counted(counts: Any) -> str:  # noqa: ANN401 - as above.
+    kinds = (("finding", counts["findings"]), ("action", counts["actions"]))
+    each = [f"{noun} {name} {number}" for noun, numbers in kinds for name, number in numbers.items()]
+    return ", ".join([f"reminders {counts['reminders']}", *each])

@@ -1,0 +1,157 @@
+"""What a policy would do from now on, if nobody did anything: the rules that run it, let run ahead without effect.
+
+Nothing is known of what people will do. Nobody confirms a guest, nobody is seen again, and the directory takes every
+action, but for the removal of those who are in a group by its membership rule.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from chamberlain.rules.findings import FindingKind, FindingSubject, Found
+from chamberlain.rules.guest_clocks import NO_TIME, Clock, ClockPlace, courses_of
+from chamberlain.rules.guests import Guest
+from chamberlain.rules.policies import PolicyAction, PolicyRules
+from chamberlain.rules.policy_evaluation import AppliedPolicy, Evaluation, Present, evaluate, settle
+from chamberlain.rules.policy_findings import about_of, kind_of
+
+_BY_RULE = "The directory has them in this group by its membership rule."
+
+
+class OccurrenceType(StrEnum):
+    """What would happen: something is found, announced or done."""
+
+    FINDING = "finding"
+    REMINDER = "reminder"
+    ACTION = "action"
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """Something that would happen at a moment. `guest` is None for owners, `found` is there for findings alone."""
+
+    at: datetime
+    type: OccurrenceType
+    kind: FindingKind
+    subject: FindingSubject
+    guest: Guest | None
+    action: PolicyAction
+    action_at: datetime | None
+    found: Found | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A group or site as it is now: its policy, who is there, and how far the clocks have come. `accepted` are the
+    clocks that rest, each until its moment, for good where that is None. `follows_rule`: its members come by a rule."""
+
+    subject: FindingSubject
+    policy: AppliedPolicy
+    present: Present
+    clocks: tuple[Clock, ...]
+    accepted: Mapping[ClockPlace, datetime | None]
+    follows_rule: bool
+
+
+def period_of(rules: PolicyRules) -> timedelta:
+    """From now on the longest way to an action; nothing where no rule has one."""
+    return max([course.period + (course.answer or NO_TIME) for course in courses_of(rules)], default=NO_TIME)
+
+
+def simulate(situation: Situation, *, now: datetime, until: datetime) -> Iterator[Occurrence]:
+    """What would happen from now on to the end, that moment too, each guest after the other. What is found already is
+    not found again."""
+    rules, clocks = situation.policy.rules, situation.clocks
+    for guest in situation.present.guests:
+        own = tuple([clock for clock in clocks if clock.guest is not None and clock.guest.id == guest.id])
+        alone = replace(situation, present=Present((guest,), situation.present.owners), clocks=own)
+        yield from _run(_under(alone, replace(rules, minimum_owners=None)), now, until)
+    of_owners = tuple([clock for clock in clocks if clock.guest is None])
+    nobody = replace(situation, present=Present((), situation.present.owners), clocks=of_owners)
+    yield from _run(_under(nobody, PolicyRules(None, None, None, rules.minimum_owners)), now, until)
+
+
+def _under(situation: Situation, rules: PolicyRules) -> Situation:
+    return replace(situation, policy=replace(situation.policy, rules=rules))
+
+
+def _run(situation: Situation, now: datetime, until: datetime) -> Iterator[Occurrence]:
+    standing = {(kind_of(clock.rule), about_of(clock)) for clock in situation.clocks if clock.is_told}
+    moment: datetime | None = now
+    while moment is not None and moment <= until:
+        accepted = {place for place, end in situation.accepted.items() if end is None or end > moment}
+        evaluation = evaluate(
+            situation.subject,
+            situation.policy,
+            situation.present,
+            situation.clocks,
+            now=moment,
+            accepted=accepted,
+        )
+        new = {(each.kind, each.about): each for each in evaluation.found if (each.kind, each.about) not in standing}
+        yield from _told(situation, evaluation, new, moment)
+        situation, settled = _acted(situation, evaluation, accepted, moment)
+        yield from _told(situation, settled, {}, moment)
+        standing |= new.keys()
+        standing -= {(each.kind, each.about) for each in (*evaluation.ended, *settled.ended)}
+        moment = _next(situation, settled, moment)
+
+
+def _acted(
+    situation: Situation, evaluation: Evaluation, accepted: set[ClockPlace], moment: datetime
+) -> tuple[Situation, Evaluation]:
+    """The situation when all is done that is due, and what came of that."""
+    acts = [(clock, _trouble(situation, clock)) for clock in evaluation.due]
+    rules = situation.policy.rules
+    settled = settle(situation.subject, rules, evaluation.clocks, acts, now=moment, accepted=accepted)
+    removed = {clock.guest for clock, why in acts if why is None and clock.action is PolicyAction.REMOVE}
+    gone = {guest.id for guest in removed if guest is not None}
+    guests = tuple([guest for guest in situation.present.guests if guest.id not in gone])
+    policy = replace(situation.policy, is_begun=True)
+    present = replace(situation.present, guests=guests)
+    return replace(situation, policy=policy, present=present, clocks=settled.clocks), settled
+
+
+def _trouble(situation: Situation, clock: Clock) -> str | None:
+    return _BY_RULE if situation.follows_rule and clock.action is PolicyAction.REMOVE else None
+
+
+def _next(situation: Situation, settled: Evaluation, moment: datetime) -> datetime | None:
+    """When something happens next, the end of an acceptance too."""
+    ends = [end for end in situation.accepted.values() if end is not None and end > moment]
+    moments = [each for each in (settled.next_at, *ends) if each is not None]
+    return min(moments, default=None)
+
+
+def _told(
+    situation: Situation, evaluation: Evaluation, new: Mapping[tuple[FindingKind, str], Found], moment: datetime
+) -> Iterator[Occurrence]:
+    guests = {str(guest.id): guest for guest in situation.present.guests}
+    for clock in evaluation.reminders:
+        yield _of_clock(situation, clock, OccurrenceType.REMINDER, moment)
+    for each in new.values():
+        yield Occurrence(
+            at=moment,
+            type=OccurrenceType.FINDING,
+            kind=each.kind,
+            subject=situation.subject,
+            guest=guests.get(each.about),
+            action=PolicyAction(each.action or PolicyAction.NOTIFY),
+            action_at=each.action_at,
+            found=each,
+        )
+    for clock in evaluation.taken:
+        yield _of_clock(situation, clock, OccurrenceType.ACTION, moment)
+
+
+def _of_clock(situation: Situation, clock: Clock, type_: OccurrenceType, moment: datetime) -> Occurrence:
+    return Occurrence(
+        at=moment,
+        type=type_,
+        kind=kind_of(clock.rule),
+        subject=situation.subject,
+        guest=clock.guest,
+        action=clock.action,
+        action_at=clock.action_at,
+    )

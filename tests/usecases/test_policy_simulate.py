@@ -1,0 +1,242 @@
+"""Looking ahead at a policy: what it would do to groups and sites, without doing it."""
+
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.errors import Forbidden, NotFound, NotPossible, TryAgain, Unavailable
+from chamberlain.rules.ids import GroupId, PolicyId, UserId
+from chamberlain.rules.policy_simulation import OccurrenceType
+from chamberlain.rules.simulations import Simulation, SimulationOrder
+from chamberlain.store.callers import Callers
+from chamberlain.usecases.policy_simulate import SimulatePolicy
+from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, PREFIXES, Estate, caller_of
+from tests.usecases.acts import administrator, application
+from tests.usecases.policy_runs import MAKE_GUESTS, Runs, new_group
+from tests.usecases.stewards import (
+    ALL_STAFF,
+    HANDBOOK,
+    NINETY_DAYS,
+    SUPPLIERS,
+    YEARLY_REVIEW,
+    Steward,
+    steward_of,
+)
+
+EVERYTHING = SimulationOrder((), ())
+COUNTS = """
+SELECT
+    (SELECT count(*) FROM chamberlain.finding), (SELECT count(*) FROM chamberlain.policy_clock),
+    (SELECT count(*) FROM chamberlain.event), (SELECT count(*) FROM chamberlain.audit),
+    (SELECT count(*) FROM chamberlain.job)
+"""
+ACTIONS = st.sampled_from(["notify", "disable", "remove"])
+# Rules of some days, as a policy has them in JSON.
+TIMED = st.integers(2, 25).flatmap(
+    lambda days: st.fixed_dictionaries(
+        {
+            "afterDays": st.just(days),
+            "reminderDays": st.lists(st.integers(1, days), max_size=2, unique=True),
+            "action": ACTIONS,
+        }
+    )
+)
+REVIEWS = st.integers(2, 20).flatmap(
+    lambda answer: st.fixed_dictionaries(
+        {
+            "everyDays": st.integers(answer, 25),
+            "answerDays": st.just(answer),
+            "confirmedBy": st.just("owners"),
+            "reminderDays": st.lists(st.integers(1, answer), max_size=2, unique=True),
+            "action": ACTIONS,
+        }
+    )
+)
+RULES = st.fixed_dictionaries(
+    {},
+    optional={
+        "expiry": TIMED,
+        "review": REVIEWS,
+        "inactivity": TIMED,
+        "minimumOwners": st.just({"count": 1, "reminderDays": [], "action": "notify"}),
+    },
+)
+NOWHERE = GroupId(UUID(int=7))
+
+
+@pytest.fixture
+async def steward(estate: Estate) -> Steward:
+    steward = steward_of(estate)
+    await steward.look_around()
+    return steward
+
+
+def simulator(steward: Steward) -> SimulatePolicy:
+    estate = steward.estate
+    database = estate.databases.application
+    callers = Callers(database, estate.people, estate.now)
+    return SimulatePolicy(database, steward.guests.observe, callers, PREFIXES, estate.now)
+
+
+async def simulate(
+    steward: Steward,
+    order: SimulationOrder = EVERYTHING,
+    policy_id: PolicyId = NINETY_DAYS,
+    caller: Caller | None = None,
+) -> Simulation:
+    return await simulator(steward)(caller or administrator(ADA), policy_id, order)
+
+
+def in_days(simulation: Simulation) -> list[tuple[float, str]]:
+    return [((each.at - simulation.since) / timedelta(days=1), str(each.type)) for each in simulation.occurrences]
+
+
+async def test_it_works(steward: Steward) -> None:
+    simulation = await simulate(steward, SimulationOrder((ALL_STAFF,), ()))
+
+    assert in_days(simulation) == [
+        (76, "reminder"),
+        (83, "reminder"),
+        (89, "reminder"),
+        (90, "finding"),
+        (90, "action"),
+    ]
+    assert (simulation.since, simulation.until) == (steward.estate.moment, steward.estate.moment + timedelta(days=90))
+    assert (simulation.subjects, simulation.guests, simulation.reminders) == (1, 1, 3)
+    assert (simulation.findings, simulation.actions) == ({"guestExpired": 1}, {"remove": 1})
+    assert simulation.is_whole
+    assert {each.guest and each.guest.mail for each in simulation.occurrences} == {"gil@partner.example"}
+
+
+async def test_nothing_is_changed_and_nobody_is_told(steward: Steward) -> None:
+    before = await steward.estate.rows(COUNTS), await steward.shown()
+
+    await simulate(steward)
+
+    assert (await steward.estate.rows(COUNTS), await steward.shown()) == before
+
+
+async def test_without_a_choice_it_is_about_everything(steward: Steward) -> None:
+    simulation = await simulate(steward)
+
+    (known,) = await steward.estate.rows("SELECT count(*) FROM chamberlain.subject WHERE tenant_id = $1", ESTATE)
+    assert simulation.subjects == known[0]
+    assert simulation.subjects >= 3
+    assert simulation.guests == 1
+
+
+async def test_a_site_is_named_by_its_security_group(steward: Steward) -> None:
+    simulation = await simulate(steward, SimulationOrder((), (HANDBOOK, SUPPLIERS)))
+
+    assert (simulation.subjects, simulation.occurrences) == (2, ())
+
+
+async def test_where_it_is_assigned_its_clocks_go_on(steward: Steward) -> None:
+    await steward.assign(policyId=str(NINETY_DAYS))
+    steward.estate.moment += timedelta(days=80)
+
+    assigned = await simulate(steward, SimulationOrder((ALL_STAFF,), ()))
+    other = await simulate(steward, SimulationOrder((ALL_STAFF,), ()), YEARLY_REVIEW)
+
+    # Nobody has run it yet: of the reminders that are overdue the nearest to the action comes now.
+    assert [each for each in in_days(assigned) if each[1] != OccurrenceType.REMINDER] == [
+        (10, "finding"),
+        (10, "action"),
+    ]
+    assert in_days(other)[0][0] == 365
+
+
+async def test_a_policy_that_is_not_active_can_be_looked_at(steward: Steward) -> None:
+    await steward.estate.rows("UPDATE chamberlain.policy SET active = false")
+
+    assert (await simulate(steward)).reminders == 3
+
+
+async def test_it_rejects_groups_and_sites_that_there_are_not(steward: Steward) -> None:
+    with pytest.raises(NotPossible) as refused:
+        await simulate(steward, SimulationOrder((ALL_STAFF, HANDBOOK, NOWHERE), (ALL_STAFF,)))
+
+    assert [(fault.pointer, fault.code) for fault in refused.value.faults] == [
+        ("/groupIds/1", "groupUnknown"),
+        ("/groupIds/2", "groupUnknown"),
+        ("/siteIds/0", "groupUnknown"),
+    ]
+
+
+async def test_it_rejects_a_policy_of_another_tenant(steward: Steward) -> None:
+    with pytest.raises(NotFound):
+        await simulate(steward, caller=application("Collab.Config.ReadWrite.All", OTHER_HOUSE))
+
+
+async def test_it_rejects_whoever_does_not_administer_the_tenant(steward: Steward) -> None:
+    for caller in (caller_of(ADA), administrator(BEN), application("Collab.Manage.ReadWrite.All")):
+        with pytest.raises(Forbidden):
+            await simulate(steward, caller=caller)
+
+
+async def test_it_says_so_while_the_directory_does_not_answer(steward: Steward) -> None:
+    steward.guests.trouble = TryAgain(timedelta(seconds=7), "Away.")
+
+    with pytest.raises(Unavailable) as refused:
+        await simulate(steward)
+
+    assert (refused.value.code, refused.value.after) == ("overloaded", timedelta(seconds=7))
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(rules=RULES, seen=st.lists(st.none() | st.integers(-20, 0), max_size=3), before=st.integers(-1, 20))
+async def test_it_equals_what_then_happens(
+    steward: Steward, rules: dict[str, object], seen: list[int | None], before: int
+) -> None:
+    runs = await new_group(steward)
+    guests = [UserId(uuid4()) for _ in seen]
+    await runs.execute(MAKE_GUESTS, ESTATE, guests)
+    for guest, day in zip(guests, seen, strict=True):
+        at = None if day is None else runs.began_at + timedelta(days=day)
+        await runs.execute("UPDATE directory.users SET last_seen_at = $2 WHERE id = $1", guest, at)
+    await runs.join(guests)
+    policy_id = PolicyId(uuid4())
+    await runs.put_policy(policy_id, **rules)
+    await steward.assign(runs.group_id, policyId=str(policy_id))
+    await runs.run_daily(before)
+    since = max(before, 0)
+    runs.set_day(since)
+
+    ahead = await simulate(steward, SimulationOrder((runs.group_id,), ()), policy_id)
+    told_before, found_before = await runs.told(), await found(runs)
+    await runs.run_daily(since + (ahead.until - ahead.since).days, since=since)
+
+    happened = sorted((await runs.told())[len(told_before) :], key=str)
+    expected = [
+        (
+            (each.at - runs.began_at) / timedelta(days=1),
+            str(each.type) if each.type is OccurrenceType.REMINDER else str(each.action),
+            each.guest and each.guest.id,
+        )
+        for each in ahead.occurrences
+        if each.type is not OccurrenceType.FINDING
+    ]
+    assert sorted(expected, key=str) == happened
+    assert [
+        (each.at, str(each.kind), "" if each.guest is None else str(each.guest.id))
+        for each in sorted(ahead.occurrences, key=lambda each: (each.at, each.kind, str(each.guest and each.guest.id)))
+        if each.type is OccurrenceType.FINDING
+    ] == [each for each in await found(runs) if each not in found_before]
+
+
+async def found(runs: Runs) -> list[tuple[object, ...]]:
+    """When what was found in a group first, whatever has become of it."""
+    return sorted(
+        await runs.steward.estate.rows(
+            "SELECT first_seen_at, kind, about FROM chamberlain.finding WHERE subject_id = $1", runs.group_id
+        ),
+        key=lambda row: (row[0], row[1], row[2] or "None"),
+    )
