@@ -109,9 +109,13 @@ async def test_it_handles_an_address_that_is_none(furnished: Databases, tmp_path
 @pytest.mark.parametrize(
     ("statement", "name", "says"),
     [
-        ("DELETE FROM migration.applied WHERE file_name LIKE '0005%'", "migrations", "0005_mailboxes.pre.sql have not"),
         (
-            "UPDATE migration.applied SET checksum = 'x' WHERE file_name LIKE '0005%'",
+            "DELETE FROM migration.applied WHERE file_name LIKE '0005_mailboxes%'",
+            "migrations",
+            "0005_mailboxes.pre.sql have not",
+        ),
+        (
+            "UPDATE migration.applied SET checksum = 'x' WHERE file_name LIKE '0005_mailboxes%'",
             "migrations",
             "chamberlain/0005_mailboxes.pre.sql were run with another text.",
         ),
