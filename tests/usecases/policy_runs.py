@@ -138,14 +138,9 @@ class Runs:
         return (at - self.began_at) / timedelta(days=1), what, who
 
 
-def guest_ids(number: int) -> list[UserId]:
-    """So many ids, always the same."""
-    return [UserId(UUID(int=0x9E57FFFF_0000_4000_8000_000000000000 + each)) for each in range(number)]
-
-
 async def make_guests(runs: Runs, number: int) -> list[UserId]:
     """So many guests in the directory, in no group yet."""
-    guests = guest_ids(number)
+    guests = [UserId(uuid4()) for _ in range(number)]
     await runs.execute(MAKE_GUESTS, ESTATE, guests)
     return guests
 
