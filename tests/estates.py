@@ -118,6 +118,8 @@ class TroubledDirectory(Directory):
     directory: Directory
     trouble: TryAgain | None = None
     faults: dict[str, OutsideFault] = field(default_factory=dict)
+    # It says of mailboxes that all is done, and does nothing.
+    is_deaf: bool = False
     ensured: list[Work] = field(default_factory=list)
     ensured_mailboxes: list[MailboxWork] = field(default_factory=list)
 
@@ -143,6 +145,8 @@ class TroubledDirectory(Directory):
         if self.trouble is not None:
             raise self.trouble
         self.ensured_mailboxes.extend(works)
+        if self.is_deaf:
+            return [MailboxOutcome(None, work.steps, None) for work in works]
         well = [work for work in works if work.wanted.display_name not in self.faults]
         outcomes = dict(zip([id(work) for work in well], await self.directory.ensure_mailboxes(well), strict=True))
         return [

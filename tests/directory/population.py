@@ -17,6 +17,7 @@ OTHER_GUEST = UserId(UUID("9e570000-0000-4000-8000-00000000000f"))  # Of the oth
 NOBODY = UserId(UUID("00000000-0000-4000-8000-00000000dead"))
 
 INTERNAL = "1abe1000-0000-4000-8000-000000000001"
+CONFIDENTIAL = "1abe1000-0000-4000-8000-000000000002"
 OTHER_LABEL = "1abe1000-0000-4000-8000-00000000000f"
 
 OUTER = GroupId(UUID("94000000-0000-4000-8000-000000000001"))  # Holds INNER, which holds BEN and, in a circle, OUTER.
@@ -176,6 +177,7 @@ SECTION: dict[str, object] = {
     ],
     "labels": [
         {"id": INTERNAL, "tenant": str(TENANT), "displayName": "Internal"},
+        {"id": CONFIDENTIAL, "tenant": str(TENANT), "displayName": "Confidential"},
         {"id": OTHER_LABEL, "tenant": str(OTHER_TENANT), "displayName": "Other"},
     ],
 }

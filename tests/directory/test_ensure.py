@@ -8,7 +8,7 @@ from chamberlain.rules.errors import Rejected
 from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.plans import Step
 from tests.directory.conftest import Stage
-from tests.directory.population import ADA, BEN, CLEO, INTERNAL, NOBODY, OTHER_LABEL, OTHER_TENANT, ZOE
+from tests.directory.population import ADA, BEN, CLEO, CONFIDENTIAL, INTERNAL, NOBODY, OTHER_LABEL, OTHER_TENANT, ZOE
 from tests.directory.wanted import reference, work
 
 
@@ -101,6 +101,17 @@ async def test_it_adds_what_is_missing(stage: Stage) -> None:
         channels=("General",),
     )
     assert await stage.directory.observe([reference(little)]) == [outcome.group]
+
+
+async def test_it_sets_the_label_that_is_wanted_in_the_place_of_another(stage: Stage) -> None:
+    labelled = work(label_id=INTERNAL)
+    await stage.directory.ensure([labelled])
+    other = work(request_id=labelled.wanted.request_id, label_id=CONFIDENTIAL)
+
+    [outcome] = await stage.directory.ensure([other])
+
+    assert outcome.group is not None
+    assert (outcome.fault, outcome.group.label_id) == (None, CONFIDENTIAL)
 
 
 async def test_it_takes_nobody_out_whom_others_added(stage: Stage) -> None:

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 from uuid import UUID
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.changes import Json
 from chamberlain.rules.guests import Guest, GuestRules, is_against
-from chamberlain.rules.ids import GroupId, PolicyId, TenantId
+from chamberlain.rules.ids import GroupId, MailboxId, PolicyId, TenantId
 from chamberlain.rules.subjects import ObservedSubject, SubjectType
 
 
@@ -53,12 +54,22 @@ class FindingSubject:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundMailbox:
+    """The mailbox that something was found about, by the id that it has here."""
+
+    tenant_id: TenantId
+    id: MailboxId
+    display_name: str
+    type: Literal["mailbox"] = "mailbox"
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """Something that is true now. `about` says what within the subject it is about, such as a guest: while it stands
     it is found once only. `action` is what is about to be done; when it is found no more after that, it was
     repaired. A policy says what it will do at `action_at`, or what it has done."""
 
-    subject: FindingSubject
+    subject: FindingSubject | FoundMailbox
     kind: FindingKind
     source: FindingSource
     about: str
@@ -75,7 +86,7 @@ class Found:
 class Ended:
     """Something that was found and is not true any more: `gone` by itself or by others, or `repaired` by us."""
 
-    subject: FindingSubject
+    subject: FindingSubject | FoundMailbox
     kind: FindingKind
     about: str
     state: FindingState
@@ -98,7 +109,7 @@ class FindingRecord:
     id: UUID
     kind: FindingKind
     state: FindingState
-    subject: FindingSubject
+    subject: FindingSubject | FoundMailbox
     property: str | None
     wanted: Json
     observed: Json

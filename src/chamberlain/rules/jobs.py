@@ -19,6 +19,7 @@ class JobKind(StrEnum):
     SUBJECT_DISCOVER = "subjectDiscover"
     POLICY_EVALUATE = "policyEvaluate"
     FINDING_REOPEN = "findingReopen"
+    DRIFT_CHECK = "driftCheck"
     ADOPTION_RUN = "adoptionRun"
     RETENTION_SWEEP = "retentionSweep"
     AUDIT_SEAL = "auditSeal"

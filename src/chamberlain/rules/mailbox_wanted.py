@@ -1,6 +1,6 @@
 """What is wanted of a directory for an order: what each property becomes there, by the type of the mailbox."""
 
-from chamberlain.rules.ids import RequestId, UserId
+from chamberlain.rules.ids import RequestId, TenantId, UserId
 from chamberlain.rules.mailbox_names import alias_of
 from chamberlain.rules.mailbox_templates import MailboxTemplate, completed
 from chamberlain.rules.mailboxes import (
@@ -22,10 +22,24 @@ def wanted_mailbox(
     Properties that the type does not have are left out; a tenant may have had them kept. An empty text is wanted of
     nobody: directories do not tell it from none.
     """
-    order, of_type = completed(sent, template), template.type
+    order = completed(sent, template)
+    tenant_id = template.head.tenant_id
+    return wanted_of(order, template.type, tenant_id=tenant_id, request_id=request_id, mail=mail, prefix=prefix)
+
+
+def wanted_of(
+    order: MailboxOrder,
+    of_type: MailboxType,
+    *,
+    tenant_id: TenantId,
+    request_id: RequestId,
+    mail: str,
+    prefix: str,
+) -> WantedMailbox:
+    """The same of an order that has all that its template adds."""
     permissions = order.permissions or {}
     return WantedMailbox(
-        tenant_id=template.head.tenant_id,
+        tenant_id=tenant_id,
         request_id=request_id,
         type=of_type,
         name=order.name,

@@ -44,7 +44,7 @@ async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[Assi
     """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
     rows = await tx.fetch(TAKE_UP, request_ids)
     loaded = await tx.fetch(LOAD, [row["request_id"] for row in rows]) if rows else ()
-    assigned = {RequestId(row["request_id"]): _assigned(row) for row in loaded}
+    assigned = {RequestId(row["request_id"]): assigned_of(row) for row in loaded}
     return [_task(row, assigned.get(RequestId(row["request_id"]))) for row in rows]
 
 
@@ -68,7 +68,8 @@ def _task(row: Record, assigned: Assigned | None) -> AssignmentTask:
     )
 
 
-def _assigned(row: Record) -> Assigned:
+def assigned_of(row: Record) -> Assigned:
+    """What is assigned to the group or site that a row holds."""
     template_id, policy_id = row["template_id"], row["policy_id"]
     return Assigned(
         tenant_id=TenantId(row["tenant_id"]),

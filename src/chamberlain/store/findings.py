@@ -19,8 +19,9 @@ from chamberlain.rules.findings import (
     FindingState,
     FindingSubject,
     Found,
+    FoundMailbox,
 )
-from chamberlain.rules.ids import GroupId, PolicyId, TenantId
+from chamberlain.rules.ids import GroupId, MailboxId, PolicyId, TenantId
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.store.database import Record, Transaction
@@ -253,12 +254,7 @@ def _record(row: Record) -> FindingRecord:
         id=row["finding_id"],
         kind=FindingKind(row["kind"]),
         state=FindingState(row["state"]),
-        subject=FindingSubject(
-            TenantId(row["tenant_id"]),
-            GroupId(row["subject_id"]),
-            SubjectType(row["subject_type"]),
-            row["subject_name"],
-        ),
+        subject=subject_of(row),
         property=row["property"],
         wanted=_value(row["wanted"]),
         observed=_value(row["observed"]),
@@ -282,6 +278,14 @@ def _acceptance(row: Record) -> Acceptance | None:
         accepted_at=row["accepted_at"],
         until=row["accepted_until"],
     )
+
+
+def subject_of(row: Record) -> FindingSubject | FoundMailbox:
+    """What the finding of a row is about."""
+    tenant_id, subject_id, name = TenantId(row["tenant_id"]), row["subject_id"], row["subject_name"]
+    if row["subject_type"] == "mailbox":
+        return FoundMailbox(tenant_id, MailboxId(subject_id), name)
+    return FindingSubject(tenant_id, GroupId(subject_id), SubjectType(row["subject_type"]), name)
 
 
 def _value(text: str | None) -> Json:

@@ -177,7 +177,7 @@ async def find_by_key(
 
 async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[Task]:
     """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
-    return [_task(row) for row in await tx.fetch(TAKE_UP, request_ids)]
+    return [task_of(row) for row in await tx.fetch(TAKE_UP, request_ids)]
 
 
 async def hold_up(tx: Transaction, tenant_id: TenantId, request_id: RequestId, reason: str) -> None:
@@ -296,7 +296,8 @@ def record_of(row: Record) -> RequestRecord:
     )
 
 
-def _task(row: Record) -> Task:
+def task_of(row: Record) -> Task:
+    """The request that a row holds, as whoever works on it needs it."""
     return Task(
         request_id=RequestId(row["request_id"]),
         tenant_id=TenantId(row["tenant_id"]),

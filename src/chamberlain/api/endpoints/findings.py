@@ -1,6 +1,6 @@
 """Findings are listed and accepted here: what is against the rules, and what has become of it."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from msgspec import Meta, Raw, Struct, json
@@ -14,7 +14,14 @@ from chamberlain.api.services import Services
 from chamberlain.api.submission import acted, creating_act_of
 from chamberlain.rules.changes import Json
 from chamberlain.rules.findings import Acceptance as RecordedAcceptance
-from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState
+from chamberlain.rules.findings import (
+    FindingFilter,
+    FindingKind,
+    FindingRecord,
+    FindingState,
+    FindingSubject,
+    FoundMailbox,
+)
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.shapes.acceptances import AcceptanceBody, to_wanted_acceptance
@@ -24,9 +31,9 @@ Observed = Annotated[Raw, Meta(extra_json_schema={"description": "Any JSON value
 
 
 class FoundAbout(Struct, rename="camel", frozen=True):
-    """The group or site that something was found about."""
+    """The group, site or mailbox that something was found about."""
 
-    type: SubjectType
+    type: Literal["group", "site", "mailbox"]
     id: UUID
     display_name: str
 
@@ -97,7 +104,7 @@ def _finding(record: FindingRecord) -> Finding:
         id=record.id,
         kind=record.kind,
         state=record.state,
-        subject=FoundAbout(subject.type, subject.id, subject.display_name),
+        subject=FoundAbout(_type_of(subject), subject.id, subject.display_name),
         property=record.property,
         wanted=_raw(record.wanted),
         observed=_raw(record.observed),
@@ -119,6 +126,16 @@ def _acceptance(acceptance: RecordedAcceptance) -> Acceptance:
         accepted_at=time_of(acceptance.accepted_at),
         until=None if acceptance.until is None else time_of(acceptance.until),
     )
+
+
+def _type_of(subject: FindingSubject | FoundMailbox) -> Literal["group", "site", "mailbox"]:
+    match subject.type:
+        case SubjectType.GROUP:
+            return "group"
+        case SubjectType.SITE:
+            return "site"
+        case "mailbox":
+            return "mailbox"
 
 
 def _raw(value: Json) -> Raw:

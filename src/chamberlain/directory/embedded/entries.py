@@ -65,4 +65,12 @@ def observed_of(shown: GroupShown) -> ObservedGroup:
         label_id=shown.label_id,
         channels=None if shown.channels is None else tuple(shown.channels),
         marks=shown.values,
+        description=shown.description,
+        member_ship_type=_member_ship_type(shown),
     )
+
+
+def _member_ship_type(shown: GroupShown) -> MemberShipType:
+    if shown.is_dynamic:
+        return MemberShipType.DYNAMIC
+    return MemberShipType.PUBLIC if shown.visibility == "Public" else MemberShipType.PRIVATE

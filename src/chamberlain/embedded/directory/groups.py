@@ -34,6 +34,9 @@ class GroupShown(msgspec.Struct, frozen=True, rename="camel"):
     members: list[UUID]
     channels: list[str] | None
     values: dict[str, str]
+    description: str | None
+    visibility: str
+    is_dynamic: bool
 
 
 _WhoseRule: TypeAlias = tuple[UUID, str | None]
@@ -159,4 +162,7 @@ def _as_made(entry: GroupEntry) -> GroupShown:
         members=list(entry.members),
         channels=None if entry.channels is None else list(entry.channels),
         values=dict(entry.values),
+        description=entry.description,
+        visibility=entry.visibility,
+        is_dynamic=entry.membership_rule is not None,
     )

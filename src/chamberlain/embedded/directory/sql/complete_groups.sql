@@ -1,5 +1,5 @@
--- Adds the label and the extension attributes that groups of a batch lack which were there before; part of
--- directory.ensure_groups. What a group has is left as it is: somebody else may have changed it.
+-- Sets the label that is wanted, and adds the extension attributes that groups of a batch lack which were there before;
+-- part of directory.ensure_groups. What nobody speaks of is left as it is.
 
 CREATE OR REPLACE FUNCTION directory.complete_groups(
     tenants uuid[],
@@ -25,7 +25,7 @@ BEGIN
     UPDATE directory.groups g SET label_id = i.label_id
     FROM unnest(tenants, group_ids, faults, labels) AS i (tenant_id, group_id, fault, label_id)
     WHERE g.tenant_id = i.tenant_id AND g.id = i.group_id AND i.fault IS NULL AND i.label_id IS NOT NULL
-        AND g.label_id IS NULL;
+        AND g.label_id IS DISTINCT FROM i.label_id;
 
     WITH missing AS (
         SELECT tenants[v.item] AS tenant_id, group_ids[v.item] AS group_id, names[v.item] AS name, v.member, v.value

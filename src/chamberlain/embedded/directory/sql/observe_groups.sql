@@ -12,7 +12,8 @@ SET plan_cache_mode = force_generic_plan
 AS $$
     SELECT i.item, json_build_object(
         'id', g.id, 'displayName', g.display_name, 'mail', coalesce(g.mail, ''), 'mailNickname', g.mail_nickname,
-        'labelId', g.label_id, 'values', coalesce(g.extensions -> i.name, '{}'),
+        'description', g.description, 'visibility', g.visibility,
+        'isDynamic', 'DynamicMembership' = ANY (g.group_types), 'labelId', g.label_id, 'values', coalesce(g.extensions -> i.name, '{}'),
         'owners', ARRAY(
             SELECT m.member_id FROM directory.memberships m
             WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id AND m.is_owner),

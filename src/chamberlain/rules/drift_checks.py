@@ -1,0 +1,163 @@
+"""Checks for drift: what is looked at, in which order, how far one has come, and when the next one begins."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from uuid import UUID
+
+from chamberlain.rules.assignment_tasks import Assigned
+from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.drift import Difference
+from chamberlain.rules.edits import Editor
+from chamberlain.rules.findings import FindingKind, FindingSource, FindingSubject, Found, FoundMailbox
+from chamberlain.rules.groups import WantedGroup
+from chamberlain.rules.ids import TenantId
+from chamberlain.rules.mailboxes import WantedMailbox
+from chamberlain.rules.requests import RequestKind
+from chamberlain.rules.tenants import Tenant
+
+# Each in its turn, by the kind of request that makes them.
+PHASES = (
+    RequestKind.SHARED,
+    RequestKind.EQUIPMENT,
+    RequestKind.ROOM,
+    RequestKind.GROUP,
+    RequestKind.TEAM,
+    RequestKind.ASSIGNMENT,
+)
+# When the night's checks begin, and how long it takes until the last tenant's has. Ours: few people work then, in the
+# time zone of most who run this, and a directory is not asked by all tenants at once.
+BEGINS_AT = time(2, 0)
+SPREAD = timedelta(hours=2)
+# What a directory does not show so soon after it was made is late, not gone.
+LATE = timedelta(hours=1)
+# What a finding says is about to be done.
+REPAIR = "repair"
+
+DOES_NOT_HOLD = (
+    "This was put right twice, and the directory shows it otherwise again. Find out who changes it; accept this "
+    "finding to have it put right again."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedMailbox:
+    """A mailbox that was asked for here. With `replies_freely` its people may set another automatic reply."""
+
+    subject: FoundMailbox
+    since: datetime
+    wanted: WantedMailbox
+    replies_freely: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedGroup:
+    """A group or team that was asked for here."""
+
+    subject: FindingSubject
+    since: datetime
+    wanted: WantedGroup
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedAssignment:
+    """What is assigned to a group or site."""
+
+    subject: FindingSubject
+    since: datetime
+    assigned: Assigned
+
+
+Managed = ManagedMailbox | ManagedGroup | ManagedAssignment
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a check has come: within a phase, everything up to this place."""
+
+    phase: RequestKind
+    at: datetime
+    id: UUID
+
+
+BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class DriftCheck:
+    """The checks of a tenant: how far the one under way has come (None between two), when it began and the last one
+    ended, and when somebody has asked for one."""
+
+    position: Position | None = None
+    asked_at: datetime | None = None
+    began_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether somebody has asked for one since the last one began."""
+        return self.asked_at is not None and (self.began_at is None or self.asked_at > self.began_at)
+
+
+def first_of(phase: RequestKind) -> Position:
+    """Before everything in a phase."""
+    return Position(phase, BEGINNING, UUID(int=0))
+
+
+def phase_after(phase: RequestKind) -> RequestKind | None:
+    """The phase that follows; None after the last."""
+    following = PHASES[PHASES.index(phase) + 1 :]
+    return following[0] if following else None
+
+
+def next_night(tenant_id: TenantId, now: datetime) -> datetime:
+    """When the next check of a tenant begins: always at the same time of the night, each tenant at its own."""
+    share = tenant_id.int % 7919 / 7919
+    night = datetime.combine(now.date(), BEGINS_AT, UTC) + SPREAD * share
+    return night if night > now else night + timedelta(days=1)
+
+
+def check_asked_for(tenant: Tenant, editor: Editor) -> Change:
+    """What goes on record when somebody asks for a check."""
+    return Change(
+        tenant_id=tenant.id,
+        action="drift.check",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject("tenant", tenant.id, tenant.name),
+        before=None,
+        after=None,
+        request_id=None,
+        trace_id=editor.trace_id,
+    )
+
+
+def drift_found(
+    subject: FindingSubject | FoundMailbox, difference: Difference, *, repaired: bool, refusal: str | None
+) -> Found:
+    """A difference as a finding. `repaired` says that it is put right, `refusal` why the directory refused that."""
+    detail = difference.detail if refusal is None else f"{difference.detail} It could not be put right: {refusal}"
+    return Found(
+        subject=subject,
+        kind=FindingKind.DRIFT,
+        source=FindingSource.DRIFT,
+        about=difference.name.path,
+        property=difference.name.path,
+        wanted=difference.wanted,
+        observed=difference.observed,
+        detail=detail,
+        action=REPAIR if repaired else None,
+    )
+
+
+def does_not_hold(subject: FindingSubject | FoundMailbox, difference: Difference) -> Found:
+    """That repairs of a property do not hold."""
+    return Found(
+        subject=subject,
+        kind=FindingKind.REPAIR_DOES_NOT_HOLD,
+        source=FindingSource.DRIFT,
+        about=difference.name.path,
+        property=difference.name.path,
+        wanted=difference.wanted,
+        observed=difference.observed,
+        detail=f"{difference.detail} {DOES_NOT_HOLD}",
+    )

@@ -1,0 +1,216 @@
+"""Checks for drift: how far they have come, the jobs that go on with them, and which repairs hold."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Final, TypeAlias
+from uuid import UUID
+
+import msgspec
+
+from chamberlain.rules.changes import Json
+from chamberlain.rules.drift_checks import DriftCheck, Position
+from chamberlain.rules.drift_pages import Place, Repaired
+from chamberlain.rules.drift_repairs import RepairRecord, Standing
+from chamberlain.rules.findings import FindingKind, FindingSource, FindingState
+from chamberlain.rules.ids import TenantId, TraceId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.requests import RequestKind
+from chamberlain.store.database import Record, Transaction
+from chamberlain.store.findings import subject_of
+
+UNSCHEDULED: Final = """
+SELECT t.tenant_id FROM chamberlain.tenant t
+WHERE NOT EXISTS (SELECT FROM chamberlain.drift_check d WHERE d.tenant_id = t.tenant_id)
+"""
+# A tenant has a row here from the moment on when it has its job.
+SCHEDULE: Final = """
+WITH met AS (
+    INSERT INTO chamberlain.drift_check (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING tenant_id
+)
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, run_at)
+SELECT tenant_id, $2, tenant_id, $3, $4 FROM met
+"""
+# Whoever asks meanwhile waits, so that the check that ends just now knows of it, or the one after it.
+HOLD: Final = """
+SELECT phase, position_at, position_id, asked_at, began_at, finished_at FROM chamberlain.drift_check
+WHERE tenant_id = $1 FOR UPDATE
+"""
+PUT: Final = """
+UPDATE chamberlain.drift_check SET
+    phase = $2, position_at = $3, position_id = $4, began_at = $5, finished_at = $6
+WHERE tenant_id = $1
+"""
+FORGET: Final = "DELETE FROM chamberlain.drift_check WHERE tenant_id = $1"
+ASK: Final = """
+INSERT INTO chamberlain.drift_check (tenant_id, asked_at) VALUES ($1, $2)
+ON CONFLICT (tenant_id) DO UPDATE SET asked_at = excluded.asked_at
+RETURNING xmax = 0 AS is_first, phase, position_at, position_id, asked_at, began_at, finished_at
+"""
+QUEUE: Final = "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, $2, $1, $3)"
+HURRY: Final = """
+UPDATE chamberlain.job SET run_at = now()
+WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NULL AND run_at > now()
+"""
+
+KNOWN: Final = """
+SELECT subject_id, about, repairs, digest, found_at, has_given_up FROM chamberlain.drift_repair
+WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
+"""
+ACCEPTED: Final = """
+SELECT subject_id, about, kind FROM chamberlain.finding
+WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state = 'accepted' AND source = $3 AND about = ANY ($4)
+"""
+REMEMBER: Final = """
+INSERT INTO chamberlain.drift_repair (tenant_id, subject_id, about, repairs, digest, found_at, has_given_up)
+SELECT $1, subject_id, about, repairs, digest, found_at, has_given_up
+FROM unnest($2::uuid[], $3::text[], $4::integer[], $5::text[], $6::timestamptz[], $7::boolean[])
+    AS r (subject_id, about, repairs, digest, found_at, has_given_up)
+ORDER BY subject_id, about
+ON CONFLICT (tenant_id, subject_id, about) DO UPDATE SET
+    repairs = excluded.repairs, digest = excluded.digest, found_at = excluded.found_at,
+    has_given_up = excluded.has_given_up
+"""
+FORGET_REPAIRS: Final = """
+DELETE FROM chamberlain.drift_repair d USING unnest($2::uuid[], $3::text[]) AS r (subject_id, about)
+WHERE d.tenant_id = $1 AND d.subject_id = r.subject_id AND d.about = r.about
+"""
+
+# What was found about these subjects and is not found any more: put right by us, or by others.
+SETTLE: Final = """
+UPDATE chamberlain.finding f SET
+    state = CASE WHEN f.action IS NULL THEN 'gone' ELSE 'repaired' END, last_seen_at = $8
+WHERE f.tenant_id = $1 AND f.subject_id = ANY ($2) AND f.source = $3 AND f.about = ANY ($4)
+AND f.state IN ('open', 'accepted') AND NOT EXISTS (
+    SELECT FROM unnest($5::uuid[], $6::text[], $7::text[]) AS o (subject_id, kind, about)
+    WHERE o.subject_id = f.subject_id AND o.kind = f.kind AND o.about = f.about
+)
+RETURNING f.tenant_id, f.subject_id, f.subject_type, f.subject_name, f.about, f.state, f.wanted, f.observed
+"""
+
+# A finding about a property of a mailbox, group or site.
+Standpoint: TypeAlias = tuple[UUID, FindingKind, str]
+
+_decode = msgspec.json.Decoder().decode
+
+
+async def unscheduled(tx: Transaction) -> Sequence[TenantId]:
+    """The tenants that have no job yet."""
+    return [TenantId(row["tenant_id"]) for row in await tx.fetch(UNSCHEDULED)]
+
+
+async def schedule(tx: Transaction, tenant_id: TenantId, at: datetime, trace_id: TraceId) -> None:
+    """Give a tenant its job, for the first time at this moment."""
+    await tx.execute(SCHEDULE, tenant_id, JobKind.DRIFT_CHECK, trace_id, at)
+
+
+async def hold(tx: Transaction, tenant_id: TenantId) -> DriftCheck:
+    """How far the tenant's checks have come; nobody asks for another one until the transaction ends."""
+    row = await tx.fetch_row(HOLD, tenant_id)
+    return DriftCheck() if row is None else _check(row)
+
+
+async def put(tx: Transaction, tenant_id: TenantId, check: DriftCheck) -> None:
+    """Keep how far they have come."""
+    at = check.position
+    place = (None, None, None) if at is None else (at.phase, at.at, at.id)
+    await tx.execute(PUT, tenant_id, *place, check.began_at, check.finished_at)
+
+
+async def forget(tx: Transaction, tenant_id: TenantId) -> None:
+    """The tenant is gone, and so is its job."""
+    await tx.execute(FORGET, tenant_id)
+
+
+async def ask(tx: Transaction, trace_id: TraceId, *, at: datetime) -> DriftCheck:
+    """Let a check begin at once, or after the one that is under way."""
+    (row,) = await tx.fetch(ASK, tx.tenant_id, at)
+    if row["is_first"]:
+        await tx.execute(QUEUE, tx.tenant_id, JobKind.DRIFT_CHECK, trace_id)
+    else:
+        await tx.execute(HURRY, tx.tenant_id, JobKind.DRIFT_CHECK)
+    return _check(row)
+
+
+async def known(
+    tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[UUID], abouts: Collection[str]
+) -> Mapping[Place, Standing]:
+    """What is on record of these properties of these subjects."""
+    records = {
+        (row["subject_id"], row["about"]): _record(row)
+        for row in await tx.fetch(KNOWN, tenant_id, subject_ids, list(abouts))
+    }
+    accepted = {
+        (row["subject_id"], FindingKind(row["kind"]), row["about"])
+        for row in await tx.fetch(ACCEPTED, tenant_id, subject_ids, FindingSource.DRIFT, list(abouts))
+    }
+    places = records.keys() | {(subject_id, about) for subject_id, _, about in accepted}
+    return {
+        (subject_id, about): Standing(
+            record=records.get((subject_id, about)),
+            is_accepted=(subject_id, FindingKind.DRIFT, about) in accepted,
+            is_released=(subject_id, FindingKind.REPAIR_DOES_NOT_HOLD, about) in accepted,
+        )
+        for subject_id, about in places
+    }
+
+
+async def remember(tx: Transaction, tenant_id: TenantId, records: Mapping[Place, RepairRecord | None]) -> None:
+    """Keep what is known of repairs, and forget what does not count any more (None)."""
+    kept = [(*place, record) for place, record in records.items() if record is not None]
+    if kept:
+        await tx.execute(
+            REMEMBER,
+            tenant_id,
+            [subject_id for subject_id, _, _ in kept],
+            [about for _, about, _ in kept],
+            [record.repairs for _, _, record in kept],
+            [record.digest for _, _, record in kept],
+            [record.found_at for _, _, record in kept],
+            [record.has_given_up for _, _, record in kept],
+        )
+    gone = [place for place, record in records.items() if record is None]
+    if gone:
+        await tx.execute(FORGET_REPAIRS, tenant_id, [place[0] for place in gone], [place[1] for place in gone])
+
+
+async def settle(
+    tx: Transaction,
+    tenant_id: TenantId,
+    subject_ids: Sequence[UUID],
+    abouts: Collection[str],
+    *,
+    standing: Collection[Standpoint],
+    at: datetime,
+) -> Sequence[Repaired]:
+    """End the findings about these properties that do not stand any more; gives those that were put right by us."""
+    rows = await tx.fetch(
+        SETTLE,
+        tenant_id,
+        subject_ids,
+        FindingSource.DRIFT,
+        list(abouts),
+        [each[0] for each in standing],
+        [each[1] for each in standing],
+        [each[2] for each in standing],
+        at,
+    )
+    return [
+        Repaired(subject_of(row), row["about"], _value(row["observed"]), _value(row["wanted"]))
+        for row in rows
+        if row["state"] == FindingState.REPAIRED
+    ]
+
+
+def _check(row: Record) -> DriftCheck:
+    phase = row["phase"]
+    at = None if phase is None else Position(RequestKind(phase), row["position_at"], row["position_id"])
+    return DriftCheck(at, row["asked_at"], row["began_at"], row["finished_at"])
+
+
+def _record(row: Record) -> RepairRecord:
+    return RepairRecord(row["repairs"], row["digest"], row["found_at"], row["has_given_up"])
+
+
+def _value(text: str | None) -> Json:
+    value: Json = None if text is None else _decode(text)
+    return value

@@ -1,0 +1,130 @@
+"""What is compared with the directory, page by page: everything that exists by a request of ours, as it is wanted."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from chamberlain.rules.drift_checks import Managed, ManagedAssignment, ManagedGroup, ManagedMailbox, Position
+from chamberlain.rules.findings import FindingSubject, FoundMailbox
+from chamberlain.rules.groups import wanted_group
+from chamberlain.rules.ids import GroupId, MailboxId, RequestId, TenantId
+from chamberlain.rules.mail_addresses import MailAddress
+from chamberlain.rules.mailbox_wanted import wanted_of
+from chamberlain.rules.mailboxes import MailboxType
+from chamberlain.rules.requests import RequestKind, RequestResult
+from chamberlain.rules.subjects import SubjectType
+from chamberlain.shapes.groups import read_group_order
+from chamberlain.shapes.mailboxes import read_mailbox_order
+from chamberlain.store.assignment_tasks import assigned_of
+from chamberlain.store.database import Record, Transaction
+from chamberlain.store.requests import task_of
+from chamberlain.store.revisions import Revisions
+
+# $1 tenant, $2 kind, $3 and $4 the position, $5 number of rows. A mailbox whose request was removed after its time is
+# there.
+MAILBOXES: Final = """
+SELECT m.tenant_id, m.mailbox_id, m.request_id, m.kind, m.address, m.content, m.display_name, m.created_at AS at,
+    m.request_id AS id, coalesce(q.updated_at, m.updated_at) AS since, t.extension_prefix
+FROM chamberlain.mailbox m JOIN chamberlain.tenant t USING (tenant_id)
+LEFT JOIN chamberlain.request q USING (request_id)
+WHERE m.tenant_id = $1 AND m.kind = $2 AND (m.created_at, m.request_id) > ($3, $4::uuid)
+AND coalesce(q.state, 'succeeded') = 'succeeded'
+ORDER BY m.created_at, m.request_id LIMIT $5
+"""
+
+# Of a request whose body was emptied with a user's data nobody knows any more what was wanted.
+GROUPS: Final = """
+SELECT r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
+    r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_type, r.actor_id, r.actor_name,
+    r.trace_id, r.created_at, t.extension_prefix, r.result, r.updated_at AS since,
+    r.created_at AS at, r.request_id AS id
+FROM chamberlain.request r JOIN chamberlain.tenant t USING (tenant_id)
+WHERE r.tenant_id = $1 AND r.kind = $2 AND (r.created_at, r.request_id) > ($3, $4::uuid) AND r.state = 'succeeded'
+AND r.body::text <> '{}'
+ORDER BY r.created_at, r.request_id LIMIT $5
+"""
+
+# $1 tenant, $2 the position, $3 number of rows. What is not through is left alone.
+ASSIGNMENTS: Final = """
+SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.generation, s.template_id, s.policy_id, s.assigned_at,
+    s.assigned_at AS at, s.subject_id AS id, t.extension_prefix, v.content AS template
+FROM chamberlain.subject s JOIN chamberlain.tenant t USING (tenant_id)
+LEFT JOIN chamberlain.request r ON r.tenant_id = s.tenant_id AND r.request_id = s.assignment_request_id
+LEFT JOIN chamberlain.template g ON g.tenant_id = s.tenant_id AND g.template_id = s.template_id
+LEFT JOIN chamberlain.template_revision v
+    ON v.tenant_id = g.tenant_id AND v.template_id = g.template_id AND v.revision = g.revision
+WHERE s.tenant_id = $1 AND s.subject_id > $2 AND s.is_assigned AND coalesce(r.state, 'succeeded') = 'succeeded'
+ORDER BY s.subject_id LIMIT $3
+"""
+
+_GROUP_KINDS = frozenset({RequestKind.GROUP, RequestKind.TEAM})
+
+_decode_result = msgspec.json.Decoder(RequestResult).decode
+
+
+async def read(
+    tx: Transaction, revisions: Revisions, tenant_id: TenantId, position: Position, most: int
+) -> tuple[Sequence[Managed], Position | None]:
+    """What follows a position in its phase, and the position behind it; None when nothing follows in this phase."""
+    rows = await _rows(tx, tenant_id, position, most)
+    found = [await _managed(tx, revisions, position.phase, row) for row in rows]
+    return found, Position(position.phase, rows[-1]["at"], rows[-1]["id"]) if len(rows) == most else None
+
+
+async def _rows(tx: Transaction, tenant_id: TenantId, position: Position, most: int) -> Sequence[Record]:
+    if position.phase is RequestKind.ASSIGNMENT:
+        return await tx.fetch(ASSIGNMENTS, tenant_id, position.id, most)
+    statement = GROUPS if position.phase in _GROUP_KINDS else MAILBOXES
+    return await tx.fetch(statement, tenant_id, position.phase, position.at, position.id, most)
+
+
+async def _managed(tx: Transaction, revisions: Revisions, phase: RequestKind, row: Record) -> Managed:
+    match phase:
+        case RequestKind.SHARED | RequestKind.EQUIPMENT | RequestKind.ROOM:
+            return _mailbox(row)
+        case RequestKind.GROUP | RequestKind.TEAM:
+            return await _group(tx, revisions, row)
+        case RequestKind.ASSIGNMENT:
+            return _assignment(row)
+
+
+def _mailbox(row: Record) -> ManagedMailbox:
+    order, tenant_id = read_mailbox_order(row["content"].encode()), TenantId(row["tenant_id"])
+    return ManagedMailbox(
+        subject=FoundMailbox(tenant_id, MailboxId(row["mailbox_id"]), row["display_name"]),
+        since=row["since"],
+        wanted=wanted_of(
+            order,
+            MailboxType(row["kind"]),
+            tenant_id=tenant_id,
+            request_id=RequestId(row["request_id"]),
+            mail=row["address"],
+            prefix=row["extension_prefix"],
+        ),
+        replies_freely=order.is_allow_automatic_reply_override is True,
+    )
+
+
+async def _group(tx: Transaction, revisions: Revisions, row: Record) -> ManagedGroup:
+    task = task_of(row)
+    template = await revisions.group_template(tx, task)
+    group_id = GroupId(_decode_result(row["result"]).id)
+    return ManagedGroup(
+        subject=FindingSubject(task.tenant_id, group_id, SubjectType.GROUP, task.display_name),
+        since=row["since"],
+        wanted=wanted_group(
+            read_group_order(task.body),
+            template.template,
+            request_id=task.request_id,
+            caller=task.caller,
+            display_name=task.display_name,
+            address=MailAddress(task.mail_nickname, task.mail),
+            prefix=task.extension_prefix,
+        ),
+    )
+
+
+def _assignment(row: Record) -> ManagedAssignment:
+    assigned = assigned_of(row)
+    return ManagedAssignment(assigned.finding_subject, row["assigned_at"], assigned)

@@ -1,0 +1,44 @@
+"""Ask for a check for drift: it begins at once, or after the one that is under way."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from chamberlain.rules.actions import Act, KeptAnswer
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.drift_checks import DriftCheck, check_asked_for
+from chamberlain.rules.edits import Editor
+from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.tenant_records import present
+from chamberlain.store import changes, drift, idempotency, tenant_records
+from chamberlain.store.callers import Callers
+from chamberlain.store.database import Database
+from chamberlain.store.notifier import Notifier
+
+
+@dataclass(frozen=True, slots=True)
+class AskForDriftCheck:
+    """For administrators of the tenant, and applications that configure it. `workers` hear that there is something to
+    do."""
+
+    database: Database
+    callers: Callers
+    prefixes: ScopePrefixes
+    workers: Notifier
+    now: Callable[[], datetime]
+
+    async def __call__(self, caller: Caller, act: Act, render: Callable[[DriftCheck], bytes]) -> KeptAnswer:
+        """What `render` makes of the tenant's checks. Raises Forbidden and NotFound."""
+        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+
+        async def work() -> bytes:
+            tenant = present(await tenant_records.find(tx, caller.tenant_id)).tenant
+            asked = await drift.ask(tx, act.trace_id, at=self.now())
+            await changes.record(tx, check_asked_for(tenant, editor))
+            return render(asked)
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            answer = await idempotency.once(tx, caller, act.idempotency, work)
+        self.workers.flag()
+        return answer

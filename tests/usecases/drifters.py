@@ -1,0 +1,115 @@
+"""The check for drift, built over an estate; and whoever changes the directory behind our back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID, uuid4
+
+import msgspec
+
+from chamberlain.rules.drift_properties import DriftProperty, Treatment
+from chamberlain.rules.findings import FindingFilter, FindingRecord
+from chamberlain.rules.ids import RequestId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.pages import PageWanted
+from chamberlain.store import tenants
+from chamberlain.store.callers import Callers
+from chamberlain.store.revisions import Revisions
+from chamberlain.usecases.drift_ask import AskForDriftCheck
+from chamberlain.usecases.drift_check import CheckDrift
+from tests.estates import ADA, ESTATE, PREFIXES, SHARED_MAILBOX, TRACE, Estate
+from tests.usecases.acts import administrator, workers
+from tests.usecases.stewards import Steward, make_due, steward_of
+
+ACCEPT = """
+UPDATE chamberlain.finding SET state = 'accepted', accepted_at = now(), accepted_reason = 'It may.',
+    accepted_by = '{"type": "system", "id": null, "display_name": "Test"}'
+WHERE kind = $1 AND state = 'open' AND property = $2
+"""
+
+
+@dataclass
+class Watchman:
+    """What looks for drift in one process."""
+
+    estate: Estate
+    steward: Steward
+    check: CheckDrift
+    ask: AskForDriftCheck
+
+    async def look(self, *, most: int | None = None) -> None:
+        """Check all tenants from beginning to end."""
+        check = self.check if most is None else replace(self.check, most=most)
+        await check.begin(TRACE)
+        await self.turn(check)
+        await self.turn(check)
+        while await self.estate.rows("SELECT FROM chamberlain.drift_check WHERE phase IS NOT NULL"):
+            await self.turn(check)
+
+    async def turn(self, check: CheckDrift | None = None) -> None:
+        """Run what is due, once; the night has come."""
+        await make_due(self.estate)
+        await (check or self.check)(await self.estate.claim(kinds=[JobKind.DRIFT_CHECK]))
+
+    async def set_repair(
+        self, treatments: Mapping[DriftProperty, Treatment] | None = None, *, drift: bool = True
+    ) -> None:
+        """Let the tenant say what is repaired."""
+        async with self.estate.databases.worker.across_tenants() as tx:
+            tenant = await tenants.find(tx, ESTATE)
+            assert tenant is not None
+            await tenants.put(tx, replace(tenant, repairs_drift=drift, repair_properties=treatments or {}))
+
+    async def found(self, wanted: FindingFilter | None = None, *, limit: int = 200) -> Sequence[FindingRecord]:
+        """The findings, newest first."""
+        page = await self.steward.findings(administrator(ADA), wanted or FindingFilter(), PageWanted(limit, None))
+        return page.items
+
+    async def told(self) -> list[tuple[str, str, str | None]]:
+        """Kind, state and property of each finding."""
+        return sorted((each.kind, each.state, each.property) for each in await self.found())
+
+    async def change(self, statement: str, *values: object) -> None:
+        """Let somebody else change something."""
+        async with self.estate.databases.worker.across_tenants() as tx:
+            await tx.execute(statement, *values)
+
+    async def accept(self, kind: str, about: str) -> None:
+        """Let somebody accept a finding."""
+        await self.change(ACCEPT, kind, about)
+
+    async def mailbox(self, **sent: object) -> RequestId:
+        """A mailbox that exists."""
+        body: dict[str, object] = {"name": "Desk", "displayName": "The desk", **sent}
+        if not {"metadata", "roomMailboxMetadata"} & body.keys():
+            body["templateId"] = str(SHARED_MAILBOX)
+        accepted = await self.estate.ask_mailbox(body)
+        await self.estate.work()
+        return accepted.record.request_id
+
+    async def group(self, **sent: object) -> tuple[RequestId, UUID]:
+        """A group that exists, with the id that it has in the directory."""
+        accepted = await self.estate.ask({"displayName": "Apollo", **sent})
+        await self.estate.work()
+        group = await self.estate.group(accepted.request_id)
+        assert group is not None
+        return accepted.request_id, group.id
+
+    async def repairs(self) -> list[dict[str, object]]:
+        """What the audit trail says was put right."""
+        rows = await self.estate.rows(
+            "SELECT action, payload::text FROM chamberlain.audit WHERE action LIKE '%.repair' ORDER BY sequence"
+        )
+        return [{"action": action, **msgspec.json.decode(str(payload))} for action, payload in rows]
+
+
+def watchman_of(estate: Estate) -> Watchman:
+    """The parts of one process."""
+    database = estate.databases.application
+    steward = steward_of(estate)
+    callers = Callers(database, estate.people, estate.now)
+    return Watchman(
+        estate=estate,
+        steward=steward,
+        check=CheckDrift(estate.databases.worker, estate.directory, steward.guests, Revisions(), uuid4, estate.now),
+        ask=AskForDriftCheck(database, callers, PREFIXES, workers(estate), estate.now),
+    )

@@ -1,0 +1,435 @@
+"""Drift: what was changed in the directory behind our back is found, and put right where the tenant says so."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from chamberlain.rules.drift_properties import DriftProperty, Treatment
+from chamberlain.rules.errors import Rejected, TryAgain
+from chamberlain.rules.findings import FindingFilter, FindingKind, FindingState
+from chamberlain.rules.jobs import NOBODY
+from chamberlain.rules.subjects import SubjectType
+from tests.estates import BEN, CLEO, ESTATE, INTERNAL, OTHER_HOUSE, PROJECT_TEAM, TRACE, Estate
+from tests.usecases.drifters import Watchman, watchman_of
+from tests.usecases.stewards import HANDBOOK, NO_GUESTS, PARTNERS, YEARLY_REVIEW, later
+
+ELI = UUID("e1100000-0000-4000-8000-000000000005")
+OPEN, REPAIRED, GONE = FindingState.OPEN, FindingState.REPAIRED, FindingState.GONE
+MOVE = "UPDATE directory.users SET properties = properties || '{\"city\": \"Elsewhere\"}' WHERE mail LIKE 'desk%'"
+
+
+@pytest.fixture
+async def watchman(estate: Estate) -> Watchman:
+    return watchman_of(estate)
+
+
+async def test_it_works(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    request_id = await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+
+    await watchman.look()
+
+    (finding,) = await watchman.found()
+    assert (finding.kind, finding.state, finding.property) == ("drift", "repaired", "city")
+    assert (finding.wanted, finding.observed) == ("Town", "Elsewhere")
+    assert (finding.subject.type, finding.subject.display_name) == ("mailbox", "The desk")
+    mailbox = await watchman.estate.mailbox(request_id)
+    assert mailbox is not None
+    assert mailbox.address_fields.city == "Town"
+    (repair,) = await watchman.repairs()
+    assert (repair["action"], repair["before"], repair["after"]) == (
+        "mailbox.repair", {"city": "Elsewhere"}, {"city": "Town"},
+    )  # fmt: skip
+    assert repair["actor"] == {"type": "system", "id": None, "displayName": "Drift"}
+
+
+async def test_without_repair_it_is_only_told(watchman: Watchman) -> None:
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+
+    await watchman.look()
+    await watchman.look()
+
+    assert await watchman.told() == [("drift", "open", "city")]
+    assert watchman.estate.directory.ensured_mailboxes[1:] == []
+    assert await watchman.repairs() == []
+
+
+async def test_what_others_put_right_is_gone(watchman: Watchman) -> None:
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    await watchman.look()
+    await watchman.change(MOVE.replace("Elsewhere", "Town"))
+
+    await watchman.look()
+
+    assert await watchman.told() == [("drift", "gone", "city")]
+
+
+async def test_what_is_as_it_should_be_is_no_finding(watchman: Watchman) -> None:
+    await watchman.set_repair(dict.fromkeys(DriftProperty, Treatment.OBSERVED))
+    await watchman.mailbox(permissions={str(BEN): "FullAccess", str(CLEO): "None"}, automaticReply="Thanks.")
+    await watchman.mailbox(name="Zurich", displayName="Room", capacity=12, roomMailboxMetadata={"hasWhiteboard": True})
+    await watchman.group(owners=[str(BEN)], members=[str(CLEO)], labelId=INTERNAL, description="Rockets")
+    await watchman.group(templateId=str(PROJECT_TEAM), memberShipType=1)
+    await watchman.steward.look_around()
+    await watchman.steward.assign(templateId=str(PARTNERS), policyId=str(YEARLY_REVIEW))
+    await watchman.steward.work()
+
+    await watchman.look()
+
+    assert [each for each in await watchman.found() if each.kind is FindingKind.DRIFT] == []
+
+
+ROOM: Mapping[str, object] = {
+    "capacity": 12,
+    "isWheelChairAccessible": True,
+    "roomMailboxMetadata": {"hasWhiteboard": True, "hasConferencePhone": True, "hasVideoConferencing": True},
+    "audioDeviceName": "Speaker",
+    "displayDeviceName": "Screen",
+    "videoDeviceName": "Camera",
+    "tags": ["quiet"],
+    "officeLocation": "HQ",
+    "automaticReply": "Thanks.",
+}
+SHARED: Mapping[str, object] = {
+    "alias": "counter",
+    "capacity": 100,
+    "streetAddress": "1 High Street",
+    "companyName": "Estate",
+    "postalCode": "8000",
+    "city": "Town",
+    "country": "Switzerland",
+    "phone": "1",
+    "department": "Sales",
+    "businessPhones": ["1"],
+    "notes": "A note.",
+    "automaticReply": "Thanks.",
+    "hideFromGAL": True,
+    "permissions": {str(BEN): "FullAccess", str(CLEO): "SendAs"},
+    "primaryOwner": str(BEN),
+}
+EQUIPMENT: Mapping[str, object] = {"metadata": {"equipmentType": "projector"}, "capacity": 3}
+
+
+def properties(change: str) -> str:
+    return f"UPDATE directory.users SET properties = properties || '{change}' WHERE mail LIKE 'desk%'"  # noqa: S608 - text of ours alone.
+
+
+def mailboxes(change: str) -> str:
+    return f"UPDATE directory.mailboxes SET {change} WHERE name = 'Desk'"  # noqa: S608 - as above.
+
+
+JOIN = """
+INSERT INTO directory.memberships
+SELECT tenant_id, $1, id, false, true, false FROM directory.users WHERE mail LIKE 'dara%'
+"""
+PERMIT_DARA = """
+INSERT INTO directory.mailbox_permissions
+SELECT tenant_id, user_id, 'da7a0000-0000-4000-8000-000000000004', 'FullAccess', false
+FROM directory.mailboxes WHERE name = 'Desk'
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "change", "name"),
+    [
+        (SHARED, "UPDATE directory.users SET display_name = 'X' WHERE mail LIKE 'desk%'", "displayName"),
+        (SHARED, "UPDATE directory.users SET mail = 'x@estate.example' WHERE mail LIKE 'desk%'",
+         "primarySmtpAddress"),
+        (SHARED, mailboxes("aliases = '{}'"), "alias"),
+        (SHARED, properties('{"streetAddress": "X"}'), "streetAddress"),
+        (SHARED, properties('{"companyName": "X"}'), "companyName"),
+        (SHARED, properties('{"postalCode": "X"}'), "postalCode"),
+        (SHARED, properties('{"city": "X"}'), "city"),
+        (SHARED, properties('{"country": "X"}'), "country"),
+        (SHARED, properties('{"department": "X"}'), "department"),
+        (SHARED, mailboxes("contact = contact - 'phone'"), "phone"),
+        (SHARED, mailboxes("contact = contact - 'businessPhones'"), "businessPhones"),
+        (SHARED, mailboxes("contact = contact - 'notes'"), "notes"),
+        (SHARED, mailboxes("quota_megabytes = 1"), "capacity"),
+        (SHARED, mailboxes("automatic_reply = 'X'"), "automaticReply"),
+        (SHARED, mailboxes("is_hidden = false"), "hideFromGAL"),
+        (SHARED, "DELETE FROM directory.mailbox_permissions", "permissions"),
+        (SHARED, "UPDATE directory.mailbox_permissions SET auto_mapping = false", "autoMapping"),
+        (SHARED, PERMIT_DARA, "additionalPermissions"),
+        (SHARED, mailboxes("owners = '{}'"), "owners"),
+        (EQUIPMENT, mailboxes("resource_capacity = 1"), "capacity"),
+        (EQUIPMENT, mailboxes("automate_processing = 'None'"), "booking"),
+        (ROOM, mailboxes("resource_capacity = 1"), "capacity"),
+        (ROOM, mailboxes("additional_response = 'X'"), "automaticReply"),
+        (ROOM, properties('{"officeLocation": "X"}'), "officeLocation"),
+        (ROOM, mailboxes("place = place - 'audioDeviceName'"), "audioDeviceName"),
+        (ROOM, mailboxes("place = place - 'displayDeviceName'"), "displayDeviceName"),
+        (ROOM, mailboxes("place = place - 'videoDeviceName'"), "videoDeviceName"),
+        (ROOM, mailboxes("place = place - 'isWheelChairAccessible'"), "isWheelChairAccessible"),
+        (ROOM, mailboxes("place = place - 'tags'"), "tags"),
+        (ROOM, mailboxes("place = place - 'hasWhiteboard'"), "roomMailboxMetadata.hasWhiteboard"),
+        (ROOM, mailboxes("place = place - 'hasConferencePhone'"), "roomMailboxMetadata.hasConferencePhone"),
+        (ROOM, mailboxes("place = place - 'hasVideoConferencing'"), "roomMailboxMetadata.hasVideoConferencing"),
+    ],
+)  # fmt: skip
+async def test_every_property_of_a_mailbox(
+    watchman: Watchman, sent: Mapping[str, object], change: str, name: str
+) -> None:
+    await watchman.set_repair()
+    await watchman.mailbox(**sent)
+    await watchman.change(change)
+    is_managed = name not in {"displayName", "primarySmtpAddress", "additionalPermissions"}
+
+    await watchman.look()
+    await watchman.look()
+
+    assert await watchman.told() == [("drift", REPAIRED if is_managed else OPEN, name)]
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "state"),
+    [
+        ("UPDATE directory.groups SET display_name = 'X' WHERE id = $1", "displayName", OPEN),
+        ("UPDATE directory.groups SET mail = 'x@estate.example' WHERE id = $1", "mail", OPEN),
+        ("UPDATE directory.groups SET description = 'X' WHERE id = $1", "description", None),
+        ("UPDATE directory.groups SET visibility = 'Public' WHERE id = $1", "memberShipType", OPEN),
+        ("UPDATE directory.groups SET label_id = NULL WHERE id = $1", "labelId", REPAIRED),
+        ("UPDATE directory.groups SET label_id = '1abe1000-0000-4000-8000-000000000002' WHERE id = $1", "labelId",
+         REPAIRED),
+        ("UPDATE directory.memberships SET is_owner = false WHERE group_id = $1 AND member_id::text LIKE 'be%'",
+         "owners", REPAIRED),
+        ("UPDATE directory.memberships SET is_owner = true WHERE group_id = $1 AND member_id::text LIKE 'c1%'",
+         "additionalOwners", None),
+        ("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id::text LIKE 'c1%'", "members", None),
+        (JOIN, "additionalMembers", None),
+        ("DELETE FROM directory.teams WHERE group_id = $1", "isTeam", REPAIRED),
+        ("DELETE FROM directory.channels WHERE group_id = $1 AND display_name = 'Planning'", "channels", OPEN),
+    ],
+)  # fmt: skip
+async def test_every_property_of_a_team(watchman: Watchman, change: str, name: str, state: FindingState | None) -> None:
+    """By default: what people of the directory may change by themselves is left alone."""
+    await watchman.set_repair()
+    _, group_id = await watchman.group(
+        templateId=str(PROJECT_TEAM), owners=[str(BEN)], members=[str(CLEO)], labelId=INTERNAL, description="Rockets"
+    )
+    await watchman.change(change, group_id)
+
+    await watchman.look()
+    await watchman.look()
+
+    assert await watchman.told() == ([] if state is None else [("drift", state, name)])
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ("UPDATE directory.groups SET extensions = extensions #- '{chamberlain_group,templateId}'", "templateId"),
+        ("UPDATE directory.groups SET extensions = extensions #- '{chamberlain_group,policyId}'", "policyId"),
+        ("UPDATE directory.guest_settings SET allow_to_add_guests = true", "guests.allowed"),
+        ("UPDATE directory.sites SET sharing_capability = 'externalUserAndGuestSharing'", "sharingCapability"),
+    ],
+)
+async def test_what_is_assigned_is_put_right(watchman: Watchman, change: str, name: str) -> None:
+    await watchman.set_repair()
+    await watchman.steward.look_around()
+    await watchman.steward.assign(
+        HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS), policyId=str(YEARLY_REVIEW)
+    )
+    await watchman.steward.work()
+    before = await watchman.steward.shown(HANDBOOK)
+    await watchman.change(change)
+    assert await watchman.steward.shown(HANDBOOK) != before
+
+    await watchman.look()
+
+    assert await watchman.told() == [("drift", "repaired", name)]
+    assert await watchman.steward.shown(HANDBOOK) == before
+    assert [each["action"] for each in await watchman.repairs()] == ["site.repair"]
+
+
+@pytest.mark.parametrize("treatment", Treatment)
+async def test_a_tenant_says_how_a_property_is_treated(watchman: Watchman, treatment: Treatment) -> None:
+    await watchman.set_repair({DriftProperty.GROUP_MEMBERS: treatment})
+    request_id, group_id = await watchman.group(members=[str(BEN)])
+    await watchman.change("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", group_id, BEN)
+
+    await watchman.look()
+
+    states = {Treatment.MANAGED: [REPAIRED], Treatment.OBSERVED: [OPEN], Treatment.IGNORED: []}
+    assert [each.state for each in await watchman.found()] == states[treatment]
+    group = await watchman.estate.group(request_id)
+    assert group is not None
+    assert (BEN in group.members) is (treatment is Treatment.MANAGED)
+
+
+async def test_a_repair_takes_back_nothing_that_people_may_change(watchman: Watchman) -> None:
+    """A directory does at once all that is wanted of it."""
+    await watchman.set_repair({DriftProperty.MAILBOX_NOTES: Treatment.IGNORED})
+    request_id = await watchman.mailbox(
+        city="Town", notes="Ours.", automaticReply="Ours.", isAllowAutomaticReplyOverride=True
+    )
+    await watchman.change(mailboxes("contact = '{\"notes\": \"Theirs.\"}', automatic_reply = 'Theirs.'"))
+    await watchman.change(MOVE)
+
+    await watchman.look()
+
+    mailbox = await watchman.estate.mailbox(request_id)
+    assert mailbox is not None
+    assert (mailbox.address_fields.city, mailbox.address_fields.notes) == ("Town", "Theirs.")
+    assert mailbox.automatic_reply == "Theirs."
+    assert await watchman.told() == [("drift", "repaired", "city")]
+
+
+async def test_what_is_gone_is_told_and_not_made_again(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    request_id, group_id = await watchman.group()
+    await watchman.mailbox()
+    await watchman.change("DELETE FROM directory.groups WHERE id = $1", group_id)
+    await watchman.change("DELETE FROM directory.mailboxes")
+
+    await watchman.look()
+    soon = await watchman.told()
+    later(watchman.estate, days=1)
+    await watchman.look()
+
+    # What is not shown soon after it was made is only late.
+    assert soon == []
+    assert await watchman.told() == [("drift", "open", "exists"), ("drift", "open", "exists")]
+    assert await watchman.estate.group(request_id) is None
+
+
+async def stubborn(watchman: Watchman) -> None:
+    """A directory, or somebody in it, takes every repair back."""
+    await watchman.change(MOVE)
+    await watchman.look()
+    later(watchman.estate, days=1)
+
+
+async def test_a_repair_that_does_not_hold_twice_is_told_once(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    for _ in range(6):
+        await stubborn(watchman)
+
+    assert await watchman.told() == [
+        ("drift", "open", "city"),
+        ("drift", "repaired", "city"),
+        ("drift", "repaired", "city"),
+        ("repairDoesNotHold", "open", "city"),
+    ]
+    assert len(await watchman.repairs()) == 2
+    (report,) = await watchman.found(FindingFilter(kind=FindingKind.REPAIR_DOES_NOT_HOLD))
+    assert report.detail.startswith('The city: wanted is "Town", and the directory shows "Elsewhere". This was put ')
+
+
+async def test_a_directory_that_does_not_do_what_it_says_is_told_once(watchman: Watchman) -> None:
+    """It says that all is done, and shows what it showed before."""
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    for _ in range(5):
+        watchman.estate.directory.is_deaf = True
+        await watchman.look()
+        later(watchman.estate, days=1)
+
+    assert await watchman.told() == [("drift", "open", "city"), ("repairDoesNotHold", "open", "city")]
+    assert await watchman.repairs() == []
+
+
+async def test_accepting_the_report_releases_the_property(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    request_id = await watchman.mailbox(city="Town")
+    for _ in range(4):
+        await stubborn(watchman)
+    await watchman.accept("repairDoesNotHold", "city")
+
+    await watchman.look()
+
+    assert (("repairDoesNotHold", "gone", "city") in await watchman.told()) is True
+    mailbox = await watchman.estate.mailbox(request_id)
+    assert mailbox is not None
+    assert mailbox.address_fields.city == "Town"
+
+
+async def test_what_somebody_has_accepted_is_left_as_it_is(watchman: Watchman) -> None:
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    await watchman.look()
+    await watchman.accept("drift", "city")
+    await watchman.set_repair()
+
+    await watchman.look()
+
+    assert await watchman.told() == [("drift", "accepted", "city")]
+    assert await watchman.repairs() == []
+
+
+async def test_what_is_refused_is_told_with_the_reason(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    watchman.estate.directory.faults["The desk"] = Rejected("locked", "The mailbox is on hold.")
+
+    await watchman.look()
+
+    (finding,) = await watchman.found()
+    assert (finding.state, finding.action) == ("open", None)
+    assert finding.detail.endswith("It could not be put right: The mailbox is on hold.")
+
+
+async def test_a_directory_that_does_not_answer_is_asked_again(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    watchman.estate.directory.trouble = TryAgain(timedelta(seconds=10), "Busy.")
+    for _ in range(4):
+        await watchman.look()
+    busy = await watchman.found()
+    watchman.estate.directory.trouble = None
+
+    await watchman.look()
+
+    assert [(each.state, each.action) for each in busy] == [("open", "repair")]
+    # What could not be tried is no repair that did not hold.
+    assert await watchman.told() == [("drift", "repaired", "city")]
+
+
+async def test_it_goes_on_where_it_was_cut_short(watchman: Watchman) -> None:
+    for place in range(5):
+        await watchman.mailbox(name=f"Desk {place}", city="Town")
+    await watchman.change(MOVE)
+    await watchman.look(most=2)
+
+    assert await watchman.told() == [("drift", "open", "city")] * 5
+    ((phase, finished_at),) = await watchman.estate.rows(
+        "SELECT phase, finished_at FROM chamberlain.drift_check WHERE tenant_id = $1", ESTATE
+    )
+    assert (phase, finished_at) == (None, watchman.estate.moment)
+
+
+async def test_every_tenant_has_its_job_at_its_time_of_the_night(watchman: Watchman) -> None:
+    await watchman.check.begin(TRACE)
+    await watchman.turn()
+    first = await watchman.estate.rows(
+        "SELECT tenant_id FROM chamberlain.job WHERE kind = 'driftCheck' ORDER BY tenant_id"
+    )
+    await watchman.turn()
+
+    again = await watchman.estate.rows(
+        "SELECT tenant_id, run_at > now() + interval '10 minutes' FROM chamberlain.job "
+        "WHERE kind = 'driftCheck' AND tenant_id <> $1 ORDER BY 1",
+        NOBODY,
+    )
+    assert first == [(NOBODY,), (ESTATE,), (OTHER_HOUSE,)]
+    assert again == [(ESTATE, True), (OTHER_HOUSE, True)]
+
+
+async def test_what_is_not_through_is_left_alone(watchman: Watchman) -> None:
+    await watchman.estate.ask_mailbox({"name": "Desk", "displayName": "The desk", "alias": "counter"})
+    await watchman.steward.look_around()
+    await watchman.steward.assign(templateId=str(NO_GUESTS))
+    later(watchman.estate, days=1)
+
+    await watchman.look()
+
+    assert await watchman.told() == []
