@@ -158,9 +158,17 @@ def test_it_rejects_a_key_that_no_header_takes(ada: Shell) -> None:
 def test_it_rejects_bodies_and_pairs_that_cannot_be_read(ada: Shell, tmp_path: Path) -> None:
     (tmp_path / "list.json").write_text("[]")
     (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "half.json").write_text('{"name": "\\ud800"}')
+    (tmp_path / "deep.json").write_text('{"name": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    (tmp_path / "long.json").write_text('{"capacity": ' + "9" * 5_000 + "}")
     refused = {
         ("--body", str(tmp_path / "list.json")): "is no JSON object",
         ("--body", str(tmp_path / "broken.json")): "is not JSON",
+        ("--body", str(tmp_path / "half.json")): "is not JSON",
+        ("--body", str(tmp_path / "deep.json")): "is not JSON",
+        ("--body", str(tmp_path / "long.json")): "is not JSON",
+        ("--name", "\udcff"): "is not text in UTF-8",
+        ("--template", "Room", "--tag", "quiet", "--tag", "\udcff"): "is not text in UTF-8",
         ("--body", str(tmp_path / "none.json")): "cannot be read (No such file or directory)",
         ("--permission", BEN): "write user=level",
         ("--metadata", "a=1", "--metadata", "a=2"): "names a twice",

@@ -1,9 +1,10 @@
 """Bodies of calls: from a file of JSON, with what options say put over it."""
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import msgspec
 
 from chamberlain.cli.misuse import Misused
 
@@ -20,8 +21,9 @@ def body_of(file: str | None, options: Mapping[str, object]) -> dict[str, object
 def read_body(file: str) -> dict[str, object]:
     """The JSON object of a file, or of standard input where it is named `-`."""
     try:
-        body = json.loads(_read(file))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        body = msgspec.json.decode(_read(file))
+    # The last is for one that is nested deeper than anything that the service takes.
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Misused(f"--body {file} is not JSON ({error}).") from error
     if not isinstance(body, dict):
         raise Misused(f"--body {file} is no JSON object; the API takes an object of properties.")

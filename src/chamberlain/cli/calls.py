@@ -38,6 +38,7 @@ def calls(command: Callable[..., None]) -> Callable[..., None]:
         from chamberlain.cli.refusals import told_refusals
 
         with told_refusals():
+            _require_text(server, *options.values())
             command(Call.from_options(server=server, port=port, data_dir=data_dir, ca=ca, as_json=as_json), **options)
 
     signature = inspect.signature(command)
@@ -50,3 +51,14 @@ def calls(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = signature.replace(parameters=[*own, *common])  # type: ignore[attr-defined]  # As wraps() does.
     run.__annotations__ = {each.name: each.annotation for each in (*own, *common)} | {"return": None}
     return run
+
+
+def _require_text(*given: object) -> None:
+    """Nothing, when all that was typed can be sent. Bytes that are no text come from the shell as half characters."""
+    from chamberlain.cli.misuse import Misused
+
+    for each in given:
+        if isinstance(each, list):
+            _require_text(*each)
+        elif isinstance(each, str) and not each.isascii() and any("\ud800" <= one <= "\udfff" for one in each):
+            raise Misused(f"{each!a} is not text in UTF-8.")
