@@ -27,8 +27,23 @@ from chamberlain.rules.events import (
     request_failed,
     request_rejected,
 )
-from chamberlain.rules.ids import EventId, GroupId, MailboxId, RequestId, TemplateId, TenantId
+from chamberlain.rules.findings import FindingSubject
+from chamberlain.rules.guest_clocks import Clock, PolicyRule
+from chamberlain.rules.guests import Guest
+from chamberlain.rules.ids import (
+    EventId,
+    GroupId,
+    MailboxId,
+    PolicyId,
+    RequestId,
+    TemplateId,
+    TenantId,
+    TraceId,
+    UserId,
+)
 from chamberlain.rules.plans import Step
+from chamberlain.rules.policies import PolicyAction
+from chamberlain.rules.policy_events import action_taken, reminded
 from chamberlain.rules.requests import RequestError, RequestKind, RequestState
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.settings import Settings
@@ -40,8 +55,8 @@ PAGE = REFERENCE / "events.md"
 SOME = UUID(int=1)
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 MAILBOX = mailbox(name="info", display_name="Information", mail="info@estate.example")
-# What nothing makes yet.
-LATER = {EventType.POLICY_REMINDER, EventType.POLICY_ACTION_TAKEN}
+GIL = Guest(UserId(SOME), "gil@partner.example", "Gil Hartmann")
+CLOCK = Clock(PolicyRule.EXPIRY, GIL, PolicyId(SOME), "", PolicyAction.REMOVE, NOW, NOW, NOW)
 
 
 def summary(kind: RequestKind) -> RequestSummary:
@@ -55,12 +70,15 @@ def every_event() -> list[Event]:
     id_, team = EventId(SOME), summary(RequestKind.TEAM)
     template = TemplateId(SOME)
     group, site = [AssignedSubject(TenantId(SOME), GroupId(SOME), type_, "Apollo") for type_ in SubjectType]
+    found = FindingSubject(TenantId(SOME), GroupId(SOME), SubjectType.GROUP, "Apollo")
     assigned = [
         assignment_changed(
             id_, subject, Assignment(), Assignment(), request_id=team.request_id, changed_by=team.created_by, now=NOW
         )
         for subject in (group, site)
     ]
+    taken = action_taken(id_, found, CLOCK, TraceId("0" * 32), now=NOW).event
+    assert taken is not None
     return [
         mailbox_created(id_, team, MAILBOX, mailbox_id=MailboxId(SOME), template_id=template, metadata=None, now=NOW),
         group_created(id_, summary(RequestKind.GROUP), GROUP, template_id=template, metadata=None, now=NOW),
@@ -71,6 +89,8 @@ def every_event() -> list[Event]:
         request_failed(id_, team, now=NOW),
         request_cancelled(id_, team, now=NOW),
         request_expired(id_, team, now=NOW),
+        reminded(id_, found, CLOCK, now=NOW),
+        taken,
         webhook_disabled(id_, team.tenant_id, template, url="https://hooks.estate.example", reason="No.", now=NOW),
     ]
 
@@ -87,7 +107,7 @@ def test_it_names_what_each_type_holds() -> None:
     documented = {row[0].strip("`"): re.findall("`([^`]+)`", row[2]) for row in rows(section(PAGE, "## Types"))}
     made = every_event()
 
-    assert {each.type for each in made} == set(EventType) - LATER
+    assert {each.type for each in made} == set(EventType)
     for event in made:
         # What a request is, and who somebody is, stands below the table.
         named_once = dict.fromkeys(documented[event.type])
@@ -99,7 +119,7 @@ def members(data: Mapping[str, object]) -> list[str]:
     found: list[str] = []
     for name, value in data.items():
         found.append(name)
-        if isinstance(value, Mapping) and name in {"mailbox", "group", "site"}:
+        if isinstance(value, Mapping) and name in {"mailbox", "group", "site", "guest"}:
             found += value
         if name == "after":
             found += ["templateId", "policyId"]
