@@ -10,7 +10,8 @@ from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingKind
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.subjects import SubjectType
-from tests.estates import ADA, ESTATE, TRACE, Estate
+from chamberlain.usecases.user_erase import EraseUser
+from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate
 from tests.usecases.policy_runs import Runs, make_guests
 from tests.usecases.stewards import (
     ALL_STAFF,
@@ -384,3 +385,21 @@ async def test_groups_and_sites_run_together(runs: Runs) -> None:
 def test_it_is_named_as_the_database_names_it() -> None:
     # The function that assigns queues it by this name (store/sql/assignments.sql).
     assert JobKind.POLICY_EVALUATE.value == "policyEvaluate"
+
+
+async def test_a_guest_who_is_forgotten_has_no_name_in_a_clock(runs: Runs) -> None:
+    await assign(runs, policyId=str(NINETY_DAYS))
+    await runs.run(0)
+    erase = EraseUser(runs.steward.estate.databases.worker)
+
+    await erase(GIL, ESTATE, actor=OPERATOR, trace_id=TRACE)
+    erased = await names(runs)
+    # Who is there still is met again.
+    await runs.run(76)
+
+    assert erased == [("", None)]
+    assert await names(runs) == [("Gil Hartmann", "gil@partner.example")]
+
+
+async def names(runs: Runs) -> list[tuple[object, ...]]:
+    return await runs.steward.estate.rows("SELECT guest_name, guest_mail FROM chamberlain.policy_clock")
