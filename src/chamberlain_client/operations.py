@@ -59,6 +59,7 @@ READ_MANAGED_SITE = Operation("readManagedSite", "GET", "/admin/collab/v1/manage
 ASSIGN_TO_SITE = Operation("assignToSite", "PATCH", "/admin/collab/v1/manage/spo/{securityGroupId}/")
 LIST_FINDINGS = Operation("listFindings", "GET", "/admin/v1/findings/")
 ACCEPT_FINDING = Operation("acceptFinding", "POST", "/admin/v1/findings/{findingId}/accept/")
+CONFIRM_FINDING = Operation("confirmFinding", "POST", "/admin/v1/findings/{findingId}/confirm/")
 LIST_EVENTS = Operation("listEvents", "GET", "/admin/v1/events/")
 LIST_OFFERED_GROUP_TEMPLATES = Operation("listOfferedGroupTemplates", "GET", "/collab/v1/templates/")
 LIST_COLLAB_TEMPLATES = Operation("listCollabTemplates", "GET", "/admin/collab/v1/templates/")

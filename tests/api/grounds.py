@@ -11,6 +11,7 @@ from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.assignments import Assignment, assignment_after
 from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.confirmations import confirmed_finding, require_open_review
 from chamberlain.rules.edits import Editor, require_match
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState, FindingSubject
 from chamberlain.rules.groups import MemberShipType
@@ -101,13 +102,14 @@ class Grounds:
     filters: list[SubjectFilter] = field(default_factory=list)
     finding_filters: list[FindingFilter] = field(default_factory=list)
     asked: list[WantedAssignment] = field(default_factory=list)
+    confirmed: list[Act] = field(default_factory=list)
     refusal: Exception | None = None
 
     def services(self) -> Managed:
         return Managed(list=self.page, read=self.read, assign=self.assign)
 
     def finding_services(self) -> Findings:
-        return Findings(list=self.list_findings, accept=self.accept_finding)
+        return Findings(list=self.list_findings, accept=self.accept_finding, confirm=self.confirm_finding)
 
     async def page(self, _caller: Caller, wanted: SubjectFilter, page: NamedPageWanted) -> NamedPage[SubjectRecord]:
         self._refuse()
@@ -161,6 +163,15 @@ class Grounds:
         before = present_finding(next((each for each in self.findings if each.id == finding_id), None))
         editor = Editor(Actor(caller.type, caller.id, "Ada Achterberg"), caller.client_id, act.trace_id)
         return KeptAnswer(render(accepted(before, wanted, editor, now=ASSIGNED_AT)))
+
+    async def confirm_finding(
+        self, _caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]
+    ) -> KeptAnswer:
+        self._refuse()
+        self.confirmed.append(act)
+        before = present_finding(next((each for each in self.findings if each.id == finding_id), None))
+        require_open_review(before)
+        return KeptAnswer(render(confirmed_finding(before, now=ASSIGNED_AT)))
 
     def _refuse(self) -> None:
         if self.refusal is not None:

@@ -1,12 +1,16 @@
-"""Findings over HTTP: accepted with a reason, and until when."""
+"""Findings over HTTP: accepted with a reason, and until when; reviews confirmed."""
+
+from dataclasses import replace
 
 import httpx2
 import pytest
 
+from chamberlain.rules.findings import FindingKind
 from tests.api.house import House
 
 ID = "f1d00000-0000-4000-8000-000000000001"
 PATH = f"/admin/v1/findings/{ID}/accept/"
+CONFIRM = f"/admin/v1/findings/{ID}/confirm/"
 ADMINISTRATOR = {"authorization": "Bearer administrator"}
 
 
@@ -63,5 +67,31 @@ async def test_it_rejects_a_finding_that_there_is_not(api: httpx2.AsyncClient, h
 @pytest.mark.parametrize("who", ["Bearer ada", "Bearer automation"])
 async def test_it_rejects_callers_without_the_permission(api: httpx2.AsyncClient, who: str) -> None:
     answer = await api.post(PATH, json={"reason": "x"}, headers={"authorization": who})
+
+    assert answer.json()["code"] == "insufficientScope"
+
+
+async def test_a_review_is_confirmed(api: httpx2.AsyncClient, house: House) -> None:
+    house.grounds.findings = [replace(house.grounds.findings[0], kind=FindingKind.REVIEW_DUE)]
+
+    answers = [
+        await api.post(CONFIRM, json={"comment": "Stays"}),
+        await api.post(CONFIRM, headers=ADMINISTRATOR),
+    ]
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert [answer.json()["state"] for answer in answers] == ["gone", "gone"]
+    assert [act.comment for act in house.grounds.confirmed] == ["Stays", None]
+
+
+async def test_it_rejects_to_confirm_what_is_no_review(api: httpx2.AsyncClient) -> None:
+    answer = await api.post(CONFIRM)
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "stateDoesNotAllow")
+
+
+@pytest.mark.parametrize("who", ["Bearer mail", "Bearer automation", "Bearer mail manager"])
+async def test_it_rejects_to_confirm_without_the_permission(api: httpx2.AsyncClient, who: str) -> None:
+    answer = await api.post(CONFIRM, headers={"authorization": who})
 
     assert answer.json()["code"] == "insufficientScope"

@@ -8,6 +8,8 @@ from tests.directory.population import (
     ADA,
     BEN,
     CLEO,
+    GIL,
+    HANDBOOK,
     INNER,
     INTERNAL,
     NOBODY,
@@ -178,6 +180,15 @@ async def test_it_finds_nobody_where_there_is_no_manager_no_group_or_one_of_anot
 
     assert answer == PeopleAnswer(relations=Relations(None, {nothing: (), OTHER_GROUP: ()}))
     assert (await stage.people.look_up(PeopleQuestion(TENANT, manager_of=ZOE))).relations == NO_RELATIONS
+
+
+async def test_it_knows_who_owns_a_group(stage: Stage) -> None:
+    question = PeopleQuestion(TENANT, owners_of=frozenset({OUTER, INNER, HANDBOOK, GroupId(NOBODY), OTHER_GROUP}))
+
+    owners = (await stage.people.look_up(question)).owners
+
+    assert owners == {OUTER: (NAMED_ADA,), HANDBOOK: (NAMED_ADA, NamedPerson(GIL, "Gil Hartmann"))}
+    assert (await stage.people.look_up(PeopleQuestion(TENANT))).owners == {}
 
 
 async def test_it_handles_questions_for_managers_and_members_beside_others(stage: Stage) -> None:

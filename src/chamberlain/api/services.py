@@ -86,6 +86,7 @@ ReadSubject = Callable[[Caller, GroupId, SubjectType], Awaitable[SubjectRecord]]
 ListSubjects = Callable[[Caller, SubjectFilter, NamedPageWanted], Awaitable[NamedPage[SubjectRecord]]]
 ListFindings = Callable[[Caller, FindingFilter, PageWanted], Awaitable[Page[FindingRecord]]]
 AcceptFinding = Callable[[Caller, UUID, WantedAcceptance, Act, Callable[[FindingRecord], bytes]], Awaitable[KeptAnswer]]
+ConfirmFinding = Callable[[Caller, UUID, Act, Callable[[FindingRecord], bytes]], Awaitable[KeptAnswer]]
 ListEvents = Callable[[Caller, FeedWanted], Awaitable[FeedPage[EventRecord]]]
 RequestMailbox = Callable[[Caller, MailboxOrder, Submission], Awaitable[AcceptedMailbox]]
 RehearseMailbox = Callable[[Caller, MailboxOrder], Awaitable[MailboxRehearsal]]
@@ -230,6 +231,7 @@ class Findings:
 
     list: ListFindings
     accept: AcceptFinding
+    confirm: ConfirmFinding
 
 
 @dataclass(frozen=True, slots=True)

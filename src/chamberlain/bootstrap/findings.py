@@ -4,6 +4,7 @@ from chamberlain.api.services import Findings
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import now
 from chamberlain.usecases.finding_accept import AcceptFinding
+from chamberlain.usecases.finding_confirm import ConfirmFinding
 from chamberlain.usecases.finding_list import ListFindings
 from chamberlain.usecases.finding_reopen import ReopenFindings
 
@@ -13,6 +14,7 @@ def finding_services(means: Means) -> Findings:
     return Findings(
         list=ListFindings(means.database, means.callers, means.prefixes),
         accept=AcceptFinding(means.database, means.callers, means.prefixes, now),
+        confirm=ConfirmFinding(means.database, means.people, means.callers, means.prefixes, now),
     )
 
 

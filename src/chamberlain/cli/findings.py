@@ -1,4 +1,4 @@
-"""Findings: listed, and accepted."""
+"""Findings: listed, accepted and confirmed."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +11,7 @@ from chamberlain.cli.parameters import All, Key, Limit, most
 if TYPE_CHECKING:
     from chamberlain.cli.call import Call
 
-findings = typer.Typer(
-    name="finding", help="What is against the rules, and what becomes of it. For administrators.", no_args_is_help=True
-)
+findings = typer.Typer(name="finding", help="What is against the rules, and what becomes of it.", no_args_is_help=True)
 
 Finding = Annotated[str, typer.Argument(metavar="ID", help="The id of the finding, as `finding list` shows it.")]
 
@@ -29,7 +27,7 @@ def list_findings(
     limit: Limit = 50,
     everything: All = False,
 ) -> None:
-    """List findings, the newest first."""
+    """List findings, the newest first. For administrators."""
     from chamberlain.cli.accepting import list_findings
 
     list_findings(call, state, kind, subject, most(limit, everything=everything))
@@ -47,7 +45,23 @@ def accept_finding(
     ] = None,
     idempotency_key: Key = None,
 ) -> None:
-    """Let a finding stand, for good or until a moment."""
+    """Let a finding stand, for good or until a moment. For administrators."""
     from chamberlain.cli.accepting import accept
 
     accept(call, finding, reason, until, idempotency_key)
+
+
+@findings.command("confirm")
+@calls
+def confirm_finding(
+    call: "Call",
+    finding: Finding,
+    *,
+    comment: Annotated[str | None, typer.Option(help="A sentence for the audit trail.")] = None,
+    idempotency_key: Key = None,
+) -> None:
+    """Say in a review that the guest stays. For administrators, and for owners where the policy leaves it to them."""
+    from chamberlain.cli.deciding import act
+    from chamberlain_client.operations import CONFIRM_FINDING
+
+    act(call, CONFIRM_FINDING, finding, comment, idempotency_key)

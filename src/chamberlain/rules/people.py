@@ -38,7 +38,8 @@ class PeopleQuestion:
 
     `member` and `groups` belong together: of which of these groups is this user a member, directly or through others?
     `manager_of` asks who this user's manager is, `members_of` who is in these groups, directly or through others.
-    `named_groups` asks which of these groups there are, `membership_rules` which of these rules can be followed.
+    `named_groups` asks which of these groups there are, `membership_rules` which of these rules can be followed;
+    `owners_of` who owns these groups.
     """
 
     tenant_id: TenantId
@@ -51,6 +52,7 @@ class PeopleQuestion:
     members_of: frozenset[GroupId] = frozenset()
     named_groups: frozenset[GroupId] = frozenset()
     membership_rules: frozenset[str] = frozenset()
+    owners_of: frozenset[GroupId] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ NO_RELATIONS = Relations(None, {})
 @value(frozen=True, slots=True)
 class PeopleAnswer:
     """What of the question is there. What is not in the answer does not exist in the tenant (for addresses: is
-    free; for membership rules: can be followed, the others with the sentence that says what is wrong)."""
+    free; for membership rules: can be followed, the others with the sentence that says what is wrong). `owners` are
+    those of groups that have any: users only, by name; of very many, the first thousand."""
 
     people: Mapping[UserId, Person] = field(default_factory=dict)
     labels: frozenset[str] = frozenset()
@@ -77,3 +80,4 @@ class PeopleAnswer:
     relations: Relations = NO_RELATIONS
     known_groups: frozenset[GroupId] = frozenset()
     rule_faults: Mapping[str, str] = field(default_factory=dict)
+    owners: Mapping[GroupId, tuple[NamedPerson, ...]] = field(default_factory=dict)

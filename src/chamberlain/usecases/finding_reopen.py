@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from chamberlain.rules.acceptances import change_of_reopening, has_ended, reopened
 from chamberlain.rules.findings import FindingRecord, FindingState
-from chamberlain.rules.jobs import Claim, Job, Postponed
+from chamberlain.rules.jobs import Claim, Job, JobKind, Postponed
 from chamberlain.store import acceptances, changes, findings, jobs
 from chamberlain.store.database import Database
 
@@ -44,6 +44,9 @@ class ReopenFindings:
             after = reopened(before)
             await acceptances.put(tx, after)
             await changes.record(tx, change_of_reopening(before, after, job.trace_id))
+            if before.policy_id is not None:
+                # Its clock has rested, and goes on.
+                await jobs.queue(tx, JobKind.POLICY_EVALUATE, before.subject.id, job.trace_id)
             return None
 
 

@@ -1,4 +1,4 @@
-"""Findings are listed and accepted."""
+"""Findings are listed, accepted and confirmed."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from chamberlain_client import operations
 from chamberlain_client.answers import decoded, items_of
 from chamberlain_client.asynchronous.pages import AsyncPages
 from chamberlain_client.asynchronous.transport import AsyncTransport
-from chamberlain_client.calls import Id, posting, written_time
+from chamberlain_client.calls import Id, posting, said, written_time
 from chamberlain_client.models.findings import Finding, FindingKind, FindingState
 
 
@@ -42,4 +42,12 @@ class AsyncFindings:
         """Let one stand, until a moment or for good. Raises NotFound, and Conflict for one that has gone."""
         body = {"reason": reason} if isinstance(until, UnsetType) else {"reason": reason, "until": written_time(until)}
         call = posting(operations.ACCEPT_FINDING, finding_id, body=body, key=idempotency_key)
+        return decoded(await self._transport.send(call), Finding)
+
+    async def confirm(
+        self, finding_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None
+    ) -> Finding:
+        """Say in a review that the guest stays. Raises NotFound, also for those who are not asked, and Conflict for
+        what is no open review."""
+        call = posting(operations.CONFIRM_FINDING, finding_id, body=said(comment), key=idempotency_key)
         return decoded(await self._transport.send(call), Finding)

@@ -1,5 +1,5 @@
 # Made by `python3 dev.py twin` from asynchronous/findings.py, which is the one to be changed.
-"""Findings are listed and accepted."""
+"""Findings are listed, accepted and confirmed."""
 
 from datetime import datetime
 
@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from chamberlain_client import operations
 from chamberlain_client.answers import decoded, items_of
-from chamberlain_client.calls import Id, posting, written_time
+from chamberlain_client.calls import Id, posting, said, written_time
 from chamberlain_client.models.findings import Finding, FindingKind, FindingState
 from chamberlain_client.synchronous.pages import Pages
 from chamberlain_client.synchronous.transport import Transport
@@ -43,4 +43,12 @@ class Findings:
         """Let one stand, until a moment or for good. Raises NotFound, and Conflict for one that has gone."""
         body = {"reason": reason} if isinstance(until, UnsetType) else {"reason": reason, "until": written_time(until)}
         call = posting(operations.ACCEPT_FINDING, finding_id, body=body, key=idempotency_key)
+        return decoded(self._transport.send(call), Finding)
+
+    def confirm(
+        self, finding_id: Id, *, comment: str | UnsetType = UNSET, idempotency_key: str | None = None
+    ) -> Finding:
+        """Say in a review that the guest stays. Raises NotFound, also for those who are not asked, and Conflict for
+        what is no open review."""
+        call = posting(operations.CONFIRM_FINDING, finding_id, body=said(comment), key=idempotency_key)
         return decoded(self._transport.send(call), Finding)

@@ -1,4 +1,4 @@
-"""Findings are listed and accepted here: what is against the rules, and what has become of it."""
+"""Findings are listed, accepted and confirmed here: what is against the rules, and what has become of it."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -11,7 +11,7 @@ from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.request_shapes import Actor, Time, time_of
 from chamberlain.api.services import Services
-from chamberlain.api.submission import acted, creating_act_of
+from chamberlain.api.submission import act_of, acted, creating_act_of
 from chamberlain.rules.changes import Json
 from chamberlain.rules.findings import Acceptance as RecordedAcceptance
 from chamberlain.rules.findings import (
@@ -25,6 +25,7 @@ from chamberlain.rules.findings import (
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.shapes.acceptances import AcceptanceBody, to_wanted_acceptance
+from chamberlain.shapes.actions import ActionBody
 
 # What was wanted or observed: whatever the property holds.
 Observed = Annotated[Raw, Meta(extra_json_schema={"description": "Any JSON value, or null."})]
@@ -94,6 +95,11 @@ async def accept(services: Services, call: Call[AcceptanceBody]) -> Answer:
     return acted(await services.findings.accept(call.caller, finding_id, wanted, act, _render))
 
 
+async def confirm(services: Services, call: Call[ActionBody]) -> Answer:
+    """Say in a review that a guest stays."""
+    return acted(await services.findings.confirm(call.caller, call.ids["findingId"], act_of(call), _render))
+
+
 def _render(record: FindingRecord) -> bytes:
     return json.encode(_finding(record))
 
@@ -158,6 +164,15 @@ ABOUT_ACCEPT = About(
     "may be accepted anew, with another reason and another end.",
     example={"reason": "The project ends in spring.", "until": "2027-03-31T22:00:00Z"},
 )
+ABOUT_CONFIRM = About(
+    id="confirmFinding",
+    tag="Operation",
+    summary="Confirm a guest in a review",
+    description="The guest of a `reviewDue` that is `open` stays: the finding is `gone`, and the days to the next "
+    "review are counted from now. Administrators confirm everybody but themselves; owners of the group or site do so "
+    "where the policy leaves it to them. The body may be left out.",
+    example={"comment": "Still on the project."},
+)
 FILTERS = (
     Parameter("state", {"type": "string", "enum": list(FindingState)}, "Only findings in this state."),
     Parameter("kind", {"type": "string", "enum": list(FindingKind)}, "Only findings of this kind."),
@@ -215,7 +230,23 @@ ACCEPTED = (
         example=_ACCEPTED,
     ),
 )
+CONFIRMED = (
+    Success(
+        200,
+        "The finding, which is gone.",
+        Finding,
+        headers={
+            **CACHE,
+            "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+        },
+        example={**_EXAMPLE, "kind": "reviewDue", "state": "gone", "action": "disable"},
+    ),
+)
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+CONFIRM_CODES = (
+    "notAdministrator", "selfApproval", "notFound", "stateDoesNotAllow", "idempotencyKeyReused",
+    "idempotencyKeyInProgress", "databaseUnavailable", "overloaded",
+)  # fmt: skip
 ACCEPT_CODES = (
     "notAdministrator", "notFound", "stateDoesNotAllow", "idempotencyKeyReused", "idempotencyKeyInProgress",
     "databaseUnavailable", "overloaded",

@@ -46,6 +46,8 @@ def _merged(questions: Sequence[PeopleQuestion]) -> Mapping[UUID, Question]:
             together.gathered |= one.members_of
         if one.named_groups:
             together.groups |= one.named_groups
+        if one.owners_of:
+            together.owned |= one.owners_of
     return merged
 
 
@@ -77,6 +79,7 @@ def _answer(question: PeopleQuestion, people: Mapping[UserId, Person], found: Fo
         relations=_relations(question, found) if question.manager_of or question.members_of else NO_RELATIONS,
         known_groups=question.named_groups & found.groups,
         rule_faults={rule: fault for rule in question.membership_rules if (fault := _rule_fault(rule)) is not None},
+        owners={group: tuple(map(_named, found.owners[group])) for group in question.owners_of & found.owners.keys()},
     )
 
 

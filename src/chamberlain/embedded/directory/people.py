@@ -14,7 +14,8 @@ from chamberlain.embedded.directory.database import Pool, answering
 @dataclass(slots=True)
 class Question:
     """What is asked about one tenant. `memberships` are pairs of a user and a group; `managed` are users whose managers
-    are asked for, `gathered` groups whose members are, nested ones too; `groups` are those that may exist or not."""
+    are asked for, `gathered` groups whose members are, nested ones too; `groups` are those that may exist or not,
+    `owned` those whose owners are asked for."""
 
     users: set[UUID] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
@@ -23,6 +24,7 @@ class Question:
     managed: set[UUID] = field(default_factory=set)
     gathered: set[UUID] = field(default_factory=set)
     groups: set[UUID] = field(default_factory=set)
+    owned: set[UUID] = field(default_factory=set)
 
 
 class Card(msgspec.Struct, frozen=True, rename="camel"):
@@ -38,7 +40,7 @@ class Card(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Relative(msgspec.Struct, frozen=True, rename="camel"):
-    """Somebody who is the manager of a user, or a member of a group: `of` says of whom or of which."""
+    """Somebody who is the manager of a user, or a member or owner of a group: `of` says of whom or of which."""
 
     of: UUID
     id: UUID
@@ -66,6 +68,7 @@ class Found:
     memberships: frozenset[tuple[UUID, UUID]]
     relations: Relations
     groups: frozenset[UUID]
+    owners: Mapping[UUID, Sequence[Relative]]
 
 
 _cards = msgspec.json.Decoder(list[Card])
@@ -85,6 +88,8 @@ SELECT tenant_id, managers, members FROM directory.relations($1, $2, $3, $4, $5,
 
 _KNOWN_GROUPS = "SELECT tenant_id, known FROM directory.known_groups($1, $2, $3)"
 
+_OWNERS = "SELECT tenant_id, owners FROM directory.group_owners($1, $2, $3, $4)"
+
 # Of a larger group, those whose names come first: what is asked for so is to be shown to somebody.
 MOST_MEMBERS = 1_000
 
@@ -96,10 +101,11 @@ class Register:
         self._pool = pool
 
     async def look_up(self, questions: Mapping[UUID, Question]) -> Mapping[UUID, Found]:
-        """The answer for each tenant, all of them in one call, and in one more each where relations and groups are
-        asked for."""
+        """The answer for each tenant, all of them in one call, and in one more each where relations, groups and owners
+        are asked for."""
         relations = await self._relations(questions)
         known = await self._known_groups(questions)
+        owners = await self._owners(questions)
         tenants = sorted(questions)
         asked = [questions[tenant] for tenant in tenants]
         labels = [_storable(question.labels) for question in asked]
@@ -127,6 +133,7 @@ class Register:
                 frozenset(zip(members, groups, strict=True)),
                 relations.get(tenant_id, _NOT_ASKED),
                 known.get(tenant_id, frozenset()),
+                owners.get(tenant_id, {}),
             )
             for tenant_id, people, labels, addresses, members, groups in rows
         }
@@ -159,12 +166,26 @@ class Register:
             )
         return {tenant_id: frozenset(known) for tenant_id, known in rows}
 
+    async def _owners(self, questions: Mapping[UUID, Question]) -> Mapping[UUID, Mapping[UUID, Sequence[Relative]]]:
+        tenants = sorted(tenant for tenant, asked in questions.items() if asked.owned)
+        if not tenants:
+            return {}
+        asked = [questions[tenant].owned for tenant in tenants]
+        ends = _ends([len(groups) for groups in asked])
+        with answering():
+            rows = await self._pool.fetch(_OWNERS, tenants, list(chain.from_iterable(asked)), ends, MOST_MEMBERS)
+        return {tenant_id: _by_group(owners) for tenant_id, owners in rows}
+
 
 def _gathered(managers: str, members: str) -> Relations:
+    return Relations({manager.of: manager for manager in _relatives.decode(managers)}, _by_group(members))
+
+
+def _by_group(relatives: str) -> Mapping[UUID, Sequence[Relative]]:
     by_group: dict[UUID, list[Relative]] = {}
-    for member in _relatives.decode(members):
-        by_group.setdefault(member.of, []).append(member)
-    return Relations({manager.of: manager for manager in _relatives.decode(managers)}, by_group)
+    for relative in _relatives.decode(relatives):
+        by_group.setdefault(relative.of, []).append(relative)
+    return by_group
 
 
 def _ends(lengths: Sequence[int]) -> list[int]:
