@@ -42,6 +42,7 @@ from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.timeline import Happening, Happenings
 from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring
+from tests.api.adoptive_home import AdoptiveHome
 from tests.api.belfry import Belfry
 from tests.api.binder import Binder
 from tests.api.feed import Feed
@@ -126,6 +127,7 @@ class House:
     steward: Steward = field(default_factory=Steward)
     grounds: Grounds = field(default_factory=Grounds)
     feed: Feed = field(default_factory=Feed)
+    adoptive_home: AdoptiveHome = field(default_factory=AdoptiveHome)
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
     observed: list[tuple[str, str, int]] = field(default_factory=list)
@@ -328,6 +330,7 @@ class House:
             policies=self.binder.services(),
             tenant=OwnTenant(self.steward.read, self.steward.replace),
             managed=self.grounds.services(),
+            adoptions=self.adoptive_home.services(),
             findings=self.grounds.finding_services(),
             list_events=self.feed.page,
             seal_cursor=self.cursors.seal,

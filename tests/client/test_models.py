@@ -26,6 +26,8 @@ ID = UUID("7e000000-0000-4000-8000-000000000011")
 OTHERWISE: Mapping[str, str | None] = {
     "AcceptanceBody": None,
     "ActionBody": None,
+    "AdoptionBody": None,
+    "AdoptionFilterBody": None,
     "ApprovalDecision": "Decision",
     "ApprovalLevelShape": "ApprovalLevel",
     "ApprovalShape": "ApprovalRule",
@@ -78,11 +80,13 @@ OTHERWISE: Mapping[str, str | None] = {
     "TenantBody": "TenantSettings",
     "UserApprover": "Approver",
     "WebhookBody": "TemplateWebhook",
+    "WholeAdoption": "Adoption",
 }
 # What the SDK adds to an answer of what stood in its headers; and what one of several shapes of ours has alone.
 ADDED = {"etag", "retryAfter", "replayed"}
 ALONE = {
     "AcceptedGroup": {"group"},
+    "Adoption": {"refused"},
     "GroupTemplate": {"channels"},
     "ManagerApprover": {"id"},
     "WebhookBody": {"hasSecret", "disabledReason"},

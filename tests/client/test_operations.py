@@ -16,8 +16,8 @@ TABLE = {name: value for name, value in vars(operations).items() if isinstance(v
 NOT_CALLED = {"readLiveness", "readReadiness"}
 # What is called and stands in no document of the product: the directory is another one's.
 OF_THE_DIRECTORY = {"findGroup"}
-# The audit trail is read in pages and as lines; events up to now, and without end.
-TWICE = {"LIST_AUDIT", "LIST_EVENTS"}
+# The audit trail is read in pages and as lines; events up to now, and without end. Adoptions are shown and confirmed.
+TWICE = {"CREATE_ADOPTION", "LIST_AUDIT", "LIST_EVENTS"}
 
 
 def test_it_works() -> None:

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 from chamberlain.api import managing
 from chamberlain.api.endpoint import Endpoint
 from chamberlain.api.endpoints import (
+    adoptions,
     audit,
     collab_templates,
     deliveries,
@@ -42,6 +43,7 @@ from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.acceptances import ACCEPTANCE
 from chamberlain.shapes.actions import ACTION
+from chamberlain.shapes.adoptions import ADOPTION
 from chamberlain.shapes.approvers import APPROVERS
 from chamberlain.shapes.assignments import ASSIGNMENT
 from chamberlain.shapes.groups import GROUP
@@ -140,6 +142,15 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
     Endpoint("POST", "/admin/v1/findings/{findingId}/confirm/", findings.confirm, Operation.CONFIRM_FINDING,
              findings.ABOUT_CONFIRM, findings.CONFIRMED, shape=ACTION, codes=findings.CONFIRM_CODES,
              body_is_optional=True),
+    Endpoint("POST", "/admin/v1/adoptions/", adoptions.create, Operation.ADMINISTER_SERVICE, adoptions.ABOUT_CREATE,
+             (adoptions.PREVIEWED, adoptions.CONFIRMED), shape=ADOPTION, parameters=(DRY_RUN,),
+             codes=adoptions.CREATE_CODES),
+    Endpoint("GET", "/admin/v1/adoptions/", adoptions.list_, Operation.ADMINISTER_SERVICE, adoptions.ABOUT_LIST,
+             adoptions.LISTED, parameters=PARAMETERS, codes=adoptions.LIST_CODES),
+    Endpoint("GET", "/admin/v1/adoptions/{adoptionId}/", adoptions.read, Operation.ADMINISTER_SERVICE,
+             adoptions.ABOUT_READ, adoptions.READ, codes=adoptions.READ_CODES),
+    Endpoint("POST", "/admin/v1/adoptions/{adoptionId}/undo/", adoptions.undo, Operation.ADMINISTER_SERVICE,
+             adoptions.ABOUT_UNDO, adoptions.UNDONE, shape=ACTION, codes=adoptions.UNDO_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/v1/events/", events.list_, Operation.ADMINISTER_SERVICE, events.ABOUT_LIST, events.LISTED,
              parameters=events.PARAMETERS, codes=events.LIST_CODES),
     Endpoint("GET", "/collab/v1/templates/", collab_templates.offer, Operation.READ_COLLAB_TEMPLATES,

@@ -119,6 +119,7 @@ KINDS: Mapping[type[Refusal], Kind] = MappingProxyType(
                 "addressTaken": "The address is taken.",
                 "stateDoesNotAllow": "The state does not allow it.",
                 "inUse": "It is in use.",
+                "previewChanged": "What was shown is not what there is now.",
                 "idempotencyKeyInProgress": "The first request with this key is still in progress.",
             },
         ),

@@ -7,6 +7,8 @@ from uuid import UUID
 from chamberlain.api.streams import Streams
 from chamberlain.rules.acceptances import WantedAcceptance
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
+from chamberlain.rules.adoption_records import AdoptionRecord, AdoptionView
+from chamberlain.rules.adoptions import AdoptionRule, Preview
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.callers import Caller
@@ -16,7 +18,17 @@ from chamberlain.rules.edits import Edit
 from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.findings import FindingFilter, FindingRecord
 from chamberlain.rules.groups import GroupOrder
-from chamberlain.rules.ids import DeliveryId, GroupId, JobId, MailboxId, PolicyId, RequestId, TemplateId, TraceId
+from chamberlain.rules.ids import (
+    AdoptionId,
+    DeliveryId,
+    GroupId,
+    JobId,
+    MailboxId,
+    PolicyId,
+    RequestId,
+    TemplateId,
+    TraceId,
+)
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
@@ -112,6 +124,12 @@ DeletePolicy = Callable[[Caller, PolicyId, Edit], Awaitable[None]]
 SimulatePolicy = Callable[[Caller, PolicyId, SimulationOrder], Awaitable[Simulation]]
 ReadTenant = Callable[[Caller], Awaitable[TenantRecord]]
 ReplaceTenant = Callable[[Caller, TenantSettings, Edit], Awaitable[TenantRecord]]
+PreviewAdoption = Callable[[Caller, AdoptionRule], Awaitable[Preview]]
+# What was shown, by its digest; the answer is what the last argument makes of the adoption.
+ConfirmAdoption = Callable[[Caller, AdoptionRule, str, Act, Callable[[AdoptionView], bytes]], Awaitable[KeptAnswer]]
+ListAdoptions = Callable[[Caller, PageWanted], Awaitable[Page[AdoptionRecord]]]
+ReadAdoption = Callable[[Caller, AdoptionId], Awaitable[AdoptionView]]
+UndoAdoption = Callable[[Caller, AdoptionId, Act, Callable[[AdoptionView], bytes]], Awaitable[KeptAnswer]]
 CheckReadiness = Callable[[], Awaitable[Sequence[Check]]]
 # Path template, method, status and seconds of one answered call.
 Observe = Callable[[str, str, int, float], None]
@@ -235,6 +253,17 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
+class Adoptions:
+    """What may be asked about mailboxes and groups that are taken under management."""
+
+    preview: PreviewAdoption
+    confirm: ConfirmAdoption
+    list: ListAdoptions
+    read: ReadAdoption
+    undo: UndoAdoption
+
+
+@dataclass(frozen=True, slots=True)
 class Audit:
     """What may be asked about the audit trail."""
 
@@ -266,6 +295,7 @@ class Services:
     policies: Policies
     tenant: OwnTenant
     managed: Managed
+    adoptions: Adoptions
     findings: Findings
     list_events: ListEvents
     seal_cursor: SealCursor

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from chamberlain.api.services import Jobs
+from chamberlain.bootstrap.adoptions import adoption_work
 from chamberlain.bootstrap.findings import finding_work
 from chamberlain.bootstrap.groups import group_work
 from chamberlain.bootstrap.mailboxes import mailbox_work
@@ -53,6 +54,7 @@ async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
         JobKind.RETENTION_SWEEP: sweep,
         JobKind.SUBJECT_DISCOVER: discover,
         JobKind.POLICY_EVALUATE: evaluate,
+        JobKind.ADOPTION_RUN: adoption_work(means),
         JobKind.AUDIT_SEAL: audit,
         JobKind.AUDIT_SEAL_BEGIN: audit.find_tenants,
         JobKind.FINDING_REOPEN: finding_work(means),

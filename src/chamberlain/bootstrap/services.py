@@ -5,6 +5,7 @@ from functools import partial
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.services import Addresses, Services, Templates, Verify
 from chamberlain.api.streams import Streams
+from chamberlain.bootstrap.adoptions import adoption_services
 from chamberlain.bootstrap.audit import audit_services
 from chamberlain.bootstrap.deliveries import delivery_services
 from chamberlain.bootstrap.directory import first_look, make_subjects
@@ -50,6 +51,7 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
         ),
         tenant=tenant_services(means),
         managed=managed_services(means),
+        adoptions=adoption_services(means),
         findings=finding_services(means),
         list_events=ListEvents(means.database, means.callers, means.prefixes),
         seal_cursor=cursors.seal,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from chamberlain.cli.adoptions import adoptions
 from chamberlain.cli.calls import calls
 from chamberlain.cli.deliveries import deliveries
 from chamberlain.cli.exit_codes import ExitCode
@@ -141,7 +142,7 @@ def whoami(call: "Call") -> None:
     whoami(call)
 
 
-for noun in (mailboxes, groups, teams, sites, requests, templates, policies, findings, deliveries, webhooks):
+for noun in (mailboxes, groups, teams, sites, requests, templates, policies, findings, adoptions, deliveries, webhooks):
     app.add_typer(noun)
 
 

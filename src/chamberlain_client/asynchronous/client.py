@@ -7,6 +7,7 @@ from typing import Self
 
 import httpx2
 
+from chamberlain_client.asynchronous.adoptions import AsyncAdoptions
 from chamberlain_client.asynchronous.audit import AsyncAudit
 from chamberlain_client.asynchronous.collab_templates import AsyncCollabTemplates
 from chamberlain_client.asynchronous.deliveries import AsyncDeliveries
@@ -87,6 +88,7 @@ class AsyncChamberlain:
         self.deliveries = AsyncDeliveries(self._transport)
         self.webhooks = AsyncWebhooks(self._transport)
         self.jobs = AsyncJobs(self._transport)
+        self.adoptions = AsyncAdoptions(self._transport)
         self.audit = AsyncAudit(self._transport)
         self.tenant = AsyncOwnTenant(self._transport)
 

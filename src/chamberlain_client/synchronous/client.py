@@ -16,6 +16,7 @@ from chamberlain_client.models.groups import AcceptedGroup
 from chamberlain_client.models.requests import Request
 from chamberlain_client.operations import Server
 from chamberlain_client.retries import Retries
+from chamberlain_client.synchronous.adoptions import Adoptions
 from chamberlain_client.synchronous.audit import Audit
 from chamberlain_client.synchronous.collab_templates import CollabTemplates
 from chamberlain_client.synchronous.deliveries import Deliveries
@@ -88,6 +89,7 @@ class Chamberlain:
         self.deliveries = Deliveries(self._transport)
         self.webhooks = Webhooks(self._transport)
         self.jobs = Jobs(self._transport)
+        self.adoptions = Adoptions(self._transport)
         self.audit = Audit(self._transport)
         self.tenant = OwnTenant(self._transport)
 

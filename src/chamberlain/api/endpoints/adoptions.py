@@ -1,0 +1,162 @@
+"""Existing mailboxes and groups are taken under management here: shown, confirmed, followed, and undone."""
+
+from collections.abc import Mapping
+
+from msgspec import json
+
+from chamberlain.api.administered import CACHE, link_to
+from chamberlain.api.adoption_shapes import (
+    AdoptionPage,
+    AdoptionPreview,
+    WholeAdoption,
+    adoption_of,
+    preview_of,
+    whole_adoption_of,
+)
+from chamberlain.api.calls import NO_STORE, Answer, Call
+from chamberlain.api.endpoint import About, Success
+from chamberlain.api.paging import next_cursor, page_wanted
+from chamberlain.api.rehearsal_shapes import DRY_RUN
+from chamberlain.api.services import Services
+from chamberlain.api.submission import act_of, acted, creating_act_of
+from chamberlain.rules.adoption_records import AdoptionView
+from chamberlain.rules.ids import AdoptionId
+from chamberlain.shapes.actions import ActionBody
+from chamberlain.shapes.adoptions import AdoptionBody, digest_in, to_adoption_rule
+
+
+async def create(services: Services, call: Call[AdoptionBody]) -> Answer:
+    """Show what a rule would take, or confirm what was shown."""
+    rule = to_adoption_rule(call.body)
+    if call.query.get(DRY_RUN.name) == "true":
+        preview = await services.adoptions.preview(call.caller, rule)
+        return Answer(200, json.encode(preview_of(preview)), (NO_STORE,))
+    digest, act = digest_in(call.body), creating_act_of(call)
+    answer = await services.adoptions.confirm(call.caller, rule, digest, act, _render)
+    # Nobody but us writes what the answer begins with.
+    adoption_id = str(json.decode(answer.body)["id"])
+    location = f"{services.addresses.base_url}/admin/v1/adoptions/{adoption_id}/".encode("ascii")
+    return Answer(202, answer.body, (*acted(answer).headers, (b"location", location)))
+
+
+async def list_(services: Services, call: Call[None]) -> Answer:
+    """All of the tenant's."""
+    page = await services.adoptions.list(call.caller, page_wanted(services, call))
+    body = AdoptionPage(tuple(map(adoption_of, page.items)), next_cursor(services, call, page.next))
+    return Answer(200, json.encode(body), (NO_STORE,))
+
+
+async def read(services: Services, call: Call[None]) -> Answer:
+    """One adoption, with what could not be taken."""
+    view = await services.adoptions.read(call.caller, AdoptionId(call.ids["adoptionId"]))
+    return Answer(200, _render(view), (NO_STORE,))
+
+
+async def undo(services: Services, call: Call[ActionBody]) -> Answer:
+    """Have marks and records taken away again."""
+    adoption_id = AdoptionId(call.ids["adoptionId"])
+    answer = await services.adoptions.undo(call.caller, adoption_id, act_of(call), _render)
+    return Answer(202, answer.body, acted(answer).headers)
+
+
+def _render(view: AdoptionView) -> bytes:
+    return json.encode(whole_adoption_of(view))
+
+
+_TAG = "Adoption"
+_EXAMPLE: Mapping[str, object] = {
+    "id": "ad0b7000-0000-4000-8000-000000000001",
+    "kind": "room",
+    "template": {"id": "7e000000-0000-4000-8000-000000000003", "name": "Room"},
+    "filter": {"q": None, "domain": "rooms.estate.example", "ids": None},
+    "state": "running",
+    "counts": {"total": 12, "adopted": 0, "refused": 0, "released": 0},
+    "createdAt": "2026-11-20T09:30:00.000Z",
+    "createdBy": {"type": "user", "id": "ada00000-0000-4000-8000-000000000001", "displayName": "Ada Achterberg"},
+    "updatedAt": "2026-11-20T09:30:00.000Z",
+    "finishedAt": None,
+}
+_WHOLE: Mapping[str, object] = {**_EXAMPLE, "refused": []}
+_SHOWN: Mapping[str, object] = {
+    "dryRun": True,
+    "kind": "room",
+    "template": {"id": "7e000000-0000-4000-8000-000000000003", "name": "Room"},
+    "filter": {"q": None, "domain": "rooms.estate.example", "ids": None},
+    "digest": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "counts": {"taken": 1, "conflicts": {"alreadyManaged": 1}},
+    "taken": [
+        {
+            "id": "5b1f0a52-7a0e-4f0b-8a55-0f6f5b7f2f21",
+            "displayName": "Room Bern",
+            "mail": "bern@rooms.estate.example",
+            "differences": ["setBooking"],
+        }
+    ],
+    "conflicts": [
+        {
+            "id": "5b1f0a52-7a0e-4f0b-8a55-0f6f5b7f2f22",
+            "displayName": "Room Zürich",
+            "mail": "zurich@rooms.estate.example",
+            "code": "alreadyManaged",
+            "detail": "It carries the mark of a request already, and is managed under that.",
+        }
+    ],
+}
+ABOUT_CREATE = About(
+    id="createAdoption",
+    tag=_TAG,
+    summary="Take existing mailboxes or groups under management",
+    description="Ask with `?dryRun=true` first: it shows who would be taken, and what stands against the others. "
+    "Without it the same rule is confirmed; `digest` is that of the preview, and when others would be taken by now the "
+    "answer is 409 `previewChanged`. Marks and records follow page by page. In the directory nothing changes but the "
+    "mark.",
+    example={
+        "kind": "room",
+        "templateId": "7e000000-0000-4000-8000-000000000003",
+        "filter": {"domain": "rooms.estate.example"},
+        "digest": _SHOWN["digest"],
+    },
+)
+ABOUT_LIST = About(
+    id="listAdoptions", tag=_TAG, summary="List adoptions, newest first", description="Those that were undone, too."
+)
+ABOUT_READ = About(
+    id="readAdoption",
+    tag=_TAG,
+    summary="Read an adoption",
+    description="How far it has come, with the first hundred that could not be taken after all, and why.",
+)
+ABOUT_UNDO = About(
+    id="undoAdoption",
+    tag=_TAG,
+    summary="Undo an adoption",
+    description="Marks and records are taken away again, also while others are still being taken; names and addresses "
+    "are free then, and everything else in the directory stays as it is. The body may be left out.",
+    example={"comment": "The wrong template."},
+)
+_KEPT: Mapping[str, str] = {
+    **CACHE,
+    "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+}
+PREVIEWED = Success(200, "What would be taken. Asked for by `?dryRun=true`.", AdoptionPreview, CACHE, _SHOWN)
+CONFIRMED = Success(
+    202,
+    "It is written down, and is carried out.",
+    WholeAdoption,
+    {**_KEPT, "Location": "Where it is followed."},
+    _WHOLE,
+    {"adoption": link_to("readAdoption", "adoptionId", "How far it has come.")},
+)
+LISTED = (Success(200, "A page of adoptions.", AdoptionPage, CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
+READ = (Success(200, "The adoption.", WholeAdoption, CACHE, _WHOLE),)
+UNDONE = (Success(202, "It is being undone.", WholeAdoption, _KEPT, {**_WHOLE, "state": "undoing"}),)
+CREATE_CODES = (
+    "notAdministrator", "notPossible", "previewChanged", "idempotencyKeyReused", "idempotencyKeyInProgress",
+    "databaseUnavailable", "overloaded",
+)  # fmt: skip
+LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+READ_CODES = ("notAdministrator", "notFound", "databaseUnavailable", "overloaded")
+UNDO_CODES = (
+    "notAdministrator", "notFound", "stateDoesNotAllow", "idempotencyKeyReused", "idempotencyKeyInProgress",
+    "databaseUnavailable", "overloaded",
+)  # fmt: skip

@@ -1,0 +1,100 @@
+"""An adoptive home: adoptions, for a house that keeps everything in memory."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from uuid import UUID
+
+from chamberlain.api.services import Adoptions
+from chamberlain.rules.actions import Act, KeptAnswer
+from chamberlain.rules.adoption_records import (
+    AdoptionItem,
+    AdoptionRecord,
+    AdoptionView,
+    RefusedItem,
+    new_record,
+)
+from chamberlain.rules.adoptions import (
+    ALREADY_MANAGED,
+    GONE,
+    AdoptionRule,
+    AdoptionState,
+    Candidate,
+    Preview,
+    require_as_shown,
+    require_undoable,
+)
+from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.edits import Editor
+from chamberlain.rules.errors import NotFound
+from chamberlain.rules.ids import AdoptionId, RequestId, TenantId
+from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.rules.plans import Step
+from chamberlain.rules.templates import TemplateHead
+
+ADOPTION = AdoptionId(UUID("ad0b7000-0000-4000-8000-000000000001"))
+AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+ROOM = Candidate(UUID(int=1), "Room Bern", "bern@rooms.estate.example", differences=(Step.SET_BOOKING,))
+MANAGED = Candidate(UUID(int=2), "Room Zürich", "zurich@rooms.estate.example")
+GONE_ROOM = RefusedItem(AdoptionItem(UUID(int=3), RequestId(UUID(int=4)), "Room Chur", ""), GONE)
+
+
+@dataclass
+class AdoptiveHome:
+    """Adoptions, newest first. `refusal` is raised by every use case once it is set."""
+
+    records: list[AdoptionRecord] = field(default_factory=list)
+    rules: list[AdoptionRule] = field(default_factory=list)
+    acts: list[Act] = field(default_factory=list)
+    refusal: Exception | None = None
+    replayed: bool = False
+
+    def services(self) -> Adoptions:
+        return Adoptions(preview=self.preview, confirm=self.confirm, list=self.page, read=self.read, undo=self.undo)
+
+    async def preview(self, caller: Caller, rule: AdoptionRule) -> Preview:
+        self._refuse()
+        self.rules.append(rule)
+        return shown(caller.tenant_id, rule)
+
+    async def confirm(
+        self, caller: Caller, rule: AdoptionRule, digest: str, act: Act, render: Callable[[AdoptionView], bytes]
+    ) -> KeptAnswer:
+        self._refuse()
+        preview = shown(caller.tenant_id, rule)
+        require_as_shown(preview, digest)
+        editor = Editor(Actor(caller.type, caller.id, "Ada Achterberg"), caller.client_id, act.trace_id)
+        self.records.insert(0, new_record(preview, ADOPTION, editor, at=AT))
+        self.acts.append(act)
+        return KeptAnswer(render(AdoptionView(self.records[0], ())), self.replayed)
+
+    async def page(self, _caller: Caller, page: PageWanted) -> Page[AdoptionRecord]:
+        self._refuse()
+        found = self.records[: page.limit]
+        more = len(self.records) > page.limit
+        return Page(found, Position(found[-1].created_at, found[-1].id) if more else None)
+
+    async def read(self, _caller: Caller, adoption_id: AdoptionId) -> AdoptionView:
+        self._refuse()
+        found = next((each for each in self.records if each.id == adoption_id), None)
+        if found is None:
+            raise NotFound("There is no such adoption.")
+        return AdoptionView(found, (GONE_ROOM,))
+
+    async def undo(
+        self, caller: Caller, adoption_id: AdoptionId, act: Act, render: Callable[[AdoptionView], bytes]
+    ) -> KeptAnswer:
+        view = await self.read(caller, adoption_id)
+        require_undoable(view.record.state)
+        self.acts.append(act)
+        return KeptAnswer(render(replace(view, record=replace(view.record, state=AdoptionState.UNDOING))))
+
+    def _refuse(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+
+
+def shown(tenant_id: TenantId, rule: AdoptionRule) -> Preview:
+    """One that would be taken, and one that is managed already."""
+    head = TemplateHead(tenant_id, rule.template_id, 1, rule.kind, "Room", active=True)
+    return Preview(rule, head, (ROOM,), ((MANAGED, ALREADY_MANAGED),))
