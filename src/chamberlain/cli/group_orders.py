@@ -1,10 +1,10 @@
 """Asking for a group or a team, which is the same but for the templates whose names are looked at."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from chamberlain.cli.bodies import body_of, metadata_of
 from chamberlain.cli.call import Area, Call
+from chamberlain.cli.group_options import GroupOptions
 from chamberlain.cli.misuse import Misused
 from chamberlain.cli.names import id_of_name, user_ids
 from chamberlain.cli.service import Service
@@ -16,43 +16,29 @@ from chamberlain_client import operations
 _MEMBERSHIPS = {"private": 0, "public": 1, "dynamic": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class GroupOptions:
-    """What was said at the command line; `kind` is group or team."""
-
-    kind: str
-    display_name: str | None
-    template: str | None
-    description: str | None
-    membership: str | None
-    owners: Sequence[str] | None
-    members: Sequence[str] | None
-    label: str | None
-    metadata: Sequence[str] | None
-
-
-def submit_group(call: Call, options: GroupOptions, body: str | None, manner: Manner) -> None:
-    """Ask for it, and show what came of it."""
+def submit_group(call: Call, kind: str, options: GroupOptions) -> None:
+    """Ask for it, and show what came of it; `kind` is group or team."""
     if options.membership is not None and options.membership not in _MEMBERSHIPS:
         raise Misused(f"--membership {options.membership} is not known: {', '.join(_MEMBERSHIPS)} are.")
     metadata = metadata_of(options.metadata or ())
 
     def make_body(service: Service) -> Mapping[str, object]:
-        return body_of(body, {**_properties(service, options), "metadata": metadata})
+        return body_of(options.body, {**_properties(service, kind, options), "metadata": metadata})
 
+    manner = Manner(options.dry_run, options.idempotency_key, options.wait, options.timeout)
     submit(call, Area.COLLAB, operations.CREATE_GROUP, make_body, manner=manner, finished=_with_group)
 
 
-def _properties(service: Service, options: GroupOptions) -> dict[str, object]:
+def _properties(service: Service, kind: str, options: GroupOptions) -> dict[str, object]:
     offered = (operations.LIST_OFFERED_GROUP_TEMPLATES,)
     template = options.template
     return {
         "displayName": options.display_name,
-        "templateId": template and id_of_name(service, template, offered, "template", (options.kind,)),
+        "templateId": template and id_of_name(service, template, offered, "template", (kind,)),
         "description": options.description,
         "memberShipType": options.membership and _MEMBERSHIPS[options.membership],
-        "owners": user_ids(service, options.owners or ()),
-        "members": user_ids(service, options.members or ()),
+        "owners": user_ids(service, options.owner or ()),
+        "members": user_ids(service, options.member or ()),
         "labelId": options.label,
     }
 

@@ -5,31 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chamberlain.cli.calls import calls
-from chamberlain.cli.parameters import (
-    PATIENCE,
-    All,
-    Assigned,
-    Body,
-    Description,
-    DryRun,
-    GroupName,
-    GroupTemplate,
-    GuestPolicy,
-    GuestTemplate,
-    IfMatch,
-    Key,
-    Label,
-    Limit,
-    MemberShip,
-    Metadata,
-    NoPolicy,
-    NoTemplate,
-    People,
-    Query,
-    Timeout,
-    Wait,
-    most,
-)
+from chamberlain.cli.group_options import GroupOptions
+from chamberlain.cli.managed_options import AssignmentOptions, ManagedListOptions
+from chamberlain.cli.shared import takes_options
 
 if TYPE_CHECKING:
     from chamberlain.cli.call import Call
@@ -39,58 +17,24 @@ groups = typer.Typer(name="group", help="Ask for groups, look at them, assign gu
 
 @groups.command("create")
 @calls
-def create_group(
-    call: "Call",
-    *,
-    display_name: GroupName = None,
-    template: GroupTemplate = None,
-    description: Description = None,
-    membership: MemberShip = None,
-    owner: People = None,
-    member: People = None,
-    label: Label = None,
-    metadata: Metadata = None,
-    body: Body = None,
-    dry_run: DryRun = False,
-    idempotency_key: Key = None,
-    wait: Wait = False,
-    timeout: Timeout = PATIENCE,
-) -> None:
+@takes_options(GroupOptions)
+def create_group(call: "Call", *, options: GroupOptions) -> None:
     """Ask for a group. Whoever asks is an owner."""
-    from chamberlain.cli.group_orders import GroupOptions, submit_group
-    from chamberlain.cli.submitting import Manner
+    from chamberlain.cli.group_orders import submit_group
 
-    options = GroupOptions("group", display_name, template, description, membership, owner, member, label, metadata)
-    submit_group(call, options, body, Manner(dry_run, idempotency_key, wait, timeout))
+    submit_group(call, "group", options)
 
 
 @groups.command("list")
 @calls
-def list_groups(
-    call: "Call",
-    *,
-    assigned: Assigned = None,
-    template: GuestTemplate = None,
-    policy: GuestPolicy = None,
-    query: Query = None,
-    limit: Limit = 50,
-    everything: All = False,
-) -> None:
+@takes_options(ManagedListOptions)
+def list_groups(call: "Call", *, options: ManagedListOptions) -> None:
     """List the groups of the directory by name, with the guest rules that they have. For administrators."""
     from chamberlain.cli.managed import list_managed
     from chamberlain.cli.showing import Column
     from chamberlain_client.operations import LIST_MANAGED_GROUPS
 
-    columns = (Column("MAIL", "mail"), Column("TEAM", "isTeam"))
-    list_managed(
-        call,
-        LIST_MANAGED_GROUPS,
-        filters={"assigned": assigned, "q": query},
-        template=template,
-        policy=policy,
-        columns=columns,
-        most=most(limit, everything=everything),
-    )
+    list_managed(call, LIST_MANAGED_GROUPS, options, (Column("MAIL", "mail"), Column("TEAM", "isTeam")))
 
 
 @groups.command("show")
@@ -120,22 +64,15 @@ def show_group(
 
 @groups.command("assign")
 @calls
+@takes_options(AssignmentOptions)
 def assign_to_group(
     call: "Call",
     *,
     group: Annotated[str, typer.Argument(metavar="ID", help="The id of the group.")],
-    template: GuestTemplate = None,
-    policy: GuestPolicy = None,
-    if_match: IfMatch = None,
-    no_template: NoTemplate = False,
-    no_policy: NoPolicy = False,
-    wait: Wait = False,
-    timeout: Timeout = PATIENCE,
+    options: AssignmentOptions,
 ) -> None:
     """Assign a guest template and a guest policy to a group, or take them away. What is not named stays."""
-    from chamberlain.cli.managed import Assignment, assign
+    from chamberlain.cli.managed import assign
     from chamberlain_client.operations import ASSIGN_TO_GROUP, READ_MANAGED_GROUP
 
-    wanted = Assignment(template, policy, no_template, no_policy)
-    within = timeout if wait else None
-    assign(call, ASSIGN_TO_GROUP, READ_MANAGED_GROUP, group, wanted=wanted, if_match=if_match, within=within)
+    assign(call, group, options, change=ASSIGN_TO_GROUP, read=READ_MANAGED_GROUP)

@@ -1,51 +1,34 @@
 """Groups and sites under management: listed, shown, and given guest rules."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from chamberlain.cli.call import Area, Call
 from chamberlain.cli.exit_codes import ExitCode
 from chamberlain.cli.listing import show, show_list, show_one
+from chamberlain.cli.managed_options import AssignmentOptions, ManagedListOptions
 from chamberlain.cli.misuse import Misused
 from chamberlain.cli.names import id_of_name
+from chamberlain.cli.parameters import most
 from chamberlain.cli.refusals import ended
 from chamberlain.cli.service import Service
 from chamberlain.cli.showing import Column, Record, say
 from chamberlain.cli.waiting import hint_at, wait_for
 from chamberlain_client import operations
-from chamberlain_client.calls import QueryValue
 from chamberlain_client.operations import Operation
 
 # What clears a field (docs/reference/groups-and-sites.md).
 _NONE = "00000000-0000-0000-0000-000000000000"
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """What is to be assigned, by name or id, and what is to be taken away."""
-
-    template: str | None
-    policy: str | None
-    no_template: bool
-    no_policy: bool
-
-
-def list_managed(
-    call: Call,
-    operation: Operation,
-    *,
-    filters: Mapping[str, QueryValue],
-    template: str | None,
-    policy: str | None,
-    columns: Sequence[Column],
-    most: int | None,
-) -> None:
+def list_managed(call: Call, operation: Operation, options: ManagedListOptions, columns: Sequence[Column]) -> None:
     """Show groups or sites, by what is assigned to them."""
     with call.service(Area.ADMIN) as service:
-        filters = {**filters, "templateId": _template(service, template), "policyId": _policy(service, policy)}
-    both = (Column("ID", "id"), Column("NAME", "displayName"))
-    rules = (Column("TEMPLATE", "template.name"), Column("POLICY", "policy.name"))
-    show_list(call, Area.ADMIN, operation, filters=filters, columns=(*both, *columns, *rules), most=most)
+        rules = {"templateId": _template(service, options.template), "policyId": _policy(service, options.policy)}
+    filters = {"assigned": options.assigned, "q": options.query, **rules}
+    before = (Column("ID", "id"), Column("NAME", "displayName"))
+    behind = (Column("TEMPLATE", "template.name"), Column("POLICY", "policy.name"))
+    at_most = most(options.limit, everything=options.everything)
+    show_list(call, Area.ADMIN, operation, filters=filters, columns=(*before, *columns, *behind), most=at_most)
 
 
 def show_managed(call: Call, operation: Operation, id_: str) -> None:
@@ -63,32 +46,23 @@ def show_group_of_request(call: Call, request_id: str, prefix: str) -> None:
     show(call, found)
 
 
-def assign(
-    call: Call,
-    change: Operation,
-    read: Operation,
-    id_: str,
-    *,
-    wanted: Assignment,
-    if_match: str | None,
-    within: float | None,
-) -> None:
-    """Change what is assigned, show the record, and wait for the effects where seconds for it are given."""
+def assign(call: Call, id_: str, options: AssignmentOptions, *, change: Operation, read: Operation) -> None:
+    """Change what is assigned, show the record, and wait for the effects where that is wanted."""
     with call.service(Area.ADMIN) as service:
         before = service.read(read, id_)
-        record = service.change(change, id_, body=_body(service, wanted), if_match=if_match)
+        record = service.change(change, id_, body=_body(service, options), if_match=options.if_match)
         request_id = record["assignmentRequestId"]
         if request_id == before["assignmentRequestId"]:
             say("It was assigned so already.")
-        elif within is not None:
-            wait_for(call, str(request_id), within)
+        elif options.wait:
+            wait_for(call, str(request_id), options.timeout)
             record = service.read(read, id_)
         show(call, record)
-    if within is None and request_id != before["assignmentRequestId"]:
+    if not options.wait and request_id != before["assignmentRequestId"]:
         hint_at(request_id)
 
 
-def _body(service: Service, wanted: Assignment) -> Record:
+def _body(service: Service, wanted: AssignmentOptions) -> Record:
     if (wanted.template and wanted.no_template) or (wanted.policy and wanted.no_policy):
         raise Misused("What is assigned cannot be taken away in the same call.")
     template = _NONE if wanted.no_template else _template(service, wanted.template)

@@ -5,21 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chamberlain.cli.calls import calls
-from chamberlain.cli.parameters import (
-    PATIENCE,
-    All,
-    Assigned,
-    GuestPolicy,
-    GuestTemplate,
-    IfMatch,
-    Limit,
-    NoPolicy,
-    NoTemplate,
-    Query,
-    Timeout,
-    Wait,
-    most,
-)
+from chamberlain.cli.managed_options import AssignmentOptions, ManagedListOptions
+from chamberlain.cli.shared import takes_options
 
 if TYPE_CHECKING:
     from chamberlain.cli.call import Call
@@ -31,31 +18,14 @@ Site = Annotated[str, typer.Argument(metavar="ID", help="The id of the site's se
 
 @sites.command("list")
 @calls
-def list_sites(
-    call: "Call",
-    *,
-    assigned: Assigned = None,
-    template: GuestTemplate = None,
-    policy: GuestPolicy = None,
-    query: Query = None,
-    limit: Limit = 50,
-    everything: All = False,
-) -> None:
+@takes_options(ManagedListOptions)
+def list_sites(call: "Call", *, options: ManagedListOptions) -> None:
     """List managed sites by name, with the guest rules that they have. For administrators."""
     from chamberlain.cli.managed import list_managed
     from chamberlain.cli.showing import Column
     from chamberlain_client.operations import LIST_MANAGED_SITES
 
-    columns = (Column("SITE", "siteUrl"), Column("SHARING", "sharingCapability"))
-    list_managed(
-        call,
-        LIST_MANAGED_SITES,
-        filters={"assigned": assigned, "q": query},
-        template=template,
-        policy=policy,
-        columns=columns,
-        most=most(limit, everything=everything),
-    )
+    list_managed(call, LIST_MANAGED_SITES, options, (Column("SITE", "siteUrl"), Column("SHARING", "sharingCapability")))
 
 
 @sites.command("show")
@@ -70,22 +40,10 @@ def show_site(call: "Call", site: Site) -> None:
 
 @sites.command("assign")
 @calls
-def assign_to_site(
-    call: "Call",
-    *,
-    site: Site,
-    template: GuestTemplate = None,
-    policy: GuestPolicy = None,
-    if_match: IfMatch = None,
-    no_template: NoTemplate = False,
-    no_policy: NoPolicy = False,
-    wait: Wait = False,
-    timeout: Timeout = PATIENCE,
-) -> None:
+@takes_options(AssignmentOptions)
+def assign_to_site(call: "Call", *, site: Site, options: AssignmentOptions) -> None:
     """Assign a guest template and a guest policy to a site, or take them away. What is not named stays."""
-    from chamberlain.cli.managed import Assignment, assign
+    from chamberlain.cli.managed import assign
     from chamberlain_client.operations import ASSIGN_TO_SITE, READ_MANAGED_SITE
 
-    wanted = Assignment(template, policy, no_template, no_policy)
-    within = timeout if wait else None
-    assign(call, ASSIGN_TO_SITE, READ_MANAGED_SITE, site, wanted=wanted, if_match=if_match, within=within)
+    assign(call, site, options, change=ASSIGN_TO_SITE, read=READ_MANAGED_SITE)

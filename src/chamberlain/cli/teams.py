@@ -5,21 +5,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from chamberlain.cli.calls import calls
-from chamberlain.cli.parameters import (
-    PATIENCE,
-    Body,
-    Description,
-    DryRun,
-    GroupName,
-    GroupTemplate,
-    Key,
-    Label,
-    MemberShip,
-    Metadata,
-    People,
-    Timeout,
-    Wait,
-)
+from chamberlain.cli.group_options import GroupOptions
+from chamberlain.cli.shared import takes_options
 
 if TYPE_CHECKING:
     from chamberlain.cli.call import Call
@@ -29,26 +16,9 @@ teams = typer.Typer(name="team", help="Ask for teams. A team is a group: `group`
 
 @teams.command("create")
 @calls
-def create_team(
-    call: "Call",
-    *,
-    display_name: GroupName = None,
-    template: GroupTemplate = None,
-    description: Description = None,
-    membership: MemberShip = None,
-    owner: People = None,
-    member: People = None,
-    label: Label = None,
-    metadata: Metadata = None,
-    body: Body = None,
-    dry_run: DryRun = False,
-    idempotency_key: Key = None,
-    wait: Wait = False,
-    timeout: Timeout = PATIENCE,
-) -> None:
+@takes_options(GroupOptions)
+def create_team(call: "Call", *, options: GroupOptions) -> None:
     """Ask for a team. Whoever asks is an owner, and needs a licence for teams."""
-    from chamberlain.cli.group_orders import GroupOptions, submit_group
-    from chamberlain.cli.submitting import Manner
+    from chamberlain.cli.group_orders import submit_group
 
-    options = GroupOptions("team", display_name, template, description, membership, owner, member, label, metadata)
-    submit_group(call, options, body, Manner(dry_run, idempotency_key, wait, timeout))
+    submit_group(call, "team", options)
