@@ -64,6 +64,7 @@ UNDO_ADOPTION = Operation("undoAdoption", "POST", "/admin/v1/adoptions/{adoption
 LIST_FINDINGS = Operation("listFindings", "GET", "/admin/v1/findings/")
 ACCEPT_FINDING = Operation("acceptFinding", "POST", "/admin/v1/findings/{findingId}/accept/")
 CONFIRM_FINDING = Operation("confirmFinding", "POST", "/admin/v1/findings/{findingId}/confirm/")
+CHECK_DRIFT = Operation("checkDrift", "POST", "/admin/v1/drift/check/")
 LIST_EVENTS = Operation("listEvents", "GET", "/admin/v1/events/")
 LIST_OFFERED_GROUP_TEMPLATES = Operation("listOfferedGroupTemplates", "GET", "/collab/v1/templates/")
 LIST_COLLAB_TEMPLATES = Operation("listCollabTemplates", "GET", "/admin/collab/v1/templates/")

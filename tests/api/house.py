@@ -14,6 +14,7 @@ from chamberlain.rules.actions import Act, KeptAnswer, RequestView, viewed
 from chamberlain.rules.approvals import ApprovalMode
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.decisions import Naming
+from chamberlain.rules.drift_checks import DriftCheck
 from chamberlain.rules.errors import Fault, Forbidden, NotFound, Refusal, Unauthenticated
 from chamberlain.rules.groups import GroupOrder, MemberShipType
 from chamberlain.rules.ids import ClientId, JobId, MailboxId, RequestId, TemplateId, TenantId, TraceId, UserId
@@ -291,6 +292,14 @@ class House:
         (job,) = [each for each in self.jobs if each.id == job_id]
         return KeptAnswer(render(replace(job, held_reason=None, attempts=0)), self.replayed)
 
+    async def ask_for_drift_check(
+        self, caller: Caller, act: Act, render: Callable[[DriftCheck], bytes]
+    ) -> KeptAnswer:
+        if self.refusal is not None:
+            raise self.refusal
+        self.acts.append((caller, act))
+        return KeptAnswer(render(DriftCheck(asked_at=self.moment)), self.replayed)
+
     async def check_readiness(self) -> Sequence[Check]:
         return self.checks
 
@@ -332,6 +341,7 @@ class House:
             managed=self.grounds.services(),
             adoptions=self.adoptive_home.services(),
             findings=self.grounds.finding_services(),
+            ask_for_drift_check=self.ask_for_drift_check,
             list_events=self.feed.page,
             seal_cursor=self.cursors.seal,
             open_cursor=self.cursors.open,

@@ -14,6 +14,7 @@ from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.decisions import Naming
 from chamberlain.rules.deliveries import Attempt, DeliveryFilter, DeliveryRecord
+from chamberlain.rules.drift_checks import DriftCheck
 from chamberlain.rules.edits import Edit
 from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.findings import FindingFilter, FindingRecord
@@ -99,6 +100,7 @@ ListSubjects = Callable[[Caller, SubjectFilter, NamedPageWanted], Awaitable[Name
 ListFindings = Callable[[Caller, FindingFilter, PageWanted], Awaitable[Page[FindingRecord]]]
 AcceptFinding = Callable[[Caller, UUID, WantedAcceptance, Act, Callable[[FindingRecord], bytes]], Awaitable[KeptAnswer]]
 ConfirmFinding = Callable[[Caller, UUID, Act, Callable[[FindingRecord], bytes]], Awaitable[KeptAnswer]]
+AskForDriftCheck = Callable[[Caller, Act, Callable[[DriftCheck], bytes]], Awaitable[KeptAnswer]]
 ListEvents = Callable[[Caller, FeedWanted], Awaitable[FeedPage[EventRecord]]]
 RequestMailbox = Callable[[Caller, MailboxOrder, Submission], Awaitable[AcceptedMailbox]]
 RehearseMailbox = Callable[[Caller, MailboxOrder], Awaitable[MailboxRehearsal]]
@@ -297,6 +299,7 @@ class Services:
     managed: Managed
     adoptions: Adoptions
     findings: Findings
+    ask_for_drift_check: AskForDriftCheck
     list_events: ListEvents
     seal_cursor: SealCursor
     open_cursor: OpenCursor

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from chamberlain.api.services import Jobs
 from chamberlain.bootstrap.adoptions import adoption_work
+from chamberlain.bootstrap.drift import drift_work
 from chamberlain.bootstrap.findings import finding_work
 from chamberlain.bootstrap.groups import group_work
 from chamberlain.bootstrap.mailboxes import mailbox_work
@@ -50,10 +51,13 @@ async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
     await audit.begin(new_trace_id())
     await discover.begin(new_trace_id())
     await evaluate.begin(new_trace_id())
+    check = drift_work(means)
+    await check.begin(new_trace_id())
     return {
         JobKind.RETENTION_SWEEP: sweep,
         JobKind.SUBJECT_DISCOVER: discover,
         JobKind.POLICY_EVALUATE: evaluate,
+        JobKind.DRIFT_CHECK: check,
         JobKind.ADOPTION_RUN: adoption_work(means),
         JobKind.AUDIT_SEAL: audit,
         JobKind.AUDIT_SEAL_BEGIN: audit.find_tenants,

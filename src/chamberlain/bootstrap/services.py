@@ -9,6 +9,7 @@ from chamberlain.bootstrap.adoptions import adoption_services
 from chamberlain.bootstrap.audit import audit_services
 from chamberlain.bootstrap.deliveries import delivery_services
 from chamberlain.bootstrap.directory import first_look, make_subjects
+from chamberlain.bootstrap.drift import drift_services
 from chamberlain.bootstrap.findings import finding_services
 from chamberlain.bootstrap.groups import group_services
 from chamberlain.bootstrap.identity import identity_base_url
@@ -53,6 +54,7 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
         managed=managed_services(means),
         adoptions=adoption_services(means),
         findings=finding_services(means),
+        ask_for_drift_check=drift_services(means),
         list_events=ListEvents(means.database, means.callers, means.prefixes),
         seal_cursor=cursors.seal,
         open_cursor=cursors.open,

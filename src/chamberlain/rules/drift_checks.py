@@ -1,5 +1,6 @@
 """Checks for drift: what is looked at, in which order, how far one has come, and when the next one begins."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
@@ -116,8 +117,8 @@ def next_night(tenant_id: TenantId, now: datetime) -> datetime:
     return night if night > now else night + timedelta(days=1)
 
 
-def check_asked_for(tenant: Tenant, editor: Editor) -> Change:
-    """What goes on record when somebody asks for a check."""
+def check_asked_for(tenant: Tenant, editor: Editor, said: Mapping[str, str]) -> Change:
+    """What goes on record when somebody asks for a check, and says something to it."""
     return Change(
         tenant_id=tenant.id,
         action="drift.check",
@@ -125,7 +126,7 @@ def check_asked_for(tenant: Tenant, editor: Editor) -> Change:
         client_id=editor.client_id,
         subject=Subject("tenant", tenant.id, tenant.name),
         before=None,
-        after=None,
+        after=said or None,
         request_id=None,
         trace_id=editor.trace_id,
     )

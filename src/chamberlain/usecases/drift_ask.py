@@ -35,7 +35,7 @@ class AskForDriftCheck:
         async def work() -> bytes:
             tenant = present(await tenant_records.find(tx, caller.tenant_id)).tenant
             asked = await drift.ask(tx, act.trace_id, at=self.now())
-            await changes.record(tx, check_asked_for(tenant, editor))
+            await changes.record(tx, check_asked_for(tenant, editor, act.said))
             return render(asked)
 
         async with self.database.transaction(caller.tenant_id) as tx:

@@ -12,6 +12,7 @@ from chamberlain_client.asynchronous.audit import AsyncAudit
 from chamberlain_client.asynchronous.collab_templates import AsyncCollabTemplates
 from chamberlain_client.asynchronous.deliveries import AsyncDeliveries
 from chamberlain_client.asynchronous.directory import AsyncDirectory
+from chamberlain_client.asynchronous.drift import AsyncDrift
 from chamberlain_client.asynchronous.events import AsyncEvents
 from chamberlain_client.asynchronous.findings import AsyncFindings
 from chamberlain_client.asynchronous.groups import AsyncGroups
@@ -84,6 +85,7 @@ class AsyncChamberlain:
         self.managed_groups = AsyncManagedGroups(self._transport)
         self.managed_sites = AsyncManagedSites(self._transport)
         self.findings = AsyncFindings(self._transport)
+        self.drift = AsyncDrift(self._transport)
         self.events = AsyncEvents(self._transport)
         self.deliveries = AsyncDeliveries(self._transport)
         self.webhooks = AsyncWebhooks(self._transport)

@@ -21,6 +21,7 @@ from chamberlain_client.synchronous.audit import Audit
 from chamberlain_client.synchronous.collab_templates import CollabTemplates
 from chamberlain_client.synchronous.deliveries import Deliveries
 from chamberlain_client.synchronous.directory import Directory
+from chamberlain_client.synchronous.drift import Drift
 from chamberlain_client.synchronous.events import Events
 from chamberlain_client.synchronous.findings import Findings
 from chamberlain_client.synchronous.groups import Groups
@@ -85,6 +86,7 @@ class Chamberlain:
         self.managed_groups = ManagedGroups(self._transport)
         self.managed_sites = ManagedSites(self._transport)
         self.findings = Findings(self._transport)
+        self.drift = Drift(self._transport)
         self.events = Events(self._transport)
         self.deliveries = Deliveries(self._transport)
         self.webhooks = Webhooks(self._transport)
