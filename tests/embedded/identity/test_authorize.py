@@ -258,6 +258,19 @@ async def test_a_fault_travels_as_a_form_too(house: House, browser: Browser) -> 
     assert page.form.values["error"] == "invalid_scope"
 
 
+async def test_a_page_can_be_loaded_again_by_its_address(house: House, browser: Browser) -> None:
+    """What stands in the browser's line of addresses after a wrong password, and after a question about signing out."""
+    page = await browser.open(authorize_url(house))
+    failed = await browser.send(page.form, typed(password="wrong"))
+
+    again = await browser.open(failed.url)
+
+    assert (failed.status, again.status, again.heading) == (403, 200, "Sign in")
+    assert "code" in answer_in(await browser.send(again.form, typed()))
+    question = await browser.open(house.url("oauth2/v2.0/logout"))
+    assert (await browser.open(question.form.action)).heading == question.heading == "Sign out?"
+
+
 async def test_it_rejects_what_is_sent_twice(house: House, browser: Browser) -> None:
     twice = answer_in(await browser.open(authorize_url(house) + "&scope=openid"))
     state = answer_in(await browser.open(authorize_url(house) + "&state=other"))

@@ -31,9 +31,12 @@ def page_routes(platform: IdentityPlatform) -> list[Route]:
     return [
         Route(f"{tenant}/authorize", _of_tenant(platform, show_authorize), methods=["GET"]),
         Route(f"{tenant}/authorize", _of_tenant(platform, take_authorize), methods=["POST"]),
+        # Where a form went stands in the browser's line of addresses: whoever loads that gets the page again.
+        Route(f"{tenant}/sign-in", _of_tenant(platform, show_authorize), methods=["GET"]),
         Route(f"{tenant}/sign-in", _of_tenant(platform, take_sign_in), methods=["POST"]),
         Route(f"{tenant}/logout", _of_tenant(platform, show_sign_out), methods=["GET"]),
         Route(f"{tenant}/logout", _of_tenant(platform, take_sign_out), methods=["POST"]),
+        Route(f"{tenant}/sign-out", _of_tenant(platform, show_sign_out), methods=["GET"]),
         Route(f"{tenant}/sign-out", _of_tenant(platform, take_sign_out_answer), methods=["POST"]),
         Route("/identity/device", _page(platform, show_device), methods=["GET"]),
         Route("/identity/device", _page(platform, take_device), methods=["POST"]),
