@@ -41,6 +41,10 @@ class Watchman:
         check = self.check if most is None else replace(self.check, most=most)
         await check.begin(TRACE)
         await self.turn(check)
+        await self.finish(check)
+
+    async def finish(self, check: CheckDrift | None = None) -> None:
+        """Run what is due until no check is under way."""
         await self.turn(check)
         while await self.estate.rows("SELECT FROM chamberlain.drift_check WHERE phase IS NOT NULL"):
             await self.turn(check)

@@ -1,19 +1,24 @@
 """Drift: what was changed in the directory behind our back is found, and put right where the tenant says so."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import count
 from uuid import UUID
 
 import pytest
 
+from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
 from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingState
+from chamberlain.rules.ids import TenantId
 from chamberlain.rules.jobs import NOBODY
-from chamberlain.rules.subjects import SubjectType
+from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from tests.estates import BEN, CLEO, ESTATE, INTERNAL, OTHER_HOUSE, PROJECT_TEAM, TRACE, Estate
+from tests.usecases.deadly import Cut, CutDatabase, Killed
 from tests.usecases.drifters import Watchman, watchman_of
-from tests.usecases.stewards import HANDBOOK, NO_GUESTS, PARTNERS, YEARLY_REVIEW, later
+from tests.usecases.stewards import HANDBOOK, NO_GUESTS, PARTNERS, YEARLY_REVIEW, expire_leases, later
 
 ELI = UUID("e1100000-0000-4000-8000-000000000005")
 OPEN, REPAIRED, GONE = FindingState.OPEN, FindingState.REPAIRED, FindingState.GONE
@@ -433,3 +438,78 @@ async def test_what_is_not_through_is_left_alone(watchman: Watchman) -> None:
     await watchman.look()
 
     assert await watchman.told() == []
+
+
+async def test_what_was_cut_short_anywhere_is_made_up_for(watchman: Watchman) -> None:
+    """A worker is killed between any two things that it does; another one takes over."""
+    await watchman.set_repair()
+    request_id = await watchman.mailbox(city="Town")
+    await watchman.look()
+    for place in count():
+        # What differs after a month is a new matter.
+        later(watchman.estate, days=31)
+        await watchman.change(MOVE)
+        cut = Cut(place)
+        deadly = replace(watchman.check, database=CutDatabase(watchman.estate.databases.worker, cut))
+        was_killed = False
+        try:
+            await watchman.turn(deadly)
+        except Killed:
+            was_killed = True
+        await expire_leases(watchman.estate)
+
+        await watchman.finish()
+
+        mailbox = await watchman.estate.mailbox(request_id)
+        assert mailbox is not None
+        assert mailbox.address_fields.city == "Town"
+        assert await watchman.told() == [("drift", "repaired", "city")] * (place + 1), place
+        assert len(await watchman.repairs()) == place + 1, place
+        if not was_killed:
+            break
+    assert place > 20
+
+
+@dataclass
+class Overtaken:
+    """Guests' port of a directory; while it works, somebody assigns something else."""
+
+    guests: Guests
+    assign: Callable[[], Awaitable[object]]
+
+    async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+        return await self.guests.observe(references)
+
+    async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
+        await self.assign()
+        return await self.guests.ensure(works)
+
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        return await self.guests.act(acts)
+
+    async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
+        return await self.guests.changes(tenant_id, extension, cursor)
+
+
+async def test_what_is_assigned_anew_meanwhile_is_not_held_against_the_directory(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    steward = watchman.steward
+    await steward.look_around()
+    await steward.assign(templateId=str(NO_GUESTS))
+    await steward.work()
+    await watchman.change("UPDATE directory.guest_settings SET allow_to_add_guests = true")
+
+    async def assign() -> None:
+        if (await steward.record()).assignment.template_id == NO_GUESTS:
+            await steward.assign(templateId=str(PARTNERS))
+            await steward.work()
+
+    watchman.check = replace(watchman.check, guests=Overtaken(steward.guests, assign))
+    await watchman.look()
+
+    # The repair was of what is not assigned any more; the page was looked at once more.
+    shown = await steward.shown()
+    assert shown.rules is not None
+    assert (shown.template_id, shown.rules.allowed) == (PARTNERS, True)
+    states = {each.state for each in await watchman.found(FindingFilter(kind=FindingKind.DRIFT))}
+    assert OPEN not in states
