@@ -253,6 +253,33 @@ def test_it_assigns_changes_and_clears(admin: Chamberlain) -> None:
     assert all(str(each.subject.id) == ALL_STAFF for each in findings)
 
 
+def test_it_looks_ahead_at_a_policy(admin: Chamberlain) -> None:
+    ahead = admin.policies.simulate(NINETY_DAYS, group_ids=[ALL_STAFF])
+
+    assert (ahead.subjects, ahead.guests, ahead.is_whole) == (1, 1, True)
+    assert (ahead.counts.reminders, ahead.counts.actions) == (3, {"remove": 1})
+    assert [each.type for each in ahead.items] == ["reminder"] * 3 + ["finding", "action"]
+    assert (ahead.until - ahead.since).days == 90
+    with pytest.raises(NotPossible):
+        admin.policies.simulate(NINETY_DAYS, site_ids=[ALL_STAFF])
+
+
+def test_it_accepts_findings_and_confirms_none_that_is_no_review(admin: Chamberlain) -> None:
+    assigned = admin.managed_groups.assign(ALL_STAFF, template_id=NO_GUESTS)
+    assert assigned.assignment_request_id is not None
+    admin.wait_for_request(assigned.assignment_request_id)
+    (found,) = admin.findings.list(subject_id=ALL_STAFF, state="open")
+
+    accepted = admin.findings.accept(found.id, "He stays.", until=datetime(2099, 1, 1, tzinfo=UTC))
+    with pytest.raises(Conflict):
+        admin.findings.confirm(found.id)
+    admin.managed_groups.assign(ALL_STAFF, template_id=None)
+
+    assert accepted.acceptance is not None
+    assert (accepted.state, accepted.acceptance.reason) == ("accepted", "He stays.")
+    assert accepted.acceptance.until == datetime(2099, 1, 1, tzinfo=UTC)
+
+
 def test_it_assigns_to_sites(admin: Chamberlain) -> None:
     site = admin.managed_sites.get(HANDBOOK)
     assigned = admin.managed_sites.assign(HANDBOOK, template_id=NO_GUESTS, if_match=site.etag)

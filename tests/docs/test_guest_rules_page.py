@@ -14,11 +14,11 @@ STEPS = ["markAssignment", "setGuestAccess", "setGuestDomains"]
 
 
 def test_it_works(service: Service) -> None:
-    assign, look, find, site, lists, clear = shell_blocks(PAGE)
+    assign, look, find, ahead, accept, site, lists, clear = shell_blocks(PAGE)
 
     # People read between the blocks; a second is enough for the service.
-    assigned, shown, settings, findings, handbook, groups, sites, cleared, restored = run(
-        service, assign, f"sleep 1.5\n{look}", find, site, lists, clear
+    assigned, shown, settings, findings, simulated, accepted, handbook, groups, sites, cleared, restored = run(
+        service, assign, f"sleep 1.5\n{look}", find, ahead, accept, site, lists, clear
     )
 
     assert (assigned["displayName"], assigned["template"]["name"]) == ("All staff", "No guests")
@@ -28,6 +28,8 @@ def test_it_works(service: Service) -> None:
     values = {each["name"]: each["value"] for each in settings["value"][0]["values"]}
     assert values["AllowToAddGuests"] == "false"
     assert [each["observed"]["displayName"] for each in findings["items"]] == ["Gil Hartmann"]
+    assert [each["type"] for each in simulated["items"]] == ["reminder"] * 3 + ["finding", "action"]
+    assert (accepted["state"], accepted["acceptance"]["until"]) == ("accepted", "2099-03-31T22:00:00.000Z")
     assert handbook["effects"][-1]["name"] == "setSharingCapability"
     assert [each["displayName"] for each in groups["items"]] == ["All staff"]
     assert [each["displayName"] for each in sites["items"]] == ["Handbook"]

@@ -1,5 +1,6 @@
 """A simulation of a policy equals what then happens, run day by day."""
 
+import time
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
@@ -139,6 +140,17 @@ def test_what_is_found_already_is_not_found_again() -> None:
     group.run_daily(100)
 
     assert ahead(group, since=100) == []
+
+
+def test_what_is_tried_in_vain_every_day_is_passed_by() -> None:
+    guests = tuple([replace(GIL, id=UserId(UUID(int=1000 + number))) for number in range(200)])
+    began = time.perf_counter()
+
+    occurrences = ahead(Group(NINETY_DAYS, guests), days=3650, by_rule=True)
+
+    # Day by day it would take minutes.
+    assert len(occurrences) == 4 * len(guests)
+    assert time.perf_counter() - began < 20
 
 
 def test_members_of_a_rule_are_not_removed() -> None:

@@ -30,12 +30,13 @@ def simulate_policy(call: Call, written: str, groups: list[str] | None, sites: l
         show(call, simulated)
         return
     show_records(call, simulated["items"], _COLUMNS)
-    where = f"Until {simulated['to']}, {simulated['guests']} guests in {simulated['subjects']} groups and sites"
     more = "" if simulated["isWhole"] else f" The first {len(simulated['items'])} are shown."
-    say(f"{where}: {_counted(simulated['counts'])}.{more}")
+    say(f"Until {simulated['to']}: {_counted(simulated)}.{more}")
 
 
-def _counted(counts: Any) -> str:  # noqa: ANN401 - as above.
+def _counted(simulated: Any) -> str:  # noqa: ANN401 - as above.
+    counts = simulated["counts"]
     kinds = (("finding", counts["findings"]), ("action", counts["actions"]))
     each = [f"{noun} {name} {number}" for noun, numbers in kinds for name, number in numbers.items()]
-    return ", ".join([f"reminders {counts['reminders']}", *each])
+    looked_at = (f"groups and sites {simulated['subjects']}", f"guests {simulated['guests']}")
+    return ", ".join([*looked_at, f"reminders {counts['reminders']}", *each])

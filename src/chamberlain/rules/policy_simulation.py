@@ -95,7 +95,7 @@ def _run(situation: Situation, now: datetime, until: datetime) -> Iterator[Occur
         yield from _told(situation, settled, {}, moment)
         standing |= new.keys()
         standing -= {(each.kind, each.about) for each in (*evaluation.ended, *settled.ended)}
-        moment = _next(situation, settled, moment)
+        moment = _next(situation, accepted, moment)
 
 
 def _acted(
@@ -117,10 +117,12 @@ def _trouble(situation: Situation, clock: Clock) -> str | None:
     return _BY_RULE if situation.follows_rule and clock.action is PolicyAction.REMOVE else None
 
 
-def _next(situation: Situation, settled: Evaluation, moment: datetime) -> datetime | None:
-    """When something happens next, the end of an acceptance too."""
+def _next(situation: Situation, accepted: set[ClockPlace], moment: datetime) -> datetime | None:
+    """When something happens next, the end of an acceptance too. What was not done is tried again every day, and not
+    done again: that is nothing to look at."""
+    clocks = [each for each in situation.clocks if each.place not in accepted and each.trouble is None]
     ends = [end for end in situation.accepted.values() if end is not None and end > moment]
-    moments = [each for each in (settled.next_at, *ends) if each is not None]
+    moments = [each for each in (*[clock.next_at for clock in clocks], *ends) if each is not None]
     return min(moments, default=None)
 
 
