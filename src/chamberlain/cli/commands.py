@@ -10,6 +10,7 @@ import typer
 from chamberlain.cli.adoptions import adoptions
 from chamberlain.cli.calls import calls
 from chamberlain.cli.deliveries import deliveries
+from chamberlain.cli.drift import drift
 from chamberlain.cli.exit_codes import ExitCode
 from chamberlain.cli.findings import findings
 from chamberlain.cli.groups import groups
@@ -142,7 +143,10 @@ def whoami(call: "Call") -> None:
     whoami(call)
 
 
-for noun in (mailboxes, groups, teams, sites, requests, templates, policies, findings, adoptions, deliveries, webhooks):
+nouns = (
+    mailboxes, groups, teams, sites, requests, templates, policies, findings, drift, adoptions, deliveries, webhooks,
+)  # fmt: skip
+for noun in nouns:
     app.add_typer(noun)
 
 
