@@ -292,9 +292,7 @@ class House:
         (job,) = [each for each in self.jobs if each.id == job_id]
         return KeptAnswer(render(replace(job, held_reason=None, attempts=0)), self.replayed)
 
-    async def ask_for_drift_check(
-        self, caller: Caller, act: Act, render: Callable[[DriftCheck], bytes]
-    ) -> KeptAnswer:
+    async def ask_for_drift_check(self, caller: Caller, act: Act, render: Callable[[DriftCheck], bytes]) -> KeptAnswer:
         if self.refusal is not None:
             raise self.refusal
         self.acts.append((caller, act))
