@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
 
+from chamberlain.directory.embedded import FaultyAdoptions
 from chamberlain.directory.port import Marking
+from chamberlain.embedded.directory.faults import Faults, Injection
 from chamberlain.rules.adoptions import AdoptionRule, AdoptionState
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound, NotPossible, OutsideFault, TryAgain, Unavailable
 from chamberlain.rules.ids import AdoptionId, RequestId, TemplateId
@@ -19,21 +21,24 @@ from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.templates import TemplateKind
 from chamberlain.store import mailboxes
+from chamberlain.usecases.user_erase import EraseUser
 from tests.directory.wanted_mailboxes import plain, room, shared
 from tests.estates import (
     ADA,
     CONFIDENTIAL_TEAM,
     DARA,
     ESTATE,
+    OPERATOR,
     OTHER_HOUSE,
     PROJECT_GROUP,
     PROJECT_TEAM,
     ROOM_MAILBOX,
     SHARED_MAILBOX,
+    TRACE,
     Estate,
 )
 from tests.usecases.acts import administrator, application
-from tests.usecases.adopters import RULE, Adopter, TroubledAdoptions, adopter_of, chosen, make_group
+from tests.usecases.adopters import RULE, Adopter, TroubledAdoptions, adopter_of, chosen, elsewhere, make_group
 from tests.usecases.deadly import Killed
 from tests.usecases.stewards import ALL_STAFF, expire_leases, steward_of
 
@@ -464,3 +469,43 @@ async def test_what_is_adopted_can_be_asked_for_no_more(adopter: Adopter) -> Non
         [MailboxReference(ESTATE, "chamberlain_mailbox", await request_of(adopter, before.id))]
     )
     assert shown is not None
+
+
+async def test_whoever_is_erased_is_named_in_no_adoption(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+
+    await EraseUser(adopter.estate.databases.worker)(ADA, ESTATE, actor=OPERATOR, trace_id=TRACE)
+
+    by = (await adopter.read(adoption_id)).record.editor.actor
+    assert (by.id, by.display_name) == (ADA, "")
+
+
+async def test_it_handles_a_difficult_directory(adopter: Adopter) -> None:
+    there = await adopter.mailbox_before(shared())
+    injection = Injection(Faults(throttle=2), lambda: datetime.now(UTC))
+    faulty = FaultyAdoptions(adopter.estate.databases.worker.pool, injection)
+    difficult = replace(adopter, run=replace(adopter.run, adoptions=faulty))
+    adoption_id = await adopter.confirm()
+
+    for _ in range(3):
+        await difficult.work()
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.SUCCEEDED
+    await adopter.undo(adoption_id)
+    for _ in range(3):
+        await difficult.work()
+
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.UNDONE
+    assert (await adopter.shown())[there.id].marks == {}
+
+
+async def test_many_are_taken_page_by_page(adopter: Adopter) -> None:
+    for _ in range(3):
+        await adopter.estate.directory.ensure_mailboxes([elsewhere(plain()) for _ in range(200)])
+
+    adoption_id = await adopter.confirm()
+    await adopter.work()
+
+    # Twelve pages of fifty, in one run of the job.
+    record = (await adopter.read(adoption_id)).record
+    assert (record.state, record.total, record.adopted) == (AdoptionState.SUCCEEDED, 600, 600)
