@@ -13,7 +13,6 @@ from chamberlain.rules.findings import FindingSource, FindingState, FindingSubje
 from chamberlain.rules.guest_clocks import Clock, ClockPlace, PolicyRule
 from chamberlain.rules.guests import Guest
 from chamberlain.rules.ids import GroupId, JobId, PolicyId, TenantId, TraceId, UserId
-from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.policies import PolicyAction
 from chamberlain.rules.policy_findings import kind_of
 from chamberlain.rules.policy_tasks import AssignedPolicy, PolicyPlace, PolicyTask, Quiet
@@ -82,12 +81,14 @@ WHERE c.tenant_id = o.tenant_id AND c.subject_id = o.subject_id AND c.rule = o.r
 """
 LEAVE: Final = "DELETE FROM chamberlain.policy_clock WHERE tenant_id = $1 AND subject_id = ANY ($2)"
 
+# The kind of the job stands in the text, so that the index of these jobs is used whatever the plan (migration 0024).
 # What is assigned has its job from then on (sql/assignments.sql); what was assigned before that was so gets it here.
 SPREAD: Final = """
 INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
-SELECT s.tenant_id, $1, s.subject_id, $2 FROM chamberlain.subject s
+SELECT s.tenant_id, 'policyEvaluate', s.subject_id, $1 FROM chamberlain.subject s
 WHERE s.policy_id IS NOT NULL AND NOT EXISTS (
-    SELECT FROM chamberlain.job j WHERE j.tenant_id = s.tenant_id AND j.kind = $1 AND j.subject = s.subject_id
+    SELECT FROM chamberlain.job j
+    WHERE j.tenant_id = s.tenant_id AND j.kind = 'policyEvaluate' AND j.subject = s.subject_id
 )
 """
 # A change of what is assigned brings a job of its own. Whoever holds the subjects has read what was assigned by all of
@@ -97,7 +98,7 @@ DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
     SELECT j.job_id FROM chamberlain.job j
     JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id)
         ON j.tenant_id = i.tenant_id AND j.subject = i.subject_id
-    WHERE j.kind = $3 AND j.job_id <> ALL ($4) AND (j.lease_until IS NULL OR j.lease_until < now())
+    WHERE j.kind = 'policyEvaluate' AND j.job_id <> ALL ($3) AND (j.lease_until IS NULL OR j.lease_until < now())
     FOR UPDATE OF j SKIP LOCKED
 ))
 """
@@ -171,13 +172,13 @@ async def leave(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[Grou
 
 async def spread(tx: Transaction, trace_id: TraceId) -> None:
     """See to it that every group and site with a policy has its job."""
-    await tx.execute(SPREAD, JobKind.POLICY_EVALUATE, trace_id)
+    await tx.execute(SPREAD, trace_id)
 
 
 async def gather(tx: Transaction, places: Collection[Place], job_ids: Sequence[JobId]) -> None:
     """Leave each of these groups and sites, which are held, no job but these."""
     if places:
-        await tx.execute(GATHER, *_columns_of(places), JobKind.POLICY_EVALUATE, job_ids)
+        await tx.execute(GATHER, *_columns_of(places), job_ids)
 
 
 async def _clocks(tx: Transaction, columns: tuple[list[UUID], list[UUID]]) -> Mapping[Place, list[Clock]]:
