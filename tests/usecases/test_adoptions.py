@@ -13,6 +13,7 @@ from chamberlain.directory.port import Marking
 from chamberlain.embedded.directory.faults import Faults, Injection
 from chamberlain.rules.adoptions import AdoptionRule, AdoptionState
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound, NotPossible, OutsideFault, TryAgain, Unavailable
+from chamberlain.rules.findings import FindingState
 from chamberlain.rules.ids import AdoptionId, RequestId, TemplateId
 from chamberlain.rules.mailbox_records import MailboxRecord
 from chamberlain.rules.mailbox_states import ProvisioningState
@@ -40,6 +41,7 @@ from tests.estates import (
 from tests.usecases.acts import administrator, application
 from tests.usecases.adopters import RULE, Adopter, TroubledAdoptions, adopter_of, chosen, elsewhere, make_group
 from tests.usecases.deadly import Killed
+from tests.usecases.drifters import watchman_of
 from tests.usecases.stewards import ALL_STAFF, expire_leases, steward_of
 
 
@@ -509,3 +511,36 @@ async def test_many_are_taken_page_by_page(adopter: Adopter) -> None:
     # Twelve pages of fifty, in one run of the job.
     record = (await adopter.read(adoption_id)).record
     assert (record.state, record.total, record.adopted) == (AdoptionState.SUCCEEDED, 600, 600)
+
+
+async def test_what_is_adopted_is_compared_from_then_on(adopter: Adopter) -> None:
+    await adopter.mailbox_before(shared(name="Desk", mail="desk@estate.example"))
+    await adopter.mailbox_before(room())
+    await make_group(adopter.estate, "Crew", channels=("General", "Planning"))
+    await steward_of(adopter.estate).look_around()
+    watchman = watchman_of(adopter.estate)
+    adoptions = [
+        await adopter.confirm(rule)
+        for rule in (
+            RULE,
+            AdoptionRule(TemplateKind.ROOM, ROOM_MAILBOX),
+            AdoptionRule(TemplateKind.TEAM, PROJECT_TEAM),
+            AdoptionRule(TemplateKind.GROUP, PROJECT_GROUP),
+        )
+    ]
+    await adopter.work()
+    await watchman.look()
+    # What was just taken is as it is wanted.
+    assert [(each.property, each.subject.display_name) for each in await watchman.found()] == []
+
+    await watchman.change("UPDATE directory.users SET properties = '{\"city\": \"Elsewhere\"}' WHERE mail LIKE 'desk%'")
+    await watchman.look()
+    found = {each.property for each in await watchman.found()}
+    assert "city" in found
+    for adoption_id in adoptions:
+        await adopter.undo(adoption_id)
+    await adopter.work()
+
+    # What is not managed any more is not compared.
+    await watchman.look()
+    assert {each.state for each in await watchman.found()} == {FindingState.GONE}

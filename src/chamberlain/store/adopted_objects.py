@@ -63,6 +63,8 @@ LEAVE: Final = """
 UPDATE chamberlain.finding SET state = 'gone', last_seen_at = $4
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND kind = ANY ($3) AND state IN ('open', 'accepted')
 """
+# Nobody asks for them under this id any more.
+FORGET_REPAIRS: Final = "DELETE FROM chamberlain.drift_repair WHERE tenant_id = $1 AND subject_id = ANY ($2)"
 _OF_DRIFT: Final = ("drift", "repairDoesNotHold")
 
 _encode = msgspec.json.Encoder().encode
@@ -109,8 +111,10 @@ async def release(tx: Transaction, record: AdoptionRecord, items: Sequence[Adopt
     for statement in FORGET_REQUESTS:
         await tx.execute(statement, record.tenant_id, request_ids)
     await adoptions.give_back(tx, record.tenant_id, request_ids)
-    subject_ids = [*[row["mailbox_id"] for row in mailboxes], *[item.id for item in items]]
+    mailbox_ids = [row["mailbox_id"] for row in mailboxes]
+    subject_ids = [*mailbox_ids, *[item.id for item in items]]
     await tx.execute(LEAVE, record.tenant_id, subject_ids, list(_OF_DRIFT), at)
+    await tx.execute(FORGET_REPAIRS, record.tenant_id, mailbox_ids)
     await adoptions.settle_items(tx, record, items, ItemState.RELEASED)
     await adoptions.count(tx, record, released=len(items), at=at)
 
