@@ -23,7 +23,7 @@ def list_findings(
     *,
     state: Annotated[str | None, typer.Option(help="open, repaired, accepted or gone.")] = None,
     kind: Annotated[str | None, typer.Option(help="Such as guestAgainstRule, guestExpired or reviewDue.")] = None,
-    subject: Annotated[str | None, typer.Option(metavar="ID", help="Only about this group or site.")] = None,
+    subject: Annotated[str | None, typer.Option(metavar="ID", help="Only about this group, site or mailbox.")] = None,
     limit: Limit = 50,
     everything: All = False,
 ) -> None:

@@ -176,7 +176,7 @@ ABOUT_CONFIRM = About(
 FILTERS = (
     Parameter("state", {"type": "string", "enum": list(FindingState)}, "Only findings in this state."),
     Parameter("kind", {"type": "string", "enum": list(FindingKind)}, "Only findings of this kind."),
-    Parameter("subjectId", {"type": "string", "format": "uuid"}, "Only findings about this group or site."),
+    Parameter("subjectId", {"type": "string", "format": "uuid"}, "Only findings about this group, site or mailbox."),
     *PARAMETERS,
 )
 _EXAMPLE = {
