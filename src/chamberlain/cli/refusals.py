@@ -64,7 +64,8 @@ def _sentences(refused: errors.Refused) -> Iterator[str]:
     if refused.conflicting_id is not None:
         yield f"What stands in the way is {refused.conflicting_id}."
     if refused.status == 401:
-        yield _SIGN_IN
+        # The token that is kept has not ended by its own clock, so without the option it would be kept.
+        yield "Sign in again: chamberlain login --again."
     if refused.retry_after is not None:
         yield f"It is worth trying again after {refused.retry_after:.0f} s."
     yield f"code {refused.code}" if refused.trace_id is None else f"code {refused.code}, traceId {refused.trace_id}"
