@@ -40,7 +40,7 @@ APPROVED_TEMPLATE = "7e000000-0000-4000-8000-000000000013"
 DYNAMIC_TEMPLATE = "7e000000-0000-4000-8000-000000000014"
 
 COMMAND = (sys.executable, "-m", "chamberlain")
-READY_WITHIN = 20.0
+READY_WITHIN = 60.0
 # Made once: it takes longer to make than most calls take, and nothing here is called with TLS.
 TLS = ssl.create_default_context()
 # A stop may take ten seconds; a busy machine takes a little more.
