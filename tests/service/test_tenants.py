@@ -41,6 +41,8 @@ BODIES: dict[str, object] = {
     "/admin/collab/v1/templates/{templateId}/": {"kind": "group", "name": "Theirs"},
     "/admin/collab/v1/policies/{policyId}/": {"name": "Theirs"},
     "/requests/v1/{requestId}/approvers/": {"level": 1, "userIds": [BEN]},
+    "/admin/v1/findings/{findingId}/accept/": {"reason": "Theirs"},
+    "/admin/collab/v1/policies/{policyId}/simulate/": {},
 }
 TEMPLATES = [GROUP_TEMPLATE, TEAM_TEMPLATE, APPROVED_TEMPLATE, DYNAMIC_TEMPLATE, STRICT_TEMPLATE, INACTIVE_TEMPLATE]
 OTHERS = [
