@@ -11,7 +11,7 @@ from chamberlain.rules.findings import FindingFilter, FindingKind
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.usecases.user_erase import EraseUser
-from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate
+from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate, until
 from tests.usecases.policy_runs import Runs, make_guests
 from tests.usecases.stewards import (
     ALL_STAFF,
@@ -403,3 +403,35 @@ async def test_a_guest_who_is_forgotten_has_no_name_in_a_clock(runs: Runs) -> No
 
 async def names(runs: Runs) -> list[tuple[object, ...]]:
     return await runs.steward.estate.rows("SELECT guest_name, guest_mail FROM chamberlain.policy_clock")
+
+
+# Locks of rows are seen where somebody waits for the transaction, or for their turn to do so; both of this database.
+WAITING = """
+SELECT count(*) FROM pg_locks w WHERE NOT w.granted AND w.pid IN (
+    SELECT pid FROM pg_locks WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+"""
+HOLD = "SELECT FROM chamberlain.subject WHERE subject_id = $1 FOR UPDATE"
+
+
+async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(runs: Runs) -> None:
+    """The run waits for the row of the group behind whoever assigns, and has to read what they have written."""
+    estate = runs.steward.estate
+
+    async def waits(number: int) -> bool:
+        return await estate.rows(WAITING) == [(number,)]
+
+    await assign(runs, policyId=str(NINETY_DAYS))
+    await runs.run(0)
+    claim = await runs.claim()
+    async with asyncio.TaskGroup() as group:
+        async with estate.databases.worker.across_tenants() as tx:
+            await tx.execute(HOLD, ALL_STAFF)
+            group.create_task(assign(runs, policyId=str(YEARLY_REVIEW)))
+            await until(lambda: waits(1))
+            group.create_task(runs.steward.evaluate(claim))
+            await until(lambda: waits(2))
+
+    assert len(await runs.jobs()) == 1
+    clocks = "SELECT rule, policy_id::text FROM chamberlain.policy_clock"
+    assert await estate.rows(clocks) == [("review", str(YEARLY_REVIEW))]
