@@ -82,6 +82,9 @@ ON CONFLICT (tenant_id, subject_id) DO UPDATE SET
 WHERE s.observed_at <= excluded.observed_at
 """
 
+HOLD: Final = """
+SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2) ORDER BY subject_id FOR UPDATE
+"""
 REMOVE: Final = "DELETE FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)"
 UNSEEN: Final = """
 SELECT subject_id FROM chamberlain.subject WHERE tenant_id = $1 AND observed_at < $2 LIMIT $3
@@ -106,6 +109,13 @@ async def observe(tx: Transaction, entries: Sequence[SubjectEntry]) -> None:
     """Keep what the directory showed. None may be there twice."""
     if entries:
         await tx.execute(OBSERVE, *map(list, zip(*map(_row, entries), strict=True)))
+
+
+async def hold(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
+    """Lock those of these that are known, in the order in which everybody does. Whoever then observes some and removes
+    others waits for nobody who has one and waits for another."""
+    if subject_ids:
+        await tx.execute(HOLD, tenant_id, subject_ids)
 
 
 async def remove(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
