@@ -12,13 +12,14 @@ from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guest
 from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingState
-from chamberlain.rules.ids import TenantId
+from chamberlain.rules.ids import GroupId, TenantId
 from chamberlain.rules.jobs import NOBODY
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from tests.estates import BEN, CLEO, ESTATE, INTERNAL, OTHER_HOUSE, PROJECT_TEAM, TRACE, Estate
 from tests.usecases.deadly import Cut, CutDatabase, Killed
 from tests.usecases.drifters import Watchman, watchman_of
-from tests.usecases.stewards import HANDBOOK, NO_GUESTS, PARTNERS, YEARLY_REVIEW, expire_leases, later
+from tests.usecases.policy_runs import Runs
+from tests.usecases.stewards import GIL, HANDBOOK, NINETY_DAYS, NO_GUESTS, PARTNERS, YEARLY_REVIEW, expire_leases, later
 
 ELI = UUID("e1100000-0000-4000-8000-000000000005")
 OPEN, REPAIRED, GONE = FindingState.OPEN, FindingState.REPAIRED, FindingState.GONE
@@ -513,3 +514,20 @@ async def test_what_is_assigned_anew_meanwhile_is_not_held_against_the_directory
     assert (shown.template_id, shown.rules.allowed) == (PARTNERS, True)
     states = {each.state for each in await watchman.found(FindingFilter(kind=FindingKind.DRIFT))}
     assert OPEN not in states
+
+
+async def test_a_guest_whom_a_policy_has_removed_is_not_given_back(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    _, group_id = await watchman.group(owners=[str(GIL)])
+    runs = Runs(watchman.steward, GroupId(group_id))
+    await watchman.steward.ask({"policyId": str(NINETY_DAYS)}, runs.group_id)
+    await watchman.steward.work()
+    await runs.run_daily(90)
+    removed = [each for each in await watchman.found() if each.kind is FindingKind.GUEST_EXPIRED]
+    before = await runs.members()
+
+    await watchman.look()
+
+    assert [each.state for each in removed] == [REPAIRED]
+    assert (before, await runs.members(), await watchman.repairs()) == ([], [], [])
+    assert [each for each in await watchman.found() if each.kind is FindingKind.DRIFT] == []

@@ -165,6 +165,8 @@ class Repaired:
 def look_at(tenant: Tenant, managed: Managed, observed: Observed | None) -> Look:
     """One thing with what of it counts as different in this tenant."""
     said = tenant.repair_properties
+    if isinstance(managed, ManagedGroup) and isinstance(observed, ObservedGroup):
+        managed = managed.without_removed(observed)
     counting = [
         each for each in _differences(managed, observed) if treatment_of(each.name, said) is not Treatment.IGNORED
     ]

@@ -1,14 +1,16 @@
 """What is compared with the directory, page by page: everything that exists by a request of ours, as it is wanted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
+from uuid import UUID
 
 import msgspec
 
 from chamberlain.rules.drift_checks import Managed, ManagedAssignment, ManagedGroup, ManagedMailbox, Position
-from chamberlain.rules.findings import FindingSubject, FoundMailbox
+from chamberlain.rules.findings import FindingKind, FindingSubject, FoundMailbox
 from chamberlain.rules.groups import wanted_group
-from chamberlain.rules.ids import GroupId, MailboxId, RequestId, TenantId
+from chamberlain.rules.ids import GroupId, MailboxId, RequestId, TenantId, UserId
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.mailbox_wanted import wanted_of
 from chamberlain.rules.mailboxes import MailboxType
@@ -27,7 +29,7 @@ MAILBOXES: Final = """
 SELECT m.tenant_id, m.mailbox_id, m.request_id, m.kind, m.address, m.content, m.display_name, m.created_at AS at,
     m.request_id AS id, coalesce(q.updated_at, m.updated_at) AS since, t.extension_prefix
 FROM chamberlain.mailbox m JOIN chamberlain.tenant t USING (tenant_id)
-LEFT JOIN chamberlain.request q USING (request_id)
+LEFT JOIN chamberlain.request q ON q.tenant_id = m.tenant_id AND q.request_id = m.request_id
 WHERE m.tenant_id = $1 AND m.kind = $2 AND (m.created_at, m.request_id) > ($3, $4::uuid)
 AND coalesce(q.state, 'succeeded') = 'succeeded'
 ORDER BY m.created_at, m.request_id LIMIT $5
@@ -58,6 +60,19 @@ WHERE s.tenant_id = $1 AND s.subject_id > $2 AND s.is_assigned AND coalesce(r.st
 ORDER BY s.subject_id LIMIT $3
 """
 
+# Guests who were removed by a policy or template, or are about to be.
+REMOVED: Final = """
+SELECT subject_id, about FROM chamberlain.finding
+WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'repaired') AND kind = ANY ($3)
+AND action = 'remove'
+"""
+
+_GUEST_KINDS = (
+    FindingKind.GUEST_AGAINST_RULE,
+    FindingKind.GUEST_EXPIRED,
+    FindingKind.GUEST_INACTIVE,
+    FindingKind.REVIEW_DUE,
+)
 _GROUP_KINDS = frozenset({RequestKind.GROUP, RequestKind.TEAM})
 
 _decode_result = msgspec.json.Decoder(RequestResult).decode
@@ -69,6 +84,8 @@ async def read(
     """What follows a position in its phase, and the position behind it; None when nothing follows in this phase."""
     rows = await _rows(tx, tenant_id, position, most)
     found = [await _managed(tx, revisions, position.phase, row) for row in rows]
+    if position.phase in _GROUP_KINDS:
+        found = await _without_removed(tx, tenant_id, found)
     return found, Position(position.phase, rows[-1]["at"], rows[-1]["id"]) if len(rows) == most else None
 
 
@@ -77,6 +94,17 @@ async def _rows(tx: Transaction, tenant_id: TenantId, position: Position, most: 
         return await tx.fetch(ASSIGNMENTS, tenant_id, position.id, most)
     statement = GROUPS if position.phase in _GROUP_KINDS else MAILBOXES
     return await tx.fetch(statement, tenant_id, position.phase, position.at, position.id, most)
+
+
+async def _without_removed(tx: Transaction, tenant_id: TenantId, page: Sequence[Managed]) -> list[Managed]:
+    """The groups, each with the guests whom nobody shall give back."""
+    removed: dict[UUID, set[UserId]] = {}
+    for row in await tx.fetch(REMOVED, tenant_id, [each.subject.id for each in page], _GUEST_KINDS):
+        removed.setdefault(row["subject_id"], set()).add(UserId(UUID(row["about"])))
+    return [
+        replace(each, removed=frozenset(removed.get(each.subject.id, ()))) if isinstance(each, ManagedGroup) else each
+        for each in page
+    ]
 
 
 async def _managed(tx: Transaction, revisions: Revisions, phase: RequestKind, row: Record) -> Managed:
