@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from chamberlain.directory.port import Directory, Guests, GuestWork, MailboxWork, Work
-from chamberlain.rules.drift import Difference
+from chamberlain.rules.drift import EXISTENCES, Difference
 from chamberlain.rules.drift_checks import (
     LATE,
     PHASES,
@@ -49,6 +49,7 @@ SPREAD_EVERY = timedelta(minutes=1)
 MOST = 200
 PAGES = 10
 AT_ONCE = timedelta(0)
+EXISTENCE = frozenset(name.path for name in EXISTENCES)
 # A directory that does not answer is asked again after so long at least. Ours: a night has many minutes.
 SHORTEST_WAIT = timedelta(minutes=1)
 
@@ -138,6 +139,8 @@ class CheckDrift:
             # What was assigned anew meanwhile is looked at once more.
             at = following if current == page else check.position
             await drift.put(tx, tenant.id, self._after(check, at))
+            if at is None:
+                await drift.let_go(tx, tenant.id, paths_of(RequestKind.ASSIGNMENT), at=self.now())
         return at is not None
 
     def _after(self, check: DriftCheck, at: Position | None) -> DriftCheck:
@@ -145,12 +148,13 @@ class CheckDrift:
         return replace(check, position=at, finished_at=finished_at)
 
     async def _look(self, tenant: Tenant, page: Sequence[Managed]) -> Sequence[Look]:
-        """What the directory shows of each; what it does not show yet is left out."""
+        """What the directory shows of each; what it does not show yet is left out, and so is an assignment to a group
+        that it does not show: whoever follows the directory's changes finds out that it is gone."""
         shown, now = await self._observe(page), self.now()
         return [
             look_at(tenant, managed, observed)
             for managed, observed in zip(page, shown, strict=True)
-            if observed is not None or now - managed.since >= LATE
+            if observed is not None or (now - managed.since >= LATE and not isinstance(managed, ManagedAssignment))
         ]
 
     async def _observe(self, page: Sequence[Managed]) -> Sequence[Observed | None]:
@@ -195,9 +199,12 @@ class CheckDrift:
         # A report that repairs do not hold stands until somebody has accepted it, whatever the directory shows.
         given_up = [place for place, record in records.items() if record is not None and record.has_given_up]
         standing |= {(id_, FindingKind.REPAIR_DOES_NOT_HOLD, about) for id_, about in given_up}
-        ids = [look.id for look in page.looks]
-        for each in await drift.settle(tx, tenant_id, ids, page.paths, standing=standing, at=now):
-            await changes.record(tx, change_of(each, trace_id))
+        # Of what the directory does not show nobody knows whether it differs.
+        hidden = [look.id for look in page.after if look.observed is None]
+        shown = [look.id for look in page.looks if look.id not in hidden]
+        for ids, paths in ((shown, page.paths), (hidden, EXISTENCE)):
+            for each in await drift.settle(tx, tenant_id, ids, paths, standing=standing, at=now):
+                await changes.record(tx, change_of(each, trace_id))
 
 
 class Faulty(Protocol):
