@@ -81,7 +81,7 @@ class Judged:
         """What is to be told of it."""
         subject = self.look.managed.subject
         refusal = self.fault.detail if isinstance(self.fault, Rejected) else None
-        repaired = self.judgement.verdict is Verdict.REPAIR and refusal is None
+        repaired = self.judgement.is_repaired and refusal is None
         yield drift_found(subject, self.difference, repaired=repaired, refusal=refusal)
         if self.judgement.verdict is Verdict.GIVE_UP:
             yield does_not_hold(subject, self.difference)
