@@ -107,7 +107,7 @@ async def test_it_handles_a_connection_that_is_ended_and_makes_another(
 
 
 @pytest.mark.parametrize("across", [False, True])
-async def test_it_handles_two_who_wait_for_each_other(databases: Databases, across: bool) -> None:
+async def test_it_handles_two_who_wait_for_each_other(databases: Databases, *, across: bool) -> None:
     lock = "SELECT pg_advisory_xact_lock($1)"
     both_hold = asyncio.Barrier(2)
 

@@ -137,12 +137,13 @@ async def test_a_site_is_named_by_its_security_group(steward: Steward) -> None:
 
 async def test_where_it_is_assigned_its_clocks_go_on(steward: Steward) -> None:
     await steward.assign(policyId=str(NINETY_DAYS))
+    await steward.run_policies()
     steward.estate.moment += timedelta(days=80)
 
     assigned = await simulate(steward, SimulationOrder((ALL_STAFF,), ()))
     other = await simulate(steward, SimulationOrder((ALL_STAFF,), ()), YEARLY_REVIEW)
 
-    # Nobody has run it yet: of the reminders that are overdue the nearest to the action comes now.
+    # Nobody has run it since: of the reminders that are overdue the nearest to the action comes now.
     assert [each for each in in_days(assigned) if each[1] != OccurrenceType.REMINDER] == [
         (10, "finding"),
         (10, "action"),

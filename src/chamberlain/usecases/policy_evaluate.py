@@ -224,4 +224,4 @@ def _trouble(outcome: ActOutcome) -> str | None:
 def _wait_for(done: Done) -> timedelta:
     """How long to wait for what passes by itself."""
     waits = [outcome.fault.after for _, outcome in done if isinstance(outcome.fault, TryAgain)]
-    return min(waits, default=EVERY)
+    return max(min(waits, default=EVERY), AGAIN)
