@@ -1,6 +1,7 @@
 """Policies that are assigned run: clocks go on, reminders and actions are told, and what is due is done."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -21,6 +22,7 @@ from tests.usecases.stewards import (
     NO_GUESTS,
     YEARLY_REVIEW,
     ZERO,
+    make_due,
     steward_of,
 )
 
@@ -434,3 +436,22 @@ async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(
     assert len(await runs.jobs()) == 1
     clocks = "SELECT rule, policy_id::text FROM chamberlain.policy_clock"
     assert await estate.rows(clocks) == [("review", str(YEARLY_REVIEW))]
+
+
+@pytest.mark.parametrize(("most_guests", "transactions"), [(0, 2), (1, 2), (2, 1)])
+async def test_many_guests_are_run_in_parts(runs: Runs, most_guests: int, transactions: int) -> None:
+    steward = runs.steward
+    for group_id in (ALL_STAFF, HANDBOOK):
+        runs.group_id = group_id
+        await runs.join()
+        kind = SubjectType.SITE if group_id == HANDBOOK else SubjectType.GROUP
+        await steward.assign(group_id, kind=kind, policyId=str(NINETY_DAYS))
+    evaluate = replace(steward.evaluate, most_guests=most_guests)
+    await make_due(steward.estate)
+
+    await evaluate(await steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
+
+    written = "SELECT count(DISTINCT xmin::text), count(*) FROM chamberlain.policy_clock"
+    assert await steward.estate.rows(written) == [(transactions, 2)]
+    jobs = "SELECT count(*), count(lease_id) FROM chamberlain.job WHERE kind = 'policyEvaluate'"
+    assert await steward.estate.rows(jobs) == [(2, 0)]
