@@ -610,3 +610,16 @@ async def test_a_group_that_is_hidden_for_a_night_keeps_its_findings(watchman: W
     accepted = [("drift", FindingState.ACCEPTED, name) for name in ("displayName", "policyId")]
     assert before == accepted
     assert await watchman.told() == [*accepted, ("drift", OPEN, "exists")]
+
+
+async def test_it_handles_a_group_that_two_requests_name(watchman: Watchman) -> None:
+    _, group_id = await watchman.group()
+    await watchman.group(displayName="Borealis")
+    both = "UPDATE chamberlain.request SET result = jsonb_set(result::jsonb, '{id}', to_jsonb($1::text))::json"
+    await watchman.change(both, str(group_id))
+    await watchman.change("UPDATE directory.groups SET display_name = 'X'")
+
+    await watchman.look()
+
+    (finding,) = await watchman.found()
+    assert (finding.property, finding.wanted) == ("displayName", "Borealis")

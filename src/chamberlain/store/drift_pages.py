@@ -83,7 +83,9 @@ async def read(
 ) -> tuple[Sequence[Managed], Position | None]:
     """What follows a position in its phase, and the position behind it; None when nothing follows in this phase."""
     rows = await _rows(tx, tenant_id, position, most)
-    found = [await _managed(tx, revisions, position.phase, row) for row in rows]
+    managed = [await _managed(tx, revisions, position.phase, row) for row in rows]
+    # A group that has lost its mark and was adopted anew has two requests: what was asked for last holds.
+    found = list({each.subject.id: each for each in managed}.values())
     if position.phase in _GROUP_KINDS:
         found = await _without_removed(tx, tenant_id, found)
     return found, Position(position.phase, rows[-1]["at"], rows[-1]["id"]) if len(rows) == most else None
