@@ -343,6 +343,22 @@ async def test_undone_while_it_runs_nothing_stays(adopter: Adopter) -> None:
     assert await adopter.estate.rows("SELECT value FROM chamberlain.reservation") == []
 
 
+async def test_what_a_bug_has_stopped_is_undone_all_the_same(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    shown = await adopter.shown()
+    adoption_id = await adopter.confirm()
+    held = "UPDATE chamberlain.job SET held_reason = 'A bug.', attempts = 20 WHERE kind = 'adoptionRun'"
+    async with adopter.estate.databases.worker.across_tenants() as tx:
+        await tx.execute(held)
+
+    await adopter.undo(adoption_id)
+    await adopter.work()
+
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.UNDONE
+    assert await adopter.shown() == shown
+    assert await adopter.estate.rows("SELECT kind FROM chamberlain.job WHERE kind = 'adoptionRun'") == []
+
+
 @pytest.mark.parametrize("undone", [False, True], ids=["adopting", "undoing"])
 async def test_killed_in_the_middle_it_is_finished_by_another(adopter: Adopter, *, undone: bool) -> None:
     for _ in range(5):
