@@ -1,9 +1,10 @@
 """Adoptions: what was there before is shown, taken, and given back, whoever does what meanwhile."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 from uuid import UUID, uuid4
 
 import pytest
@@ -14,6 +15,7 @@ from chamberlain.embedded.directory.faults import Faults, Injection
 from chamberlain.rules.adoptions import AdoptionRule, AdoptionState
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound, NotPossible, OutsideFault, TryAgain, Unavailable
 from chamberlain.rules.findings import FindingState
+from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import AdoptionId, RequestId, TemplateId
 from chamberlain.rules.mailbox_records import MailboxRecord
 from chamberlain.rules.mailbox_states import ProvisioningState
@@ -26,6 +28,7 @@ from chamberlain.usecases.user_erase import EraseUser
 from tests.directory.wanted_mailboxes import plain, room, shared
 from tests.estates import (
     ADA,
+    BEN,
     CONFIDENTIAL_TEAM,
     DARA,
     ESTATE,
@@ -37,12 +40,15 @@ from tests.estates import (
     SHARED_MAILBOX,
     TRACE,
     Estate,
+    TroubledDirectory,
 )
 from tests.usecases.acts import administrator, application
 from tests.usecases.adopters import RULE, Adopter, TroubledAdoptions, adopter_of, chosen, elsewhere, make_group
 from tests.usecases.deadly import Killed
 from tests.usecases.drifters import watchman_of
 from tests.usecases.stewards import ALL_STAFF, expire_leases, steward_of
+
+Shown = TypeVar("Shown")
 
 
 @pytest.fixture
@@ -560,3 +566,49 @@ async def test_what_is_adopted_is_compared_from_then_on(adopter: Adopter) -> Non
     # What is not managed any more is not compared.
     await watchman.look()
     assert {each.state for each in await watchman.found()} == {FindingState.GONE}
+
+
+@dataclass
+class Overtaken(TroubledDirectory):
+    """Somebody acts just after it was looked at, once."""
+
+    act: Callable[[], Awaitable[object]] | None = None
+
+    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
+        return await self._then(await super().observe(references))
+
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        return await self._then(await super().observe_mailboxes(references))
+
+    async def _then(self, shown: Sequence[Shown]) -> Sequence[Shown]:
+        act, self.act = self.act, None
+        if act is not None:
+            await act()
+        return shown
+
+
+@pytest.mark.parametrize("rule", [RULE, AdoptionRule(TemplateKind.GROUP, PROJECT_GROUP)], ids=["mailbox", "group"])
+@pytest.mark.parametrize("repairs", [False, True], ids=["told", "repaired"])
+async def test_undone_while_it_is_compared_nothing_is_found(
+    adopter: Adopter, rule: AdoptionRule, *, repairs: bool
+) -> None:
+    there = await adopter.mailbox_before(shared())
+    group = await make_group(adopter.estate, "Crew")
+    await steward_of(adopter.estate).look_around()
+    adoption_id = await adopter.confirm(rule)
+    await adopter.work()
+    watchman = watchman_of(adopter.estate)
+    await watchman.set_repair(drift=repairs)
+    await watchman.change('UPDATE directory.users SET properties = \'{"city": "Elsewhere"}\' WHERE id = $1', there.id)
+    await watchman.change("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", group, BEN)
+
+    async def undo() -> None:
+        await adopter.undo(adoption_id)
+        await adopter.work()
+
+    overtaken = Overtaken(adopter.estate.directory, act=undo)
+    await replace(watchman, check=replace(watchman.check, directory=overtaken)).look()
+
+    assert [(each.kind, each.property) for each in await watchman.found()] == []
+    assert (overtaken.ensured, overtaken.ensured_mailboxes) == ([], [])
+    assert await adopter.estate.rows("SELECT subject_id FROM chamberlain.drift_repair") == []

@@ -55,6 +55,11 @@ FORGET_REQUESTS: Final = (
     "DELETE FROM chamberlain.mailbox_reader WHERE tenant_id = $1 AND request_id = ANY ($2)",
     "DELETE FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2)",
 )
+# In the order in which a check for drift locks them.
+HOLD: Final = (
+    "SELECT FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2) ORDER BY request_id FOR UPDATE",
+    "SELECT FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2) ORDER BY request_id FOR UPDATE",
+)
 FORGET_MAILBOXES: Final = """
 DELETE FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2) RETURNING mailbox_id
 """
@@ -107,6 +112,8 @@ async def release(tx: Transaction, record: AdoptionRecord, items: Sequence[Adopt
     if not items:
         return
     request_ids = [item.request_id for item in items]
+    for statement in HOLD:
+        await tx.execute(statement, record.tenant_id, request_ids)
     mailboxes = await tx.fetch(FORGET_MAILBOXES, record.tenant_id, request_ids)
     for statement in FORGET_REQUESTS:
         await tx.execute(statement, record.tenant_id, request_ids)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Final
+from uuid import UUID
 
 import msgspec
 
@@ -58,6 +59,16 @@ WHERE s.tenant_id = $1 AND s.subject_id > $2 AND s.is_assigned AND coalesce(r.st
 ORDER BY s.subject_id LIMIT $3
 """
 
+# In the order in which everybody locks them. Until the transaction ends nobody takes these off the record.
+HOLD_MAILBOXES: Final = """
+SELECT request_id FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2)
+ORDER BY request_id FOR KEY SHARE
+"""
+HOLD_REQUESTS: Final = """
+SELECT request_id FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2)
+ORDER BY request_id FOR KEY SHARE
+"""
+
 _GROUP_KINDS = frozenset({RequestKind.GROUP, RequestKind.TEAM})
 
 _decode_result = msgspec.json.Decoder(RequestResult).decode
@@ -70,6 +81,23 @@ async def read(
     rows = await _rows(tx, tenant_id, position, most)
     found = [await _managed(tx, revisions, position.phase, row) for row in rows]
     return found, Position(position.phase, rows[-1]["at"], rows[-1]["id"]) if len(rows) == most else None
+
+
+async def released(tx: Transaction, tenant_id: TenantId, managed: Sequence[Managed]) -> frozenset[UUID]:
+    """Those of these mailboxes and groups that are not managed any more; the others stay so until the transaction
+    ends."""
+    mailboxes = [each for each in managed if isinstance(each, ManagedMailbox)]
+    groups = [each for each in managed if isinstance(each, ManagedGroup)]
+    held = await _held(tx, HOLD_MAILBOXES, tenant_id, mailboxes) | await _held(tx, HOLD_REQUESTS, tenant_id, groups)
+    return frozenset([each.subject.id for each in (*mailboxes, *groups) if each.wanted.request_id not in held])
+
+
+async def _held(
+    tx: Transaction, statement: str, tenant_id: TenantId, managed: Sequence[ManagedMailbox | ManagedGroup]
+) -> frozenset[UUID]:
+    ids = [each.wanted.request_id for each in managed]
+    rows = await tx.fetch(statement, tenant_id, ids) if ids else ()
+    return frozenset([row["request_id"] for row in rows])
 
 
 async def _rows(tx: Transaction, tenant_id: TenantId, position: Position, most: int) -> Sequence[Record]:
