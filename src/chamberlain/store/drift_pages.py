@@ -89,7 +89,8 @@ async def released(tx: Transaction, tenant_id: TenantId, managed: Sequence[Manag
     mailboxes = [each for each in managed if isinstance(each, ManagedMailbox)]
     groups = [each for each in managed if isinstance(each, ManagedGroup)]
     held = await _held(tx, HOLD_MAILBOXES, tenant_id, mailboxes) | await _held(tx, HOLD_REQUESTS, tenant_id, groups)
-    return frozenset([each.subject.id for each in (*mailboxes, *groups) if each.wanted.request_id not in held])
+    gone = [each.subject.id for each in mailboxes if each.wanted.request_id not in held]
+    return frozenset([*gone, *[each.subject.id for each in groups if each.wanted.request_id not in held]])
 
 
 async def _held(

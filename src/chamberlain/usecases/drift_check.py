@@ -253,7 +253,7 @@ async def _current(tx: Transaction, page: Page) -> Page:
     found of that would stand for ever."""
     assigned = [look.managed.assigned for look in page.looks if isinstance(look.managed, ManagedAssignment)]
     same = await assignment_tasks.unchanged(tx, assigned) if assigned else frozenset()
-    gone = {each.id for each in assigned if each.place not in same}
+    gone: set[UUID] = {each.id for each in assigned if each.place not in same}
     gone |= await drift_pages.released(tx, page.tenant.id, [look.managed for look in page.looks])
     return page.without(gone) if gone else page
 
