@@ -31,7 +31,7 @@ from chamberlain.rules.mailboxes import (
 )
 from chamberlain.rules.plans import Step
 from chamberlain.rules.subject_records import SubjectEntry
-from chamberlain.rules.templates import GroupTemplate
+from chamberlain.rules.templates import GroupTemplate, TemplateKind
 from tests.rules import group_values
 from tests.rules.adoption_values import ADA, BEN, CLEO, HEAD, RULE, TEMPLATE, candidate, entry, observed
 from tests.rules.mailbox_values import HOUSE, SHARED, TEMPLATES
@@ -198,13 +198,16 @@ def test_a_group_has_an_owner_who_stands_for_whoever_asked() -> None:
         None, {},
     )  # fmt: skip
 
-    adopted = adopted_group(group, TEMPLATE, MemberShipType.PUBLIC)
+    adopted = adopted_group(group, TemplateKind.GROUP, TEMPLATE, MemberShipType.PUBLIC)
 
     order = GroupOrder("Crew", TEMPLATE, member_ship_type=MemberShipType.PUBLIC, owners=(ADA, BEN), label_id="label")
     assert adopted == AdoptedGroup(order, ADA)
-    nobody = adopted_group(replace(group, owners=frozenset()), TEMPLATE, MemberShipType.PUBLIC)
+    nobody = adopted_group(replace(group, owners=frozenset()), TemplateKind.GROUP, TEMPLATE, MemberShipType.PUBLIC)
     assert isinstance(nobody, Obstacle)
     assert nobody.code == "noOwner"
+    team = adopted_group(replace(group, channels=()), TemplateKind.GROUP, TEMPLATE, MemberShipType.PUBLIC)
+    assert isinstance(team, Obstacle)
+    assert team.code == "typeDiffers"
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,12 @@ def group_candidate(entry: SubjectEntry, template: GroupTemplate) -> Candidate:
 
 
 def adopted_group(
-    observed: ObservedGroup, template_id: TemplateId, member_ship_type: MemberShipType
+    observed: ObservedGroup, kind: TemplateKind, template_id: TemplateId, member_ship_type: MemberShipType
 ) -> AdoptedGroup | Obstacle:
     """What is recorded of a group. Nothing is said of its members: they come and go without us."""
+    is_team = observed.channels is not None
+    if is_team is not (kind is TemplateKind.TEAM):
+        return type_differs(kind, "team" if is_team else "group")
     if not observed.owners:
         detail = "Nobody owns it, and what is managed has an owner. Give it one in the directory, and take it then."
         return Obstacle("noOwner", detail)

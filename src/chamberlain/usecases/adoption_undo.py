@@ -51,7 +51,7 @@ class UndoAdoption:
     ) -> AdoptionView:
         before = await adoptions.hold(tx, caller.tenant_id, adoption_id)
         require_undoable(None if before is None else before.state)
-        if before is None or (after := await adoptions.move(tx, before, AdoptionState.UNDOING, at=self.now())) is None:
+        if before is None or (after := await adoptions.undo(tx, before, editor, at=self.now())) is None:
             raise NotFound("There is no such adoption any more.")
         if before.state is AdoptionState.SUCCEEDED:
             await jobs.queue(tx, JobKind.ADOPTION_RUN, adoption_id, editor.trace_id)
