@@ -203,6 +203,19 @@ async def test_it_rejects_a_review_whose_action_is_under_way(runs: Runs) -> None
     assert (await review(runs)).state is FindingState.OPEN
 
 
+async def test_what_is_just_being_done_cannot_be_accepted(runs: Runs) -> None:
+    inspector = inspector_of(runs.steward.estate)
+    await runs.execute("UPDATE chamberlain.policy_clock SET is_acting = true WHERE rule = 'review'")
+
+    with pytest.raises(Conflict) as refused:
+        await inspector.accepted((await review(runs)).id)
+
+    assert refused.value.code == "stateDoesNotAllow"
+    assert (await review(runs)).state is FindingState.OPEN
+    await runs.execute("UPDATE chamberlain.policy_clock SET trouble = 'No.' WHERE rule = 'review'")
+    await inspector.accepted((await review(runs)).id)
+
+
 async def test_it_rejects_a_review_that_the_policy_does_not_have_any_more(runs: Runs) -> None:
     await runs.put_policy(POLICY, expiry={"afterDays": 90, "action": "notify"})
 
