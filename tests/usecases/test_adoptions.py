@@ -568,6 +568,31 @@ async def test_what_is_adopted_is_compared_from_then_on(adopter: Adopter) -> Non
     assert {each.state for each in await watchman.found()} == {FindingState.GONE}
 
 
+async def test_nothing_is_remembered_of_repairs_of_what_was_given_back(adopter: Adopter) -> None:
+    group = await make_group(adopter.estate, "Crew")
+    await steward_of(adopter.estate).look_around()
+    adoption_id = await adopter.confirm(chosen("crew", TemplateKind.GROUP, PROJECT_GROUP))
+    await adopter.work()
+    watchman = watchman_of(adopter.estate)
+    await watchman.set_repair()
+    await watchman.change("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", group, BEN)
+    await watchman.look()
+    known = "SELECT about FROM chamberlain.drift_repair WHERE subject_id = $1 ORDER BY about"
+    assert await adopter.estate.rows(known, group) == [("owners",)]
+    # What is assigned to a group is compared whoever manages it.
+    copy = (
+        "INSERT INTO chamberlain.drift_repair "
+        "SELECT tenant_id, subject_id, 'policyId', repairs, digest, found_at, has_given_up "
+        "FROM chamberlain.drift_repair"
+    )
+    await watchman.change(copy)
+
+    await adopter.undo(adoption_id)
+    await adopter.work()
+
+    assert await adopter.estate.rows(known, group) == [("policyId",)]
+
+
 @dataclass
 class Overtaken(TroubledDirectory):
     """Somebody acts just after it was looked at, once."""

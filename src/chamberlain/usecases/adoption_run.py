@@ -329,5 +329,4 @@ async def _mailbox_template(tx: Transaction, record: AdoptionRecord) -> MailboxT
 
 async def _joined(tx: Transaction, tenant_id: TenantId, items: Sequence[AdoptionItem]) -> Mapping[UUID, MemberShipType]:
     """How people join those of these groups that are known still."""
-    found = [await subjects.find(tx, tenant_id, GroupId(item.id)) for item in items]
-    return {one.entry.id: one.entry.member_ship_type for one in found if one is not None}
+    return await subjects.member_ship_types(tx, tenant_id, [GroupId(item.id) for item in items])
