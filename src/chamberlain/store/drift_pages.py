@@ -73,6 +73,17 @@ _GUEST_KINDS = (
     FindingKind.GUEST_INACTIVE,
     FindingKind.REVIEW_DUE,
 )
+
+# In the order in which everybody locks them. Until the transaction ends nobody takes these off the record.
+HOLD_MAILBOXES: Final = """
+SELECT request_id FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2)
+ORDER BY request_id FOR KEY SHARE
+"""
+HOLD_REQUESTS: Final = """
+SELECT request_id FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2)
+ORDER BY request_id FOR KEY SHARE
+"""
+
 _GROUP_KINDS = frozenset({RequestKind.GROUP, RequestKind.TEAM})
 
 _decode_result = msgspec.json.Decoder(RequestResult).decode
@@ -89,6 +100,24 @@ async def read(
     if position.phase in _GROUP_KINDS:
         found = await _without_removed(tx, tenant_id, found)
     return found, Position(position.phase, rows[-1]["at"], rows[-1]["id"]) if len(rows) == most else None
+
+
+async def released(tx: Transaction, tenant_id: TenantId, managed: Sequence[Managed]) -> frozenset[UUID]:
+    """Those of these mailboxes and groups that are not managed any more; the others stay so until the transaction
+    ends."""
+    mailboxes = [each for each in managed if isinstance(each, ManagedMailbox)]
+    groups = [each for each in managed if isinstance(each, ManagedGroup)]
+    held = await _held(tx, HOLD_MAILBOXES, tenant_id, mailboxes) | await _held(tx, HOLD_REQUESTS, tenant_id, groups)
+    gone = [each.subject.id for each in mailboxes if each.wanted.request_id not in held]
+    return frozenset([*gone, *[each.subject.id for each in groups if each.wanted.request_id not in held]])
+
+
+async def _held(
+    tx: Transaction, statement: str, tenant_id: TenantId, managed: Sequence[ManagedMailbox | ManagedGroup]
+) -> frozenset[UUID]:
+    ids = [each.wanted.request_id for each in managed]
+    rows = await tx.fetch(statement, tenant_id, ids) if ids else ()
+    return frozenset([row["request_id"] for row in rows])
 
 
 async def _rows(tx: Transaction, tenant_id: TenantId, position: Position, most: int) -> Sequence[Record]:

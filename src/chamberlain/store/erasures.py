@@ -155,6 +155,7 @@ PLACES: Final = (
     _place("policy", "policy_id", "created_by", key_type="uuid", type_="json"),
     _place("subject", "subject_id", "assigned_by", key_type="uuid", type_="json"),
     _place("adoption", "adoption_id", "created_by", key_type="uuid", type_="json"),
+    _place("adoption", "adoption_id", "undone_by", key_type="uuid", type_="json"),
     _place("delivery", "delivery_id", "payload", key_type="uuid", type_="text"),
     # Those of others: what they were answered stays good for them. The key has four parts, so that it goes by the row.
     _place("idempotency_key", "ctid", "answer", key_type="tid", type_="text"),

@@ -3,7 +3,7 @@
 What is assigned is changed in assignments.py; lists are in subject_lists.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -57,6 +57,10 @@ s.assigned_by, s.assigned_type,
 FIND: Final = f"""
 SELECT {COLUMNS} FROM chamberlain.subject s WHERE s.tenant_id = $1 AND s.subject_id = $2
 """  # noqa: S608 - text of ours alone.
+
+MEMBER_SHIP_TYPES: Final = """
+SELECT subject_id, member_ship_type FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)
+"""
 
 # What is assigned is not touched, and what was observed later is not put back. Rows are locked in the order of their
 # ids, in which everybody locks them.
@@ -127,6 +131,14 @@ async def unseen(tx: Transaction, tenant_id: TenantId, since: datetime, most: in
     """Some of those that were not observed since then."""
     rows = await tx.fetch(UNSEEN, tenant_id, since, most)
     return [GroupId(row["subject_id"]) for row in rows]
+
+
+async def member_ship_types(
+    tx: Transaction, tenant_id: TenantId, ids: Sequence[GroupId]
+) -> Mapping[UUID, MemberShipType]:
+    """How people join those of these groups that are known."""
+    rows = await tx.fetch(MEMBER_SHIP_TYPES, tenant_id, ids)
+    return {row["subject_id"]: MemberShipType(row["member_ship_type"]) for row in rows}
 
 
 async def ids_behind(tx: Transaction, tenant_id: TenantId, behind: GroupId | None, most: int) -> Sequence[GroupId]:

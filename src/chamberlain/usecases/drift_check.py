@@ -131,13 +131,14 @@ class CheckDrift:
             known = await drift.known(tx, tenant.id, [each.subject.id for each in managed], paths)
         looks = await self._look(tenant, managed)
         judged = judge_all(tenant, known, looks, now=self.now())
-        page = await self._repair(Page(tenant, paths, known, looks, looks, judged))
+        looked = Page(tenant, paths, known, looks, looks, judged)
+        page = await self._repair(looked)
         following = behind or _beginning_after(check.position.phase)
         async with self.database.across_tenants() as tx:
             current = await _current(tx, page)
             await self._write(tx, current, trace_id)
             # What was assigned anew meanwhile is looked at once more.
-            at = following if current == page else check.position
+            at = following if len(current.looks) == len(looked.looks) else check.position
             await drift.put(tx, tenant.id, self._after(check, at))
             if at is None:
                 await drift.let_go(tx, tenant.id, paths_of(RequestKind.ASSIGNMENT), at=self.now())
@@ -169,10 +170,12 @@ class CheckDrift:
         return shown
 
     async def _repair(self, page: Page) -> Page:
-        """The page after what can be was put right. That is announced before: afterwards nobody would know."""
+        """The page after what can be was put right, without what is not to be any more. That is announced before:
+        afterwards nobody would know."""
         if not page.broken:
             return page
         async with self.database.across_tenants() as tx:
+            page = await _current(tx, page)
             await findings.keep(tx, [(self.new_id(), each) for each in page.announced], at=self.now())
         faults = await self._ensure(page.broken)
         again = await self._look(page.tenant, [look.managed for look, _ in page.broken])
@@ -253,10 +256,12 @@ def _names(differences: Sequence[Difference]) -> frozenset[DriftProperty]:
 
 
 async def _current(tx: Transaction, page: Page) -> Page:
-    """The page without what something else has been assigned to meanwhile."""
+    """The page without what something else has been assigned to meanwhile, and what is not managed any more: what is
+    found of that would stand for ever."""
     assigned = [look.managed.assigned for look in page.looks if isinstance(look.managed, ManagedAssignment)]
     same = await assignment_tasks.unchanged(tx, assigned) if assigned else frozenset()
-    gone = {each.id for each in assigned if each.place not in same}
+    gone: set[UUID] = {each.id for each in assigned if each.place not in same}
+    gone |= await drift_pages.released(tx, page.tenant.id, [look.managed for look in page.looks])
     return page.without(gone) if gone else page
 
 
