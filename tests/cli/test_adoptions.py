@@ -24,6 +24,7 @@ def test_it_works(ada: Shell) -> None:
 
     confirmed = ada.done("adoption", "confirm", *RULE, "--digest", preview["digest"], "--json").json
     until(ada, confirmed["id"], "succeeded")
+    shown_again = ada.done("adoption", "show", confirmed["id"], "--json").json
     managed = ada.done("adoption", "preview", *RULE, "--json").json
     undone = ada.done("adoption", "undo", confirmed["id"], "--yes", "--comment", "A slip.", "--json").json
     until(ada, confirmed["id"], "undone")
@@ -32,6 +33,7 @@ def test_it_works(ada: Shell) -> None:
     assert "1 would be taken, 0 not" in shown.err
     assert preview["digest"] in shown.err
     assert managed["counts"] == {"taken": 0, "conflicts": {"alreadyManaged": 1}}
+    assert (shown_again["id"], shown_again["state"]) == (confirmed["id"], "succeeded")
     assert undone["state"] == "undoing"
 
 

@@ -31,7 +31,7 @@ from chamberlain.rules.mailboxes import (
 )
 from chamberlain.rules.plans import Step
 from chamberlain.rules.subject_records import SubjectEntry
-from chamberlain.rules.templates import GroupTemplate
+from chamberlain.rules.templates import GroupTemplate, TemplateKind
 from tests.rules import group_values
 from tests.rules.adoption_values import ADA, BEN, CLEO, HEAD, RULE, TEMPLATE, candidate, entry, observed
 from tests.rules.mailbox_values import HOUSE, SHARED, TEMPLATES
@@ -163,19 +163,51 @@ def test_what_stands_against_a_group(there: SubjectEntry, template: GroupTemplat
     assert (obstacle and obstacle.code) == code
 
 
+@pytest.mark.parametrize(
+    ("there", "template", "steps"),
+    [
+        (entry(), group_values.TEMPLATE, ()),
+        (entry(), replace(group_values.TEMPLATE, label_id="label"), (Step.SET_LABEL,)),
+        (
+            entry(),
+            replace(group_values.TEMPLATE, owners=(ADA,), members=(CLEO,), label_id="label"),
+            (Step.ADD_OWNERS, Step.ADD_MEMBERS, Step.SET_LABEL),
+        ),
+        (
+            entry(member_ship_type=MemberShipType.DYNAMIC),
+            replace(group_values.TEMPLATE, member_ship_type=2, membership_rule="a -eq 'b'", members=(CLEO,)),
+            (),
+        ),
+        (
+            entry(is_team=True),
+            replace(group_values.TEMPLATE, head=group_values.TEAM_HEAD, channels=("Planning",)),
+            (Step.CREATE_CHANNELS,),
+        ),
+        (entry(mail=None), replace(group_values.TEMPLATE, label_id="label"), ()),
+    ],
+)
+def test_what_a_template_asks_for_is_told_of_a_group(
+    there: SubjectEntry, template: GroupTemplate, steps: tuple[Step, ...]
+) -> None:
+    assert group_candidate(there, template).differences == steps
+
+
 def test_a_group_has_an_owner_who_stands_for_whoever_asked() -> None:
     group = ObservedGroup(
         GroupId(UUID(int=1)), "Crew", "crew@estate.example", "crew", frozenset({BEN, ADA}), frozenset({CLEO}), "label",
         None, {},
     )  # fmt: skip
 
-    adopted = adopted_group(group, TEMPLATE, MemberShipType.PUBLIC)
+    adopted = adopted_group(group, TemplateKind.GROUP, TEMPLATE, MemberShipType.PUBLIC)
 
     order = GroupOrder("Crew", TEMPLATE, member_ship_type=MemberShipType.PUBLIC, owners=(ADA, BEN), label_id="label")
     assert adopted == AdoptedGroup(order, ADA)
-    nobody = adopted_group(replace(group, owners=frozenset()), TEMPLATE, MemberShipType.PUBLIC)
+    nobody = adopted_group(replace(group, owners=frozenset()), TemplateKind.GROUP, TEMPLATE, MemberShipType.PUBLIC)
     assert isinstance(nobody, Obstacle)
     assert nobody.code == "noOwner"
+    team = adopted_group(replace(group, channels=()), TemplateKind.GROUP, TEMPLATE, MemberShipType.PUBLIC)
+    assert isinstance(team, Obstacle)
+    assert team.code == "typeDiffers"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from chamberlain.rules.plans import Step
 
 NOW = datetime(2026, 11, 20, 2, tzinfo=UTC)
 CITY = Difference(DriftProperty.MAILBOX_CITY, "Town", "X", (Step.SET_ADDRESS_FIELDS,), digest_of("Town"))
+SOON = NOW - timedelta(minutes=59)
 ONCE = RepairRecord(1, CITY.digest, NOW - timedelta(days=1))
 TWICE = replace(ONCE, repairs=2)
 STOPPED = replace(TWICE, has_given_up=True)
@@ -45,6 +46,11 @@ FIRST = RepairRecord(1, CITY.digest, NOW)
         (MANAGED, Standing(ONCE), True, Judgement(REPAIR, replace(FIRST, repairs=2))),
         (MANAGED, Standing(TWICE), True, Judgement(GIVE_UP, replace(STOPPED, found_at=NOW))),
         (MANAGED, Standing(STOPPED), True, Judgement(GIVE_UP, replace(STOPPED, found_at=NOW))),
+        # It is too soon to tell: the directory may be late, and a check may come a minute after the last one.
+        (MANAGED, Standing(replace(ONCE, found_at=SOON)), True, Judgement(REPORT, replace(ONCE, found_at=SOON))),
+        (MANAGED, Standing(replace(TWICE, found_at=SOON)), True, Judgement(REPORT, replace(TWICE, found_at=SOON))),
+        (MANAGED, Standing(replace(STOPPED, found_at=SOON)), True, Judgement(GIVE_UP, replace(STOPPED, found_at=NOW))),
+        (MANAGED, Standing(replace(ONCE, found_at=SOON), is_released=True), True, Judgement(REPAIR, FIRST)),
         # Somebody releases it, or something else is wanted.
         (MANAGED, Standing(STOPPED, is_released=True), True, Judgement(REPAIR, FIRST)),
         (MANAGED, Standing(replace(STOPPED, digest="other")), True, Judgement(REPAIR, FIRST)),

@@ -111,8 +111,10 @@ def test_each_rule_takes_its_course(rules: PolicyRules, told: list[Told], left: 
         # Who has not does not meet the action unheard: it comes as long after the nearest reminder as it had to.
         ((0, 100, 100.5, 101), ((100, REMINDER), (101, REMOVE))),
         ((0, 90, 91), ((90, REMINDER), (91, REMOVE))),
-        # The very first run may be that late.
-        ((100, 101), ((100, REMINDER), (101, REMOVE))),
+        # The first run may be late by a day. From a later one on a whole period counts: nobody was met before.
+        ((1, 76, 90), ((76, REMINDER), (90, REMOVE))),
+        ((1.5, 77, 77.5, 91.5), ((77.5, REMINDER), (91.5, REMOVE))),
+        ((100, 101, 176, 190), ((176, REMINDER), (190, REMOVE))),
         # Running it twice at one moment is boring.
         ((0, 0, 76, 76, 83, 83, 89, 89, 90, 90), ((76, REMINDER), (83, REMINDER), (89, REMINDER), (90, REMOVE))),
     ],
@@ -488,6 +490,54 @@ def test_what_somebody_has_accepted_rests() -> None:
     assert group.told == told
     assert kinds(group.findings) == ["reviewDue"]
     assert group.run(501) is None
+
+
+@pytest.mark.parametrize("until", [376, 379, 380, 500])
+def test_what_is_not_accepted_any_more_has_its_whole_time_again(until: int) -> None:
+    group = Group(YEARLY)
+    group.run_daily(375)
+    group.accepted = {(PolicyRule.REVIEW, GIL.id)}
+    group.run_daily(until - 1, since=376)
+    group.run(until - 0.5)
+    group.accepted = ()
+    group.told.clear()
+
+    group.run_daily(until + 20, since=until)
+
+    assert group.told == of_gil(
+        REVIEW, (until, REMINDER), (until + 7, REMINDER), (until + 13, REMINDER), (until + 14, DISABLE)
+    )
+
+
+def test_an_action_that_was_tried_waits_while_it_is_accepted() -> None:
+    group = Group(NINETY_DAYS, answer=lambda _clock: "The directory does not let them go.")
+    group.run_daily(92)
+    group.accepted = {(PolicyRule.EXPIRY, GIL.id)}
+    group.run_daily(100, since=93)
+    group.answer, group.accepted = well, ()
+    group.told.clear()
+
+    group.run(101)
+
+    assert group.told == of_gil(EXPIRY, (101, REMOVE))
+
+
+@pytest.mark.parametrize("cut_short", [False, True])
+def test_a_guest_whose_time_is_over_by_two_rules_is_removed_once(*, cut_short: bool) -> None:
+    group = Group(
+        replace(
+            INACTIVE, expiry=Expiry(120, (), PolicyAction.REMOVE), inactivity=Inactivity(120, (), PolicyAction.REMOVE)
+        )
+    )
+    group.run(0)
+    if cut_short:
+        group.keep(120, group.look(120))
+        group.guests = ()
+
+    group.run(120)
+
+    assert [(day, what) for day, what, _, _ in group.told] == [(120, REMOVE)]
+    assert sorted(group.ended) == [(120, "guestExpired", REPAIRED), (120, "guestInactive", REPAIRED)]
 
 
 def test_it_says_when_something_happens_next() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chamberlain.rules.guest_clocks import ClockPlace, PolicyRule
+from chamberlain.rules.guest_clocks import Clock, ClockPlace, PolicyRule
 from chamberlain.rules.guests import Guest
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.policies import (
@@ -169,6 +169,16 @@ def test_what_is_accepted_rests_until_its_end(until: float | None, days: list[fl
     assert [each[0] for each in occurrences] == days
 
 
+def test_what_was_refused_before_is_tried_again() -> None:
+    rules = replace(NINETY_DAYS, expiry=Expiry(90, (), PolicyAction.REMOVE))
+    refusing = Group(rules, answer=lambda _clock: "They own it alone.")
+    refusing.run_daily(100)
+
+    assert [(each[0], each[1]) for each in ahead(refusing, since=100, days=30)] == [(101, "remove")]
+    # In a group by its rule they are refused again, which is nothing to look at.
+    assert ahead(refusing, since=100, days=30, by_rule=True) == []
+
+
 GUESTS = st.lists(
     st.builds(
         lambda number, seen: Guest(
@@ -201,20 +211,47 @@ RULES = st.builds(PolicyRules, st.none() | EXPIRIES, st.none() | REVIEWS, st.non
 
 
 @settings(deadline=None)
-@given(rules=RULES, guests=GUESTS, owners=st.integers(0, 3), before=st.integers(-1, 90))
+@given(
+    rules=RULES,
+    guests=GUESTS,
+    owners=st.integers(0, 3),
+    before=st.integers(-1, 90),
+    refuses=st.booleans(),
+    by_rule=st.booleans(),
+    acceptances=st.lists(st.sampled_from(["open", "for good", 1, 7, 40]), max_size=6),
+)
 def test_it_equals_what_then_happens_day_by_day(
-    *, rules: PolicyRules, guests: list[Guest], owners: int, before: int
+    *,
+    rules: PolicyRules,
+    guests: list[Guest],
+    owners: int,
+    before: int,
+    refuses: bool,
+    by_rule: bool,
+    acceptances: list[str | int],
 ) -> None:
-    group = Group(rules, tuple(guests), owners)
+    def answer(clock: Clock) -> str | None:
+        return "They follow a rule." if by_rule and clock.action is PolicyAction.REMOVE else None
+
+    # The directory may have refused everything until now.
+    group = Group(rules, tuple(guests), owners, answer=(lambda _clock: "No.") if refuses else answer)
     # Some have had the policy for a while, and have been looked at every day of it.
     group.run_daily(before)
     since = max(before, 0)
     days = period_of(rules).days
-    expected = ahead(group, since=since)
+    standing_clocks = [clock.place for clock in group.clocks if clock.is_told]
+    accepted: dict[ClockPlace, float | None] = {
+        place: since + until if isinstance(until, int) else None
+        for place, until in zip(standing_clocks, acceptances, strict=False)
+        if until != "open"
+    }
+    expected = ahead(group, since=since, accepted=accepted, by_rule=by_rule)
 
+    group.answer = answer
     group.told.clear()
     found: list[Ahead] = []
     for day in range(since, since + days + 1):
+        group.accepted = [place for place, end in accepted.items() if end is None or end > day]
         standing = set(group.findings)
         evaluation = group.look(day)
         found += [

@@ -31,6 +31,7 @@ from tests.services import (
     TLS,
     ZOE_MAIL,
     Service,
+    wait_until,
 )
 
 MAIL = f"{API}/mail/App.ReadWrite.All"
@@ -44,6 +45,7 @@ BODIES: dict[str, object] = {
     "/admin/v1/findings/{findingId}/accept/": {"reason": "Theirs"},
     "/admin/collab/v1/policies/{policyId}/simulate/": {},
 }
+NO_GUESTS = "7e000000-0000-4000-8000-000000000021"
 TEMPLATES = [GROUP_TEMPLATE, TEAM_TEMPLATE, APPROVED_TEMPLATE, DYNAMIC_TEMPLATE, STRICT_TEMPLATE, INACTIVE_TEMPLATE]
 OTHERS = [
     "e57a7e00-0000-4000-8000-000000000001",
@@ -100,7 +102,45 @@ def ids(service: Service, mailbox: dict[str, str]) -> list[str]:
         request_id = answer.json()["requestId"]
         made += [request_id, str(service.wait_for_group(request_id)["id"])]
     waiting = service.post_group({"displayName": "Ours too", "templateId": APPROVED_TEMPLATE}).json()["requestId"]
+    made += [adoption_of(service), finding_of(service)]
     return [*made, waiting, *(mailbox[each] for each in ("id", "requestId", "directoryId")), *OTHERS]
+
+
+def adoption_of(service: Service) -> str:
+    """An adoption of the first tenant, which is undone at once: the group is another test's, too."""
+    path, rule = "/admin/v1/adoptions/", {"kind": "group", "templateId": GROUP_TEMPLATE, "filter": {"q": "All staff"}}
+
+    def preview() -> dict[str, object]:
+        shown: dict[str, object] = administer(service, "POST", f"{path}?dryRun=true", rule).json()
+        return shown if shown["taken"] else {}
+
+    digest = wait_until(preview, 20, service.said)["digest"]
+    adoption = administer(service, "POST", path, {**rule, "digest": digest}).json()
+    administer(service, "POST", f"{path}{adoption['id']}/undo/", {})
+    return str(adoption["id"])
+
+
+def finding_of(service: Service) -> str:
+    """A finding of the first tenant, of a guest in a group that none may be in for a moment."""
+    group = "/admin/collab/v1/manage/groups/94000000-0000-4000-8000-000000000001/"
+    administer(service, "PATCH", group, {"templateId": NO_GUESTS})
+
+    def found() -> list[dict[str, object]]:
+        items: list[dict[str, object]] = administer(service, "GET", "/admin/v1/findings/").json()["items"]
+        return items
+
+    try:
+        return str(wait_until(found, 20, service.said)[0]["id"])
+    finally:
+        administer(service, "PATCH", group, {"templateId": "00000000-0000-0000-0000-000000000000"})
+
+
+def administer(service: Service, method: str, path: str, body: object = None) -> httpx2.Response:
+    """As an administrator of the first tenant."""
+    headers = service.headers(ADA_MAIL, f"{API}/admin/Config.ReadWrite.All")
+    answer = httpx2.request(method, f"{service.url}{path}", headers=headers, json=body, timeout=30, verify=TLS)
+    assert answer.is_success, answer.text
+    return answer
 
 
 def test_it_works_for_who_they_belong_to(service: Service, ids: list[str], mailbox: dict[str, str]) -> None:

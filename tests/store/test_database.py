@@ -106,12 +106,14 @@ async def test_it_handles_a_connection_that_is_ended_and_makes_another(
     assert await rows(databases, RESERVED) == [("later",)]
 
 
-async def test_it_handles_two_who_wait_for_each_other(databases: Databases) -> None:
+@pytest.mark.parametrize("across", [False, True])
+async def test_it_handles_two_who_wait_for_each_other(databases: Databases, *, across: bool) -> None:
     lock = "SELECT pg_advisory_xact_lock($1)"
     both_hold = asyncio.Barrier(2)
 
     async def hold(first: int, second: int) -> None:
-        async with databases.application.transaction(ESTATE) as tx:
+        begun = databases.worker.across_tenants() if across else databases.application.transaction(ESTATE)
+        async with begun as tx:
             await tx.execute(lock, first)
             await both_hold.wait()
             await tx.execute(lock, second)

@@ -1,9 +1,10 @@
 """Adoptions: what was there before is shown, taken, and given back, whoever does what meanwhile."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 from uuid import UUID, uuid4
 
 import pytest
@@ -14,6 +15,7 @@ from chamberlain.embedded.directory.faults import Faults, Injection
 from chamberlain.rules.adoptions import AdoptionRule, AdoptionState
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound, NotPossible, OutsideFault, TryAgain, Unavailable
 from chamberlain.rules.findings import FindingState
+from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import AdoptionId, RequestId, TemplateId
 from chamberlain.rules.mailbox_records import MailboxRecord
 from chamberlain.rules.mailbox_states import ProvisioningState
@@ -26,6 +28,7 @@ from chamberlain.usecases.user_erase import EraseUser
 from tests.directory.wanted_mailboxes import plain, room, shared
 from tests.estates import (
     ADA,
+    BEN,
     CONFIDENTIAL_TEAM,
     DARA,
     ESTATE,
@@ -37,12 +40,15 @@ from tests.estates import (
     SHARED_MAILBOX,
     TRACE,
     Estate,
+    TroubledDirectory,
 )
 from tests.usecases.acts import administrator, application
 from tests.usecases.adopters import RULE, Adopter, TroubledAdoptions, adopter_of, chosen, elsewhere, make_group
 from tests.usecases.deadly import Killed
 from tests.usecases.drifters import watchman_of
 from tests.usecases.stewards import ALL_STAFF, expire_leases, steward_of
+
+Shown = TypeVar("Shown")
 
 
 @pytest.fixture
@@ -343,6 +349,22 @@ async def test_undone_while_it_runs_nothing_stays(adopter: Adopter) -> None:
     assert await adopter.estate.rows("SELECT value FROM chamberlain.reservation") == []
 
 
+async def test_what_a_bug_has_stopped_is_undone_all_the_same(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    shown = await adopter.shown()
+    adoption_id = await adopter.confirm()
+    held = "UPDATE chamberlain.job SET held_reason = 'A bug.', attempts = 20 WHERE kind = 'adoptionRun'"
+    async with adopter.estate.databases.worker.across_tenants() as tx:
+        await tx.execute(held)
+
+    await adopter.undo(adoption_id)
+    await adopter.work()
+
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.UNDONE
+    assert await adopter.shown() == shown
+    assert await adopter.estate.rows("SELECT kind FROM chamberlain.job WHERE kind = 'adoptionRun'") == []
+
+
 @pytest.mark.parametrize("undone", [False, True], ids=["adopting", "undoing"])
 async def test_killed_in_the_middle_it_is_finished_by_another(adopter: Adopter, *, undone: bool) -> None:
     for _ in range(5):
@@ -544,3 +566,202 @@ async def test_what_is_adopted_is_compared_from_then_on(adopter: Adopter) -> Non
     # What is not managed any more is not compared.
     await watchman.look()
     assert {each.state for each in await watchman.found()} == {FindingState.GONE}
+
+
+async def test_nothing_is_remembered_of_repairs_of_what_was_given_back(adopter: Adopter) -> None:
+    group = await make_group(adopter.estate, "Crew")
+    await steward_of(adopter.estate).look_around()
+    adoption_id = await adopter.confirm(chosen("crew", TemplateKind.GROUP, PROJECT_GROUP))
+    await adopter.work()
+    watchman = watchman_of(adopter.estate)
+    await watchman.set_repair()
+    await watchman.change("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", group, BEN)
+    await watchman.look()
+    known = "SELECT about FROM chamberlain.drift_repair WHERE subject_id = $1 ORDER BY about"
+    assert await adopter.estate.rows(known, group) == [("owners",)]
+    # What is assigned to a group is compared whoever manages it.
+    copy = (
+        "INSERT INTO chamberlain.drift_repair "
+        "SELECT tenant_id, subject_id, 'policyId', repairs, digest, found_at, has_given_up "
+        "FROM chamberlain.drift_repair"
+    )
+    await watchman.change(copy)
+
+    await adopter.undo(adoption_id)
+    await adopter.work()
+
+    assert await adopter.estate.rows(known, group) == [("policyId",)]
+
+
+@dataclass
+class Overtaken(TroubledDirectory):
+    """Somebody acts just after it was looked at, once."""
+
+    act: Callable[[], Awaitable[object]] | None = None
+
+    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
+        return await self._then(await super().observe(references))
+
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        return await self._then(await super().observe_mailboxes(references))
+
+    async def _then(self, shown: Sequence[Shown]) -> Sequence[Shown]:
+        act, self.act = self.act, None
+        if act is not None:
+            await act()
+        return shown
+
+
+@pytest.mark.parametrize("rule", [RULE, AdoptionRule(TemplateKind.GROUP, PROJECT_GROUP)], ids=["mailbox", "group"])
+@pytest.mark.parametrize("repairs", [False, True], ids=["told", "repaired"])
+async def test_undone_while_it_is_compared_nothing_is_found(
+    adopter: Adopter, rule: AdoptionRule, *, repairs: bool
+) -> None:
+    there = await adopter.mailbox_before(shared())
+    group = await make_group(adopter.estate, "Crew")
+    await steward_of(adopter.estate).look_around()
+    adoption_id = await adopter.confirm(rule)
+    await adopter.work()
+    watchman = watchman_of(adopter.estate)
+    await watchman.set_repair(drift=repairs)
+    await watchman.change('UPDATE directory.users SET properties = \'{"city": "Elsewhere"}\' WHERE id = $1', there.id)
+    await watchman.change("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", group, BEN)
+
+    async def undo() -> None:
+        await adopter.undo(adoption_id)
+        await adopter.work()
+
+    overtaken = Overtaken(adopter.estate.directory, act=undo)
+    await replace(watchman, check=replace(watchman.check, directory=overtaken)).look()
+
+    assert [(each.kind, each.property) for each in await watchman.found()] == []
+    assert (overtaken.ensured, overtaken.ensured_mailboxes) == ([], [])
+    assert await adopter.estate.rows("SELECT subject_id FROM chamberlain.drift_repair") == []
+
+
+async def test_what_is_called_otherwise_by_now_is_refused(adopter: Adopter) -> None:
+    renamed, same = await adopter.mailbox_before(plain()), await adopter.mailbox_before(plain())
+    group = await make_group(adopter.estate, "Crew")
+    await steward_of(adopter.estate).look_around()
+    adoptions = [await adopter.confirm(RULE), await adopter.confirm(chosen("crew", TemplateKind.GROUP, PROJECT_GROUP))]
+    async with adopter.estate.databases.worker.across_tenants() as tx:
+        await tx.execute("UPDATE directory.users SET mail = 'another@estate.example' WHERE id = $1", renamed.id)
+        await tx.execute("UPDATE directory.groups SET mail = 'other@estate.example' WHERE id = $1", group)
+
+    await adopter.work()
+
+    views = [await adopter.read(adoption_id) for adoption_id in adoptions]
+    assert [[(each.item.id, each.obstacle.code) for each in view.refused] for view in views] == [
+        [(renamed.id, "changedSince")],
+        [(group, "changedSince")],
+    ]
+    assert {one.id for one in (await adopter.shown()).values() if one.marks} == {same.id}
+    assert await adopter.estate.rows("SELECT DISTINCT kind FROM chamberlain.request") == [("shared",)]
+
+
+async def test_what_is_at_no_domain_of_ours_by_now_is_refused(adopter: Adopter) -> None:
+    moved = await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    async with adopter.estate.databases.worker.across_tenants() as tx:
+        await tx.execute("UPDATE directory.users SET mail = 'sales@elsewhere.example' WHERE id = $1", moved.id)
+
+    await adopter.work()
+
+    assert [each.obstacle.code for each in (await adopter.read(adoption_id)).refused] == ["domainNotVerified"]
+    assert (await adopter.shown())[moved.id].marks == {}
+
+
+@dataclass
+class Lagging(TroubledDirectory):
+    """A directory whose search does not show what was just written."""
+
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        return [None for _ in references]
+
+
+async def test_what_the_search_shows_late_is_waited_for(adopter: Adopter) -> None:
+    there = await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    lagging = Lagging(adopter.estate.directory)
+
+    await replace(adopter, run=replace(adopter.run, directory=lagging)).work()
+
+    record = (await adopter.read(adoption_id)).record
+    assert (record.state, record.refused) == (AdoptionState.RUNNING, 0)
+    await adopter.work()
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.SUCCEEDED
+    await request_of(adopter, there.id)
+
+
+async def test_what_the_search_never_shows_is_refused_after_a_day(adopter: Adopter) -> None:
+    there = await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    blind = replace(adopter, run=replace(adopter.run, directory=Lagging(adopter.estate.directory)))
+
+    await blind.work()
+    adopter.estate.moment += timedelta(days=1)
+    await blind.work()
+
+    view = await adopter.read(adoption_id)
+    assert view.record.state is AdoptionState.SUCCEEDED
+    assert [each.obstacle.code for each in view.refused] == ["gone"]
+    assert (await adopter.shown())[there.id].marks == {}
+
+
+async def test_those_that_wait_keep_nobody_else_waiting_and_do_not_wait_for_ever(adopter: Adopter) -> None:
+    narrow = adopter_of(adopter.estate, page=2)
+    there = sorted([(await narrow.mailbox_before(plain())).id for _ in range(6)])
+    adoption_id = await narrow.confirm()
+    for slow in there[:3]:
+        narrow.port.faults[slow] = TryAgain(timedelta(seconds=30), "Slow down.")
+
+    await narrow.work()
+    assert (await narrow.read(adoption_id)).record.adopted == 3
+    adopter.estate.moment += timedelta(days=1)
+    await narrow.work()
+
+    view = await narrow.read(adoption_id)
+    assert (view.record.state, view.record.refused) == (AdoptionState.SUCCEEDED, 3)
+    assert {(each.item.id, each.obstacle.code) for each in view.refused} == {(each, "noAnswer") for each in there[:3]}
+    # Undone it goes on in the same way.
+    narrow.port.faults = {there[3]: TryAgain(timedelta(seconds=30), "Slow down.")}
+    await narrow.undo(adoption_id)
+    await narrow.work()
+    assert (await narrow.read(adoption_id)).record.released == 2
+
+
+async def test_the_audit_trail_says_who_took_and_who_gave_back(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    await adopter.work()
+    program = application("Mail.Config.ReadWrite.All")
+
+    await adopter.undo(adoption_id, program)
+    await adopter.work()
+
+    statement = (
+        "SELECT action, payload::json -> 'actor' ->> 'type' FROM chamberlain.audit "
+        "WHERE action LIKE 'mailbox.%' OR action LIKE 'adoption.%' ORDER BY sequence"
+    )
+    assert await adopter.estate.rows(statement) == [
+        ("adoption.confirm", "user"),
+        ("mailbox.adopt", "user"),
+        ("adoption.undo", "application"),
+        ("mailbox.release", "application"),
+    ]
+
+
+async def test_marks_are_found_again_when_the_tenant_has_another_prefix(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    shown = await adopter.shown()
+    adoption_id = await adopter.confirm()
+    async with adopter.estate.databases.worker.across_tenants() as tx:
+        await tx.execute("UPDATE chamberlain.tenant SET extension_prefix = 'other' WHERE tenant_id = $1", ESTATE)
+    await adopter.work()
+    assert await adopter.shown() != shown
+
+    await adopter.undo(adoption_id)
+    await adopter.work()
+
+    assert await adopter.shown() == shown
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.UNDONE

@@ -12,13 +12,25 @@ from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guest
 from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingState
-from chamberlain.rules.ids import TenantId
+from chamberlain.rules.ids import GroupId, TenantId
 from chamberlain.rules.jobs import NOBODY
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from tests.estates import BEN, CLEO, ESTATE, INTERNAL, OTHER_HOUSE, PROJECT_TEAM, TRACE, Estate
 from tests.usecases.deadly import Cut, CutDatabase, Killed
 from tests.usecases.drifters import Watchman, watchman_of
-from tests.usecases.stewards import HANDBOOK, NO_GUESTS, PARTNERS, YEARLY_REVIEW, expire_leases, later
+from tests.usecases.policy_runs import Runs
+from tests.usecases.stewards import (
+    ALL_STAFF,
+    GIL,
+    HANDBOOK,
+    NINETY_DAYS,
+    NO_GUESTS,
+    PARTNERS,
+    YEARLY_REVIEW,
+    ZERO,
+    expire_leases,
+    later,
+)
 
 ELI = UUID("e1100000-0000-4000-8000-000000000005")
 OPEN, REPAIRED, GONE = FindingState.OPEN, FindingState.REPAIRED, FindingState.GONE
@@ -513,3 +525,101 @@ async def test_what_is_assigned_anew_meanwhile_is_not_held_against_the_directory
     assert (shown.template_id, shown.rules.allowed) == (PARTNERS, True)
     states = {each.state for each in await watchman.found(FindingFilter(kind=FindingKind.DRIFT))}
     assert OPEN not in states
+
+
+async def test_a_guest_whom_a_policy_has_removed_is_not_given_back(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    _, group_id = await watchman.group(owners=[str(GIL)])
+    runs = Runs(watchman.steward, GroupId(group_id))
+    await watchman.steward.ask({"policyId": str(NINETY_DAYS)}, runs.group_id)
+    await watchman.steward.work()
+    await runs.run_daily(90)
+    removed = [each for each in await watchman.found() if each.kind is FindingKind.GUEST_EXPIRED]
+    before = await runs.members()
+
+    await watchman.look()
+
+    assert [each.state for each in removed] == [REPAIRED]
+    assert (before, await runs.members(), await watchman.repairs()) == ([], [], [])
+    assert [each for each in await watchman.found() if each.kind is FindingKind.DRIFT] == []
+
+
+UNMARK = "UPDATE directory.groups SET extensions = '{}' WHERE id = $1"
+FAIL = "UPDATE chamberlain.request SET state = 'failed' WHERE kind = 'assignment'"
+WITHOUT_POLICY = """
+UPDATE directory.groups SET extensions = extensions #- '{chamberlain_group,policyId}' WHERE id = $1
+"""
+EMPTY = "UPDATE chamberlain.request SET body = '{}' WHERE kind = 'group'"
+
+
+async def test_what_is_not_assigned_any_more_does_not_differ(watchman: Watchman) -> None:
+    await watchman.steward.look_around()
+    await watchman.steward.assign(ALL_STAFF, policyId=str(YEARLY_REVIEW))
+    await watchman.steward.work()
+    await watchman.change(UNMARK, ALL_STAFF)
+    await watchman.look()
+    before = await watchman.told()
+    await watchman.steward.assign(ALL_STAFF, policyId=ZERO)
+
+    await watchman.look()
+
+    assert (before, await watchman.told()) == ([("drift", OPEN, "policyId")], [("drift", GONE, "policyId")])
+
+
+@pytest.mark.parametrize(("change", "state"), [(FAIL, GONE), (FAIL.replace("failed", "running"), OPEN)])
+async def test_what_has_failed_to_be_assigned_does_not_differ(watchman: Watchman, change: str, state: str) -> None:
+    await watchman.steward.look_around()
+    await watchman.steward.assign(ALL_STAFF, policyId=str(YEARLY_REVIEW))
+    await watchman.steward.work()
+    await watchman.change(UNMARK, ALL_STAFF)
+    await watchman.look()
+    await watchman.change(change)
+
+    await watchman.look()
+
+    assert await watchman.told() == [("drift", state, "policyId")]
+
+
+async def test_a_group_whose_request_is_emptied_is_let_go(watchman: Watchman) -> None:
+    _, group_id = await watchman.group()
+    await watchman.change("UPDATE directory.groups SET display_name = 'X' WHERE id = $1", group_id)
+    await watchman.look()
+    before = await watchman.told()
+    await watchman.change(EMPTY)
+
+    await watchman.look()
+
+    assert (before, await watchman.told()) == ([("drift", OPEN, "displayName")], [("drift", GONE, "displayName")])
+
+
+async def test_a_group_that_is_hidden_for_a_night_keeps_its_findings(watchman: Watchman) -> None:
+    _, group_id = await watchman.group()
+    await watchman.change("UPDATE directory.groups SET display_name = 'X' WHERE id = $1", group_id)
+    await watchman.steward.ask({"policyId": str(YEARLY_REVIEW)}, GroupId(group_id))
+    await watchman.steward.work()
+    await watchman.change(WITHOUT_POLICY, group_id)
+    await watchman.look()
+    await watchman.accept(FindingKind.DRIFT, "displayName")
+    await watchman.accept(FindingKind.DRIFT, "policyId")
+    before = await watchman.told()
+    later(watchman.estate, hours=2)
+    await watchman.change("UPDATE directory.groups SET tenant_id = $2 WHERE id = $1", group_id, OTHER_HOUSE)
+
+    await watchman.look()
+
+    accepted = [("drift", FindingState.ACCEPTED, name) for name in ("displayName", "policyId")]
+    assert before == accepted
+    assert await watchman.told() == [*accepted, ("drift", OPEN, "exists")]
+
+
+async def test_it_handles_a_group_that_two_requests_name(watchman: Watchman) -> None:
+    _, group_id = await watchman.group()
+    await watchman.group(displayName="Borealis")
+    both = "UPDATE chamberlain.request SET result = jsonb_set(result::jsonb, '{id}', to_jsonb($1::text))::json"
+    await watchman.change(both, str(group_id))
+    await watchman.change("UPDATE directory.groups SET display_name = 'X'")
+
+    await watchman.look()
+
+    (finding,) = await watchman.found()
+    assert (finding.property, finding.wanted) == ("displayName", "Borealis")

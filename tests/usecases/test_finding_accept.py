@@ -82,7 +82,7 @@ async def test_it_is_open_again_when_its_end_has_come(inspector: Inspector) -> N
     await inspector.work()
 
     record = await inspector.record(finding_id)
-    assert due is not None
+    assert due == (True,)
     assert (record.state, record.acceptance) == (FindingState.OPEN, None)
     _, written = [json.loads(str(payload)) for (payload,) in await inspector.estate.rows(AUDIT)]
     assert (written["actor"]["type"], written["before"]["state"]) == (ActorType.SYSTEM, "accepted")
@@ -121,6 +121,20 @@ async def test_another_end_holds_from_then_on(inspector: Inspector, days: int | 
 
     accepted = {30: 1, 180: 3, None: 4}[days]
     assert states == ["accepted"] * accepted + ["open"] * (4 - accepted)
+
+
+async def test_an_end_that_was_replaced_has_no_job_any_more(inspector: Inspector) -> None:
+    begun = inspector.estate.moment
+    finding_id = await inspector.find()
+    for days in (30, 180):
+        await inspector.accepted(finding_id, begun + timedelta(days=days))
+
+    inspector.estate.moment = begun + timedelta(days=31)
+    await make_due(inspector.estate)
+    await inspector.work()
+
+    waiting = await inspector.estate.rows("SELECT kind FROM chamberlain.job WHERE kind = 'findingReopen'")
+    assert len(waiting) == 1
 
 
 async def test_what_has_gone_meanwhile_stays_so(inspector: Inspector) -> None:

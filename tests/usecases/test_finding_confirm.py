@@ -177,13 +177,43 @@ async def test_it_rejects_a_finding_of_another_kind(runs: Runs) -> None:
     assert (refused.value.code, "reviewDue" in refused.value.detail) == ("stateDoesNotAllow", True)
 
 
-async def test_it_rejects_a_review_whose_guest_was_disabled(runs: Runs) -> None:
-    await runs.run_daily(40, since=31)
+@pytest.mark.parametrize("action", ["notify", "disable"])
+async def test_a_late_answer_counts_too(runs: Runs, action: str) -> None:
+    await runs.put_policy(POLICY, review={**REVIEW, "action": action})
+    await runs.run_daily(75, since=31)
+    late = await review(runs)
+    assert (late.state, (await runs.told())[-1][1]) == (FindingState.OPEN, action)
+
+    await confirm(runs)
+
+    assert (await review(runs)).state is FindingState.GONE
+    # Nobody's account is enabled by that.
+    assert await runs.disabled() == ({GIL} if action == "disable" else set())
+    await runs.run_daily(105, since=76)
+    following = await review(runs)
+    assert (following.state, following.id != late.id) == (FindingState.OPEN, True)
+
+
+async def test_it_rejects_a_review_whose_action_is_under_way(runs: Runs) -> None:
+    await runs.execute("UPDATE chamberlain.policy_clock SET is_acting = true WHERE rule = 'review'")
 
     with pytest.raises(Conflict):
         await confirm(runs)
 
-    assert await runs.disabled() == {GIL}
+    assert (await review(runs)).state is FindingState.OPEN
+
+
+async def test_what_is_just_being_done_cannot_be_accepted(runs: Runs) -> None:
+    inspector = inspector_of(runs.steward.estate)
+    await runs.execute("UPDATE chamberlain.policy_clock SET is_acting = true WHERE rule = 'review'")
+
+    with pytest.raises(Conflict) as refused:
+        await inspector.accepted((await review(runs)).id)
+
+    assert refused.value.code == "stateDoesNotAllow"
+    assert (await review(runs)).state is FindingState.OPEN
+    await runs.execute("UPDATE chamberlain.policy_clock SET trouble = 'No.' WHERE rule = 'review'")
+    await inspector.accepted((await review(runs)).id)
 
 
 async def test_it_rejects_a_review_that_the_policy_does_not_have_any_more(runs: Runs) -> None:
@@ -213,7 +243,7 @@ async def test_a_review_that_was_accepted_goes_on_when_that_ends(runs: Runs) -> 
     await inspector.work()
     waiting = await runs.steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE])
     await runs.steward.evaluate(waiting)
-    await runs.run_daily(53, since=51)
+    await runs.run_daily(60, since=51)
 
-    # Nobody was reminded while it rested, so the action moves behind a reminder.
-    assert (await runs.told())[-2:] == [(50, "reminder", GIL), (53, "disable", GIL)]
+    # Nobody was reminded while it rested, so there is the whole time to answer from then on.
+    assert (await runs.told())[-2:] == [(57, "reminder", GIL), (60, "disable", GIL)]

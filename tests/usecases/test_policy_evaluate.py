@@ -1,6 +1,7 @@
 """Policies that are assigned run: clocks go on, reminders and actions are told, and what is due is done."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from chamberlain.rules.findings import FindingFilter, FindingKind
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.usecases.user_erase import EraseUser
-from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate
+from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate, until
 from tests.usecases.policy_runs import Runs, make_guests
 from tests.usecases.stewards import (
     ALL_STAFF,
@@ -21,6 +22,7 @@ from tests.usecases.stewards import (
     NO_GUESTS,
     YEARLY_REVIEW,
     ZERO,
+    make_due,
     steward_of,
 )
 
@@ -131,8 +133,8 @@ async def test_too_few_owners_are_found_of_a_site_too(runs: Runs) -> None:
 
 async def test_clocks_start_when_the_policy_is_assigned(runs: Runs) -> None:
     await assign(runs, policyId=str(NINETY_DAYS))
-    # No worker was there for two days.
-    await runs.run(2)
+    # No worker was there for a day.
+    await runs.run(1)
     # A change of only the template says nothing of the policy.
     runs.set_day(10)
     await assign(runs, templateId=str(NO_GUESTS))
@@ -403,3 +405,53 @@ async def test_a_guest_who_is_forgotten_has_no_name_in_a_clock(runs: Runs) -> No
 
 async def names(runs: Runs) -> list[tuple[object, ...]]:
     return await runs.steward.estate.rows("SELECT guest_name, guest_mail FROM chamberlain.policy_clock")
+
+
+# Locks of rows are seen where somebody waits for the transaction, or for their turn to do so; both of this database.
+WAITING = """
+SELECT count(*) FROM pg_locks w WHERE NOT w.granted AND w.pid IN (
+    SELECT pid FROM pg_locks WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+"""
+HOLD = "SELECT FROM chamberlain.subject WHERE subject_id = $1 FOR UPDATE"
+
+
+async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(runs: Runs) -> None:
+    """The run waits for the row of the group behind whoever assigns, and has to read what they have written."""
+    estate = runs.steward.estate
+
+    async def waits(number: int) -> bool:
+        return await estate.rows(WAITING) == [(number,)]
+
+    await assign(runs, policyId=str(NINETY_DAYS))
+    await runs.run(0)
+    claim = await runs.claim()
+    async with asyncio.TaskGroup() as group, estate.databases.worker.across_tenants() as tx:
+        await tx.execute(HOLD, ALL_STAFF)
+        group.create_task(assign(runs, policyId=str(YEARLY_REVIEW)))
+        await until(lambda: waits(1))
+        group.create_task(runs.steward.evaluate(claim))
+        await until(lambda: waits(2))
+
+    assert len(await runs.jobs()) == 1
+    clocks = "SELECT rule, policy_id::text FROM chamberlain.policy_clock"
+    assert await estate.rows(clocks) == [("review", str(YEARLY_REVIEW))]
+
+
+@pytest.mark.parametrize(("most_guests", "transactions"), [(0, 2), (1, 2), (2, 1)])
+async def test_many_guests_are_run_in_parts(runs: Runs, most_guests: int, transactions: int) -> None:
+    steward = runs.steward
+    for group_id in (ALL_STAFF, HANDBOOK):
+        runs.group_id = group_id
+        await runs.join()
+        kind = SubjectType.SITE if group_id == HANDBOOK else SubjectType.GROUP
+        await steward.assign(group_id, kind=kind, policyId=str(NINETY_DAYS))
+    evaluate = replace(steward.evaluate, most_guests=most_guests)
+    await make_due(steward.estate)
+
+    await evaluate(await steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
+
+    written = "SELECT count(DISTINCT xmin::text), count(*) FROM chamberlain.policy_clock"
+    assert await steward.estate.rows(written) == [(transactions, 2)]
+    jobs = "SELECT count(*), count(lease_id) FROM chamberlain.job WHERE kind = 'policyEvaluate'"
+    assert await steward.estate.rows(jobs) == [(2, 0)]

@@ -227,10 +227,21 @@ async def test_nothing_says_the_name_any_more(estate: Estate) -> None:
         str(BEN),
         person,
     )
+    await estate.rows(
+        "INSERT INTO chamberlain.finding (tenant_id, finding_id, kind, state, source, subject_type, subject_id, "
+        "subject_name, about, detail, wanted, observed, first_seen_at, last_seen_at) VALUES ($1, gen_random_uuid(), "
+        "'drift', 'open', 'drift', 'group', gen_random_uuid(), '', 'owners', 'Owners differ.', $2::text::json, '[]', "
+        "now(), now())",
+        ESTATE,
+        f'["{BEN}"]'.upper(),
+    )
     await told_elsewhere(estate)
     before = await said(estate)
 
     await erase(estate, BEN)
+
+    owners = "SELECT detail, wanted::text, observed::text FROM chamberlain.finding WHERE kind = 'drift'"
+    assert await estate.rows(owners) == [("", None, None)]
 
     after = await said(estate)
     assert before.count("Ben Okafor") > 8

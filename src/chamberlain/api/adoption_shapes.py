@@ -23,7 +23,7 @@ class AdoptionFilter(Struct, rename="camel", frozen=True):
 
 class Adoptable(Struct, rename="camel", frozen=True):
     """One that would be taken, by the id that the directory knows it by. `differences` are the steps of the template
-    whose effect it does not show."""
+    whose effect it does not show; of a group, those whose effect it may not show."""
 
     id: UUID
     display_name: str

@@ -104,7 +104,7 @@ def _lines(preview: Record) -> Iterator[Record]:
     if isinstance(taken, list):
         for each in taken:
             differs = ", ".join(each["differences"])
-            yield {**each, "result": "taken", "note": f"Not as the template says: {differs}" if differs else None}
+            yield {**each, "result": "taken", "note": f"The template asks for: {differs}" if differs else None}
     if isinstance(conflicts, list):
         for each in conflicts:
             yield {**each, "result": each["code"], "note": each["detail"]}

@@ -75,6 +75,20 @@ def undo(
     undo(call, adoption, comment, idempotency_key, yes=yes)
 
 
+@adoptions.command("show")
+@calls
+def show_adoption(
+    call: "Call",
+    adoption: Annotated[str, typer.Argument(metavar="ID", help="The id of the adoption, as `adoption list` shows it.")],
+) -> None:
+    """Show an adoption: how far it has come, and what could not be taken."""
+    from chamberlain.cli.call import Area
+    from chamberlain.cli.listing import show_one
+    from chamberlain_client.operations import READ_ADOPTION
+
+    show_one(call, Area.ADMIN, READ_ADOPTION, adoption)
+
+
 @adoptions.command("list")
 @calls
 def list_adoptions(call: "Call", *, limit: Limit = 50, everything: All = False) -> None:

@@ -1,14 +1,18 @@
 """Acceptances: somebody lets a finding stand, with a reason, for good or until a moment at which it is open again."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from chamberlain.rules.assignment_tasks import Place
 from chamberlain.rules.callers import SERVICE
 from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.findings import Acceptance, FindingRecord, FindingState
-from chamberlain.rules.ids import TraceId
+from chamberlain.rules.guest_clocks import Clock
+from chamberlain.rules.ids import GroupId, TraceId
+from chamberlain.rules.policy_findings import about_of, kind_of
 
 # What stands can be let stand; what is accepted already gets another reason or another end.
 ACCEPTABLE = frozenset({FindingState.OPEN, FindingState.ACCEPTED})
@@ -29,6 +33,11 @@ def present_finding(record: FindingRecord | None) -> FindingRecord:
     return record
 
 
+def place_of(record: FindingRecord) -> Place:
+    """The group or site that a finding is about; of a mailbox there is none in this place."""
+    return record.subject.tenant_id, GroupId(record.subject.id)
+
+
 def accepted(before: FindingRecord, wanted: WantedAcceptance, editor: Editor, *, now: datetime) -> FindingRecord:
     """The finding as it is when it was accepted. Raises Conflict when it does not stand any more."""
     if before.state not in ACCEPTABLE:
@@ -36,6 +45,14 @@ def accepted(before: FindingRecord, wanted: WantedAcceptance, editor: Editor, *,
         raise Conflict("stateDoesNotAllow", detail)
     acceptance = Acceptance(by=editor.actor, reason=wanted.reason, accepted_at=now, until=wanted.until)
     return replace(before, state=FindingState.ACCEPTED, acceptance=acceptance)
+
+
+def require_at_rest(record: FindingRecord, clocks: Iterable[Clock]) -> None:
+    """Raises Conflict while the action of a policy is being taken: it could not be kept from that any more."""
+    of_it = [each for each in clocks if (kind_of(each.rule), about_of(each)) == (record.kind, record.about)]
+    if any(each.is_under_way for each in of_it):
+        detail = "Its action is just being taken. Send the request again in a minute: then it is known what came of it."
+        raise Conflict("stateDoesNotAllow", detail)
 
 
 def has_ended(record: FindingRecord, *, now: datetime) -> bool:

@@ -1,10 +1,12 @@
 """Groups and teams that are adopted: what is read of the one that is there, and what stands against taking it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from chamberlain.rules.adoptions import ALREADY_MANAGED, Candidate, Obstacle, type_differs
 from chamberlain.rules.groups import GroupOrder, MemberShipType, ObservedGroup
 from chamberlain.rules.ids import TemplateId, UserId
+from chamberlain.rules.plans import Step
 from chamberlain.rules.subject_records import SubjectEntry
 from chamberlain.rules.templates import GroupTemplate, TemplateKind
 
@@ -21,20 +23,26 @@ class AdoptedGroup:
 
 
 def group_candidate(entry: SubjectEntry, template: GroupTemplate) -> Candidate:
-    """What is to be said of a group that a filter names."""
+    """What is to be said of a group that a filter names. Who owns it and what it shows else is read when it is taken;
+    so `differences` are all that the template asks for."""
+    obstacle = _obstacle(entry, template)
     return Candidate(
         id=entry.id,
         display_name=entry.display_name,
         mail=entry.mail,
         held=() if entry.mail is None else (("address", entry.mail.lower()),),
-        obstacle=_obstacle(entry, template),
+        obstacle=obstacle,
+        differences=() if obstacle else tuple(_asked_for(entry, template)),
     )
 
 
 def adopted_group(
-    observed: ObservedGroup, template_id: TemplateId, member_ship_type: MemberShipType
+    observed: ObservedGroup, kind: TemplateKind, template_id: TemplateId, member_ship_type: MemberShipType
 ) -> AdoptedGroup | Obstacle:
     """What is recorded of a group. Nothing is said of its members: they come and go without us."""
+    is_team = observed.channels is not None
+    if is_team is not (kind is TemplateKind.TEAM):
+        return type_differs(kind, "team" if is_team else "group")
     if not observed.owners:
         detail = "Nobody owns it, and what is managed has an owner. Give it one in the directory, and take it then."
         return Obstacle("noOwner", detail)
@@ -60,6 +68,17 @@ def _obstacle(entry: SubjectEntry, template: GroupTemplate) -> Obstacle | None:
         detail = "People join it in another way than the template makes groups that they join."
         return Obstacle("memberShipTypeDiffers", f"{detail} Use a template that has this memberShipType.")
     return None
+
+
+def _asked_for(entry: SubjectEntry, template: GroupTemplate) -> Iterator[Step]:
+    if template.owners:
+        yield Step.ADD_OWNERS
+    if template.members and entry.member_ship_type is not MemberShipType.DYNAMIC:
+        yield Step.ADD_MEMBERS
+    if template.label_id is not None:
+        yield Step.SET_LABEL
+    if entry.is_team and template.channels:
+        yield Step.CREATE_CHANNELS
 
 
 def _may_join_so(shown: MemberShipType, template: GroupTemplate) -> bool:

@@ -1,5 +1,7 @@
 """Mailboxes that are adopted: what is read of the one that is there, and what stands against taking it."""
 
+from dataclasses import replace
+
 from chamberlain.rules.adoptions import ALREADY_MANAGED, Candidate, Obstacle, type_differs
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.mailbox_names import alias_of, comparison_form
@@ -37,6 +39,13 @@ def mailbox_candidate(
         obstacle=obstacle,
         differences=() if obstacle else _differences(order, observed, template, tenant),
     )
+
+
+def obstacle_of_marked(
+    observed: ObservedMailbox, template: MailboxTemplate, tenant: Tenant, *, unwritable: str | None
+) -> Obstacle | None:
+    """What stands against one that carries our mark by now, and was free of obstacles when it was shown."""
+    return _obstacle(replace(observed, marks={}), template, tenant, unwritable)
 
 
 def order_of_mailbox(observed: ObservedMailbox, template_id: TemplateId) -> MailboxOrder:

@@ -19,8 +19,9 @@ NOUN = "adoption"
 
 @dataclass(frozen=True, slots=True)
 class AdoptionRecord:
-    """An adoption whole. `total` were shown and confirmed; of those, so many are adopted now, could not be, or were
-    given back."""
+    """An adoption whole. `total` were shown and confirmed; of those, so many were adopted, whatever became of them
+    since, could not be, or were given back, those included that undoing has overtaken. `extension_prefix` is under
+    which their marks stand, None for that of the tenant; `undone_by` who had it undone."""
 
     id: AdoptionId
     tenant_id: TenantId
@@ -36,16 +37,20 @@ class AdoptionRecord:
     created_at: datetime
     updated_at: datetime
     finished_at: datetime | None
+    extension_prefix: str | None = None
+    undone_by: Editor | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptionItem:
-    """One that is taken, by the id that the directory knows it by, and the request whose mark it carries."""
+    """One that is taken, by the id that the directory knows it by, and the request whose mark it carries. The directory
+    has kept it waiting since `waits_since`."""
 
     id: UUID
     request_id: RequestId
     display_name: str
     mail: str
+    waits_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,14 @@ class AdoptedObject:
     created_by: Actor
     result: RequestResult
     mailbox: MailboxPart | None
+
+    @property
+    def held(self) -> frozenset[tuple[str, str]]:
+        """What must be its own, by kind and value."""
+        part = self.mailbox
+        alias = None if part is None or part.alias is None else part.alias.lower()
+        addresses = {("address", each) for each in (self.mail.lower(), alias) if each}
+        return frozenset(addresses if part is None else {*addresses, ("name", part.name_key)})
 
     def timeline(self, at: datetime) -> tuple[Entry, ...]:
         """What whoever watches the request is told: it has succeeded."""
@@ -137,16 +150,19 @@ def undone(record: AdoptionRecord, editor: Editor, said: Mapping[str, str]) -> C
 
 def taken(record: AdoptionRecord, adopted: AdoptedObject) -> Change:
     """The record of one that is managed from now on; nobody is told by an event."""
-    return _of_item(record, "adopt", adopted.item, {"adoptionId": str(record.id), "mail": adopted.mail})
+    after = {"adoptionId": str(record.id), "mail": adopted.mail}
+    return _of_item(record, "adopt", adopted.item, after, record.editor)
 
 
 def given_back(record: AdoptionRecord, item: AdoptionItem) -> Change:
     """The record of one that is not managed any more."""
-    return _of_item(record, "release", item, {"adoptionId": str(record.id)})
+    return _of_item(record, "release", item, {"adoptionId": str(record.id)}, record.undone_by or record.editor)
 
 
-def _of_item(record: AdoptionRecord, verb: str, item: AdoptionItem, after: Mapping[str, Json]) -> Change:
-    noun, editor = object_type_of(record.rule.kind), record.editor
+def _of_item(
+    record: AdoptionRecord, verb: str, item: AdoptionItem, after: Mapping[str, Json], editor: Editor
+) -> Change:
+    noun = object_type_of(record.rule.kind)
     return Change(
         tenant_id=record.tenant_id,
         action=f"{noun}.{verb}",

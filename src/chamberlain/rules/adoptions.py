@@ -186,6 +186,10 @@ def require_undoable(state: AdoptionState | None) -> None:
 
 
 ALREADY_MANAGED = Obstacle("alreadyManaged", "It carries the mark of a request already, and is managed under that.")
+CHANGED = Obstacle(
+    "changedSince", "It has another name or address than when it was confirmed. Look at it again, and take it then."
+)
+NO_ANSWER = Obstacle("noAnswer", "The directory has not marked it for a day. Look at it again, and take it then.")
 GONE = Obstacle("gone", "The directory does not have it any more.")
 
 

@@ -51,10 +51,11 @@ def require_open_review(record: FindingRecord) -> None:
 
 
 def confirmed_clock(record: FindingRecord, task: PolicyTask, *, now: datetime) -> Clock:
-    """The clock of the guest as it goes on from now. Raises Conflict when the review has just ended otherwise."""
+    """The clock of the guest as it goes on from now, also where nobody answered in time and the guest is there still.
+    Raises Conflict when the review has just ended otherwise."""
     review = _review_of(task)
     clock = next((each for each in task.clocks if _is_of(each, record)), None)
-    confirmed = None if review is None or clock is None else _confirmed(clock, review, now)
+    confirmed = None if review is None or clock is None else confirm(clock, review, now=now)
     if confirmed is None:
         raise just_ended()
     return confirmed
@@ -62,7 +63,7 @@ def confirmed_clock(record: FindingRecord, task: PolicyTask, *, now: datetime) -
 
 def just_ended() -> Conflict:
     """What those are told who are too late."""
-    detail = "The review has just ended: nobody answered in time, or the policy says otherwise by now."
+    detail = "The review has just ended: its action is being taken, or the policy says otherwise by now."
     return Conflict("stateDoesNotAllow", detail)
 
 
@@ -92,8 +93,3 @@ def _review_of(task: PolicyTask | None) -> Review | None:
 
 def _is_of(clock: Clock, record: FindingRecord) -> bool:
     return clock.rule is PolicyRule.REVIEW and about_of(clock) == record.about
-
-
-def _confirmed(clock: Clock, review: Review, now: datetime) -> Clock | None:
-    # A guest whose account was disabled meanwhile is not brought back by that.
-    return None if clock.acted_at is not None else confirm(clock, review, now=now)

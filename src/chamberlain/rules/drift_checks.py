@@ -1,7 +1,7 @@
 """Checks for drift: what is looked at, in which order, how far one has come, and when the next one begins."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
@@ -10,8 +10,8 @@ from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.drift import Difference
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.findings import FindingKind, FindingSource, FindingSubject, Found, FoundMailbox
-from chamberlain.rules.groups import WantedGroup
-from chamberlain.rules.ids import TenantId
+from chamberlain.rules.groups import ObservedGroup, WantedGroup
+from chamberlain.rules.ids import TenantId, UserId
 from chamberlain.rules.mailboxes import WantedMailbox
 from chamberlain.rules.requests import RequestKind
 from chamberlain.rules.tenants import Tenant
@@ -52,11 +52,29 @@ class ManagedMailbox:
 
 @dataclass(frozen=True, slots=True)
 class ManagedGroup:
-    """A group or team that was asked for here."""
+    """A group or team that was asked for here. `removed` are the guests whom a policy or template has removed, or is
+    about to remove."""
 
     subject: FindingSubject
     since: datetime
     wanted: WantedGroup
+    removed: frozenset[UserId] = frozenset()
+
+    def without_removed(self, observed: ObservedGroup) -> "ManagedGroup":
+        """The same without those whom nobody shall give back: a guest whose time is over is wanted no more, whatever
+        the request has asked for. Whoever is there again stays."""
+        owners, members = self.removed - observed.owners, self.removed - observed.members
+        if not owners and not members:
+            return self
+        wanted = self.wanted
+        return replace(
+            self,
+            wanted=replace(
+                wanted,
+                owners=tuple([owner for owner in wanted.owners if owner not in owners]),
+                members=tuple([member for member in wanted.members if member not in members]),
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class Judged:
         """What is to be told of it."""
         subject = self.look.managed.subject
         refusal = self.fault.detail if isinstance(self.fault, Rejected) else None
-        repaired = self.judgement.verdict is Verdict.REPAIR and refusal is None
+        repaired = self.judgement.is_repaired and refusal is None
         yield drift_found(subject, self.difference, repaired=repaired, refusal=refusal)
         if self.judgement.verdict is Verdict.GIVE_UP:
             yield does_not_hold(subject, self.difference)
@@ -165,6 +165,8 @@ class Repaired:
 def look_at(tenant: Tenant, managed: Managed, observed: Observed | None) -> Look:
     """One thing with what of it counts as different in this tenant."""
     said = tenant.repair_properties
+    if isinstance(managed, ManagedGroup) and isinstance(observed, ObservedGroup):
+        managed = managed.without_removed(observed)
     counting = [
         each for each in _differences(managed, observed) if treatment_of(each.name, said) is not Treatment.IGNORED
     ]

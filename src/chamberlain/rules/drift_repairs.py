@@ -13,6 +13,8 @@ from chamberlain.rules.drift_properties import Treatment
 
 # So many repairs of one thing are tried that do not hold.
 MOST_REPAIRS = 2
+# What a directory shows so soon after a repair says nothing of it: it may be late, and two checks may come in a minute.
+SHOWN_AFTER = timedelta(hours=1)
 # A repair that has held for so long has held: what differs then is a new matter.
 HOLDS_AFTER = timedelta(days=30)
 
@@ -53,6 +55,17 @@ class Judgement:
     verdict: Verdict
     record: RepairRecord | None
 
+    @property
+    def is_repaired(self) -> bool:
+        """Whether it is put right, or was so just now."""
+        match self.verdict:
+            case Verdict.REPAIR:
+                return True
+            case Verdict.REPORT:
+                return self.record is not None
+            case Verdict.GIVE_UP:
+                return False
+
 
 NOTHING_KNOWN = Standing()
 
@@ -66,6 +79,8 @@ def judge(
     record = known_of(difference.digest, standing, now=now)
     if record is None:
         return Judgement(Verdict.REPAIR, RepairRecord(1, difference.digest, now))
+    if now - record.found_at < SHOWN_AFTER and not record.has_given_up:
+        return Judgement(Verdict.REPORT, record)
     if record.repairs >= MOST_REPAIRS:
         return Judgement(Verdict.GIVE_UP, replace(record, found_at=now, has_given_up=True))
     return Judgement(Verdict.REPAIR, replace(record, repairs=record.repairs + 1, found_at=now))

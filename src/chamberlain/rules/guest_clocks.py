@@ -37,9 +37,9 @@ class Clock:
 
     `terms` are what the rule said when the clock was started: when it says something else, the clock starts anew.
     `round` counts reviews from 1. A review that is not open yet has no `action_at`. `next_at` is when something
-    happens, None when nothing will. `reminded` is the last reminder of this round, by its days before the action.
-    `is_acting` says that the action was announced and may have been taken without our having heard of it; with
-    `trouble` it is known why it was not. `acted_at` is when it was taken.
+    happens, None when nothing will, be it that somebody lets the finding stand. `reminded` is the last reminder of this
+    round, by its days before the action. `is_acting` says that the action was announced and may have been taken without
+    our having heard of it; with `trouble` it is known why it was not. `acted_at` is when it was taken.
     """
 
     rule: PolicyRule
@@ -150,6 +150,23 @@ def tick(clock: Clock, course: Course, *, now: datetime) -> tuple[Clock, Happeni
     if now >= action_at:
         return _acted(clock, course, now=now)
     return _reminded(clock, course, action_at=action_at, now=now)
+
+
+def rested(clock: Clock) -> Clock:
+    """The clock while somebody lets its finding stand: nothing comes by itself. An action that was tried already waits
+    as it is."""
+    return clock if clock.is_acting or clock.next_at is None else replace(clock, next_at=None)
+
+
+def resumed(clock: Clock, course: Course, *, now: datetime) -> Clock:
+    """The clock that goes on when nobody lets its finding stand any more: reminders are given anew, and who shall
+    answer has the whole time for it."""
+    action_at = clock.action_at
+    if clock.next_at is not None or clock.acted_at is not None or clock.is_acting or action_at is None:
+        return clock
+    if course.answer is not None:
+        action_at = now + course.answer
+    return _waiting(replace(clock, reminded=None), course, action_at=action_at)
 
 
 def confirm(clock: Clock, review: Review, *, now: datetime) -> Clock | None:

@@ -6,7 +6,7 @@ of the directory, and what came of them is given to `settle`.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from chamberlain.rules.findings import Ended, FindingState, FindingSubject, Found
@@ -19,6 +19,8 @@ from chamberlain.rules.guest_clocks import (
     after_action,
     after_trouble,
     courses_of,
+    rested,
+    resumed,
     started,
     terms_of_owners,
     tick,
@@ -67,6 +69,10 @@ class Evaluation:
     ended: tuple[Ended, ...]
     next_at: datetime | None
 
+
+# When the first run comes later than this after the assignment, as in a tenant that was suspended, clocks start with
+# it: nobody meets an action sooner than a whole period after they were first met.
+LATEST_START = timedelta(days=1)
 
 # A clock whose action was asked for, and why it was not taken; None when it was.
 Act: TypeAlias = tuple[Clock, str | None]
@@ -160,8 +166,10 @@ class _Tally:
 
     def _go_on(self, before: Clock | None, clock: Clock, course: Course) -> None:
         happening = Happening.NOTHING
-        if not self._rests(clock):
-            clock, happening = tick(clock, course, now=self.now)
+        if self._rests(clock):
+            clock = rested(clock)
+        else:
+            clock, happening = tick(resumed(clock, course, now=self.now), course, now=self.now)
         match happening:
             case Happening.NOTHING:
                 pass
@@ -209,7 +217,8 @@ class _Tally:
         """A clock that counts no more; `by_us` says that the guest was removed by it."""
         self.left.pop(clock.place, None)
         self.gone.append(clock)
-        if by_us:
+        # A guest whose time is over by several rules is removed once.
+        if by_us and not self._was_removed(clock):
             self.taken.append(after_action(clock, now=self.now))
         if clock.is_told:
             self._ended(clock, FindingState.REPAIRED if by_us else FindingState.GONE)
@@ -235,6 +244,10 @@ class _Tally:
             next_at=min(moments, default=None),
         )
 
+    def _was_removed(self, clock: Clock) -> bool:
+        removed = [each.place[1] for each in self.taken if each.action is PolicyAction.REMOVE]
+        return clock.place[1] in removed
+
     def _rests(self, clock: Clock) -> bool:
         return bool(self.accepted) and clock.place in self.accepted and not clock.is_under_way
 
@@ -245,7 +258,7 @@ class _Tally:
 def _current(before: Clock | None, course: Course, policy: AppliedPolicy, guest: Guest, *, now: datetime) -> Clock:
     """The clock that counts for a guest at this moment, the same one where nothing has changed."""
     if before is None or not _counts(before, policy, course.terms):
-        at = now if policy.is_begun else policy.assigned_at
+        at = now if policy.is_begun or now - policy.assigned_at > LATEST_START else policy.assigned_at
         return started(course, guest, policy.id, at=_seen(at, course, guest, now=now))
     seen_at = _seen(before.started_at, course, guest, now=now)
     if seen_at > before.started_at and not before.is_under_way:

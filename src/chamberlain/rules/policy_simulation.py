@@ -118,9 +118,13 @@ def _trouble(situation: Situation, clock: Clock) -> str | None:
 
 
 def _next(situation: Situation, accepted: set[ClockPlace], moment: datetime) -> datetime | None:
-    """When something happens next, the end of an acceptance too. What was not done is tried again every day, and not
-    done again: that is nothing to look at."""
-    clocks = [each for each in situation.clocks if each.place not in accepted and each.trouble is None]
+    """When something happens next, the end of an acceptance too. What is not done here is tried again every day, and
+    not done again: that is nothing to look at. What the directory has refused before, it takes now."""
+    clocks = [
+        each
+        for each in situation.clocks
+        if each.place not in accepted and (each.trouble is None or _trouble(situation, each) is None)
+    ]
     ends = [end for end in situation.accepted.values() if end is not None and end > moment]
     moments = [each for each in (*[clock.next_at for clock in clocks], *ends) if each is not None]
     return min(moments, default=None)

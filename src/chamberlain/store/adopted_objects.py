@@ -8,6 +8,8 @@ import msgspec
 
 from chamberlain.rules.adoption_records import AdoptedObject, AdoptionItem, AdoptionRecord
 from chamberlain.rules.adoptions import ItemState, ObjectType, object_type_of
+from chamberlain.rules.drift_pages import paths_of
+from chamberlain.rules.requests import RequestKind
 from chamberlain.store import adoptions
 from chamberlain.store.database import Transaction
 
@@ -52,19 +54,35 @@ WHERE s.tenant_id = $1 AND s.subject_id = i.subject_id
 """
 FORGET_REQUESTS: Final = (
     "UPDATE chamberlain.subject SET request_id = NULL WHERE tenant_id = $1 AND request_id = ANY ($2)",
-    "DELETE FROM chamberlain.mailbox_reader WHERE tenant_id = $1 AND request_id = ANY ($2)",
     "DELETE FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2)",
 )
+# In the order in which a check for drift locks them.
+HOLD: Final = (
+    "SELECT FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2) ORDER BY request_id FOR UPDATE",
+    "SELECT FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2) ORDER BY request_id FOR UPDATE",
+)
 FORGET_MAILBOXES: Final = """
-DELETE FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2) RETURNING mailbox_id
+WITH gone AS (
+    DELETE FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2)
+    RETURNING mailbox_id, readers, kind, created_at, request_id
+), unread AS (
+    DELETE FROM chamberlain.mailbox_reader d USING gone m, unnest(m.readers) reader
+    WHERE d.tenant_id = $1 AND d.user_id = reader AND d.kind = m.kind AND d.created_at = m.created_at
+    AND d.request_id = m.request_id
+)
+SELECT mailbox_id FROM gone
 """
-# Of groups, what guest rules have found stays: they are assigned to any group, managed or not.
+# Of groups, what guest rules have found stays: they are assigned to any group, managed or not. So does what differs of
+# these: $5 are the properties of mailboxes and groups.
 LEAVE: Final = """
 UPDATE chamberlain.finding SET state = 'gone', last_seen_at = $4
-WHERE tenant_id = $1 AND subject_id = ANY ($2) AND kind = ANY ($3) AND state IN ('open', 'accepted')
+WHERE tenant_id = $1 AND subject_id = ANY ($2) AND kind = ANY ($3) AND about = ANY ($5)
+AND state IN ('open', 'accepted')
 """
 # Nobody asks for them under this id any more.
-FORGET_REPAIRS: Final = "DELETE FROM chamberlain.drift_repair WHERE tenant_id = $1 AND subject_id = ANY ($2)"
+FORGET_REPAIRS: Final = """
+DELETE FROM chamberlain.drift_repair WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
+"""
 _OF_DRIFT: Final = ("drift", "repairDoesNotHold")
 
 _encode = msgspec.json.Encoder().encode
@@ -107,14 +125,17 @@ async def release(tx: Transaction, record: AdoptionRecord, items: Sequence[Adopt
     if not items:
         return
     request_ids = [item.request_id for item in items]
+    for statement in HOLD:
+        await tx.execute(statement, record.tenant_id, request_ids)
     mailboxes = await tx.fetch(FORGET_MAILBOXES, record.tenant_id, request_ids)
     for statement in FORGET_REQUESTS:
         await tx.execute(statement, record.tenant_id, request_ids)
     await adoptions.give_back(tx, record.tenant_id, request_ids)
     mailbox_ids = [row["mailbox_id"] for row in mailboxes]
     subject_ids = [*mailbox_ids, *[item.id for item in items]]
-    await tx.execute(LEAVE, record.tenant_id, subject_ids, list(_OF_DRIFT), at)
-    await tx.execute(FORGET_REPAIRS, record.tenant_id, mailbox_ids)
+    paths = list(paths_of(RequestKind(record.rule.kind)))
+    await tx.execute(LEAVE, record.tenant_id, subject_ids, list(_OF_DRIFT), at, paths)
+    await tx.execute(FORGET_REPAIRS, record.tenant_id, subject_ids, paths)
     await adoptions.settle_items(tx, record, items, ItemState.RELEASED)
     await adoptions.count(tx, record, released=len(items), at=at)
 

@@ -28,7 +28,8 @@ from chamberlain.store.database import Record, Transaction
 
 _COLUMNS: Final = """
 adoption_id, tenant_id, kind, template_id, template_revision, template_name, filter, state, total, adopted, refused,
-released, client_id, created_by, trace_id, created_at, updated_at, finished_at
+released, client_id, created_by, trace_id, created_at, updated_at, finished_at, extension_prefix, undone_by,
+undone_client_id, undone_trace_id
 """
 FIND: Final = f"SELECT {_COLUMNS} FROM chamberlain.adoption WHERE tenant_id = $1 AND adoption_id = $2"  # noqa: S608 - text of ours alone.
 # For whoever is about to change it: until the end of the transaction nobody else does.
@@ -41,7 +42,9 @@ ORDER BY created_at DESC, adoption_id DESC LIMIT $4
 
 INSERT: Final = f"""
 INSERT INTO chamberlain.adoption ({_COLUMNS})
-VALUES ($2, $1, $3, $4, $5, $6, $7::text::json, $8, $9, 0, 0, 0, $10, $11::text::json, $12, $13, $13, NULL)
+SELECT $2, $1, $3, $4, $5, $6, $7::text::json, $8, $9, 0, 0, 0, $10, $11::text::json, $12, $13, $13, NULL,
+    t.extension_prefix, NULL, NULL, NULL
+FROM chamberlain.tenant t WHERE t.tenant_id = $1
 """  # noqa: S608 - text of ours alone.
 
 # Rows that others may wait for come in the order of their keys.
@@ -59,9 +62,20 @@ ORDER BY r.kind, r.value ON CONFLICT DO NOTHING RETURNING value
 """
 GIVE_BACK: Final = "DELETE FROM chamberlain.reservation WHERE tenant_id = $1 AND request_id = ANY ($2)"
 
+# Who was not tried yet comes first, and then who has waited longest.
 ITEMS: Final = """
-SELECT object_id, request_id, display_name, mail, state, code, detail FROM chamberlain.adoption_item
-WHERE tenant_id = $1 AND adoption_id = $2 AND state = ANY ($3) ORDER BY state, object_id LIMIT $4
+SELECT object_id, request_id, display_name, mail, state, code, detail, waits_since FROM chamberlain.adoption_item
+WHERE tenant_id = $1 AND adoption_id = $2 AND state = ANY ($3) AND object_id <> ALL ($5)
+ORDER BY state, waits_since NULLS FIRST, object_id LIMIT $4
+"""
+WAIT: Final = """
+UPDATE chamberlain.adoption_item SET waits_since = coalesce(waits_since, $4)
+WHERE tenant_id = $1 AND adoption_id = $2 AND object_id = ANY ($3)
+"""
+HELD: Final = """
+SELECT v.kind, v.value, v.request_id FROM chamberlain.reservation v
+JOIN unnest($2::text[], $3::text[]) AS i (kind, value) USING (kind, value)
+WHERE v.tenant_id = $1
 """
 LEFT_OF: Final = """
 SELECT object_id FROM chamberlain.adoption_item
@@ -71,6 +85,10 @@ SETTLE_ITEMS: Final = """
 UPDATE chamberlain.adoption_item t SET state = $3, code = i.code, detail = i.detail
 FROM unnest($4::uuid[], $5::text[], $6::text[]) AS i (object_id, code, detail)
 WHERE t.tenant_id = $1 AND t.adoption_id = $2 AND t.object_id = i.object_id
+"""
+UNDO: Final = """
+UPDATE chamberlain.adoption SET undone_by = $3::text::json, undone_client_id = $4, undone_trace_id = $5
+WHERE tenant_id = $1 AND adoption_id = $2
 """
 COUNT: Final = """
 UPDATE chamberlain.adoption SET
@@ -127,10 +145,10 @@ async def find_page(tx: Transaction, page: PageWanted) -> Page[AdoptionRecord]:
 
 
 async def find_items(
-    tx: Transaction, record: AdoptionRecord, states: Collection[ItemState], most: int
+    tx: Transaction, record: AdoptionRecord, states: Collection[ItemState], most: int, *, but: Collection[UUID] = ()
 ) -> Sequence[AdoptionItem]:
-    """Some of those in these states."""
-    rows = await tx.fetch(ITEMS, record.tenant_id, record.id, list(states), most)
+    """Some of those in these states, but not of these."""
+    rows = await tx.fetch(ITEMS, record.tenant_id, record.id, list(states), most, list(but))
     return [_item(row) for row in rows]
 
 
@@ -144,8 +162,23 @@ async def left_of(
 
 async def find_refused(tx: Transaction, record: AdoptionRecord, most: int) -> Sequence[RefusedItem]:
     """Some of those that could not be taken, and why."""
-    rows = await tx.fetch(ITEMS, record.tenant_id, record.id, [ItemState.REFUSED], most)
+    rows = await tx.fetch(ITEMS, record.tenant_id, record.id, [ItemState.REFUSED], most, [])
     return [RefusedItem(_item(row), Obstacle(row["code"], row["detail"])) for row in rows]
+
+
+async def wait(tx: Transaction, record: AdoptionRecord, ids: Collection[UUID], *, at: datetime) -> None:
+    """Remember since when the directory keeps these waiting."""
+    if ids:
+        await tx.execute(WAIT, record.tenant_id, record.id, list(ids), at)
+
+
+async def held(
+    tx: Transaction, tenant_id: TenantId, pairs: Collection[tuple[str, str]]
+) -> frozenset[tuple[str, str, RequestId]]:
+    """Which of these names and addresses are reserved, and for whom."""
+    kinds, values = [kind for kind, _ in pairs], [value for _, value in pairs]
+    rows = await tx.fetch(HELD, tenant_id, kinds, values) if pairs else ()
+    return frozenset([(row["kind"], row["value"], RequestId(row["request_id"])) for row in rows])
 
 
 async def find_groups(tx: Transaction, tenant_id: TenantId, behind: GroupId | None) -> Sequence[SubjectEntry]:
@@ -233,6 +266,16 @@ async def move(
     return None if row is None else replace(before, state=state, updated_at=at, finished_at=finished_at)
 
 
+async def undo(tx: Transaction, before: AdoptionRecord, editor: Editor, *, at: datetime) -> AdoptionRecord | None:
+    """The adoption as it is about to be undone; None when it has moved meanwhile."""
+    after = await move(tx, before, AdoptionState.UNDOING, at=at)
+    if after is None:
+        return None
+    actor = _encode(editor.actor).decode()
+    await tx.execute(UNDO, before.tenant_id, before.id, actor, editor.client_id, editor.trace_id)
+    return replace(after, undone_by=editor)
+
+
 def _sorted(ids: Collection[UUID] | None) -> tuple[UUID, ...] | None:
     return None if ids is None else tuple(sorted(ids))
 
@@ -241,7 +284,6 @@ def _record(row: Record) -> AdoptionRecord:
     written = _decode_filter(row["filter"])
     template_id = TemplateId(row["template_id"])
     chosen = AdoptionFilter(written.q, written.domain, None if written.ids is None else frozenset(written.ids))
-    client_id = row["client_id"]
     return AdoptionRecord(
         id=AdoptionId(row["adoption_id"]),
         tenant_id=TenantId(row["tenant_id"]),
@@ -253,16 +295,22 @@ def _record(row: Record) -> AdoptionRecord:
         adopted=row["adopted"],
         refused=row["refused"],
         released=row["released"],
-        editor=Editor(
-            _decode_actor(row["created_by"]),
-            None if client_id is None else ClientId(client_id),
-            TraceId(row["trace_id"]),
-        ),
+        editor=_editor(row["created_by"], row["client_id"], row["trace_id"]),
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         finished_at=row["finished_at"],
+        extension_prefix=row["extension_prefix"],
+        undone_by=None
+        if row["undone_by"] is None
+        else _editor(row["undone_by"], row["undone_client_id"], row["undone_trace_id"]),
     )
 
 
+def _editor(actor: str, client_id: str | None, trace_id: str) -> Editor:
+    return Editor(_decode_actor(actor), None if client_id is None else ClientId(client_id), TraceId(trace_id))
+
+
 def _item(row: Record) -> AdoptionItem:
-    return AdoptionItem(row["object_id"], RequestId(row["request_id"]), row["display_name"], row["mail"])
+    return AdoptionItem(
+        row["object_id"], RequestId(row["request_id"]), row["display_name"], row["mail"], row["waits_since"]
+    )

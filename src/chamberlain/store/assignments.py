@@ -20,7 +20,6 @@ from chamberlain.batching import Batcher
 from chamberlain.rules.assignment_drafts import AssignmentDraft, Situation
 from chamberlain.rules.assignments import Assign, AssignmentOrder, Wish
 from chamberlain.rules.drafts import Moment
-from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.events import assignment_document
 from chamberlain.rules.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.rules.new_groups import NewGroup, NewGroupDraft, draft_for_new
@@ -29,7 +28,7 @@ from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.store import subjects
 from chamberlain.store.actors import encode_actor
 from chamberlain.store.changes import audit_payload
-from chamberlain.store.database import Connection, Database, Record, Transaction, repeat_if_stale
+from chamberlain.store.database import Connection, Database, Overtaken, Record, Transaction, repeat_if_stale
 from chamberlain.store.events import event_data
 from chamberlain.store.subjects import record_of
 
@@ -108,7 +107,7 @@ class Assigner:
         try:
             return await self._changes.submit(draft)
         except asyncpg.DeadlockDetectedError as error:
-            raise Unavailable("overloaded", "Two writes were in each other's way. Send the request again.") from error
+            raise Overtaken from error
 
     async def close(self) -> None:
         """Wait for what is under way."""

@@ -32,7 +32,7 @@ from chamberlain.rules.submissions import (
 )
 from chamberlain.shapes.mailboxes import write_mailbox_order
 from chamberlain.store.changes import audit_payload
-from chamberlain.store.database import Connection, Database, Record, repeat_if_stale
+from chamberlain.store.database import Connection, Database, Overtaken, Record, repeat_if_stale
 from chamberlain.store.events import event_data
 
 # A column of texts is sent as one text: the driver asks each element of an array whether it is an array itself, which
@@ -109,7 +109,7 @@ class Acceptor:
             except asyncpg.LockNotAvailableError:
                 return await self._accept_patiently(draft)
         except asyncpg.DeadlockDetectedError as error:
-            raise Unavailable("overloaded", "Two writes were in each other's way. Send the request again.") from error
+            raise Overtaken from error
         except NOT_STORABLE as error:
             detail = "A text holds a character that cannot be stored, such as NUL. Leave it out."
             raise BodyInvalid([Fault("", "invalidText", detail)]) from error

@@ -46,6 +46,13 @@ COMMAND_TIMEOUT = timedelta(seconds=30)
 _DEADLOCKS = 5
 
 
+class Overtaken(Unavailable):
+    """PostgreSQL has ended a transaction because it and another one waited for each other."""
+
+    def __init__(self) -> None:
+        super().__init__("overloaded", "Two writes were in each other's way. Send the request again.")
+
+
 class LeanConnection(_Connection):
     """A connection that is not reset at every release: nothing of ours outlives a transaction, and the reset costs a
     round trip."""
@@ -97,10 +104,11 @@ class Database:
 
     @asynccontextmanager
     async def across_tenants(self) -> AsyncIterator[Transaction]:
-        """A transaction that sees what the role itself may see: for the worker's role, every tenant."""
+        """A transaction that sees what the role itself may see: for the worker's role, every tenant. Raises as
+        `transaction` does."""
         # The queue is empty at times, and a plan made then would read all of a full one: rows are reached by keys here.
         begin = f"BEGIN; SET LOCAL enable_seqscan = off{self._also}"
-        with unavailable():
+        with unavailable(), _overtaken():
             async with self._connection() as connection, _begun(connection, begin):
                 yield Transaction(connection, None)
 
@@ -172,7 +180,7 @@ def _overtaken() -> Iterator[None]:
     try:
         yield
     except asyncpg.DeadlockDetectedError as error:
-        raise _in_the_way() from error
+        raise Overtaken from error
 
 
 @contextmanager
@@ -187,10 +195,6 @@ def _connecting() -> Iterator[None]:
 
 def _no_database() -> Unavailable:
     return Unavailable("databaseUnavailable", "The database cannot be reached. Send the request again.")
-
-
-def _in_the_way() -> Unavailable:
-    return Unavailable("overloaded", "Two writes were in each other's way. Send the request again.")
 
 
 async def connect(address: str, settings: dict[str, str] | None = None) -> Connection:
@@ -229,9 +233,9 @@ async def repeat_if_deadlocked(work: Callable[[], Awaitable[Answer]]) -> Answer:
     """Do it again when PostgreSQL has ended it because it and another transaction waited for each other. Raises
     Unavailable when that happens time and again."""
     for _ in range(_DEADLOCKS):
-        with suppress(asyncpg.DeadlockDetectedError):
+        with suppress(Overtaken, asyncpg.DeadlockDetectedError):
             return await work()
-    raise _in_the_way()
+    raise Overtaken
 
 
 async def listen(

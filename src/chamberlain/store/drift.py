@@ -87,6 +87,28 @@ AND f.state IN ('open', 'accepted') AND NOT EXISTS (
 RETURNING f.tenant_id, f.subject_id, f.subject_type, f.subject_name, f.about, f.state, f.wanted, f.observed
 """
 
+# $1 tenant, $2 source, $3 properties of assignments, $4 now, $5 kinds. Not compared any more are assignments that were
+# cleared, failed or cancelled, and groups whose request is not kept. What is on its way will be compared again.
+LET_GO: Final = """
+WITH gone AS (
+    UPDATE chamberlain.finding f SET state = 'gone', last_seen_at = $4
+    WHERE f.tenant_id = $1 AND f.source = $2 AND f.state IN ('open', 'accepted') AND f.kind = ANY ($5)
+    AND f.subject_type <> 'mailbox' AND CASE WHEN f.about = ANY ($3) THEN NOT EXISTS (
+        SELECT FROM chamberlain.subject s
+        LEFT JOIN chamberlain.request r ON r.tenant_id = s.tenant_id AND r.request_id = s.assignment_request_id
+        WHERE s.tenant_id = $1 AND s.subject_id = f.subject_id AND s.is_assigned
+        AND coalesce(r.state, '') NOT IN ('failed', 'cancelled')
+    ) ELSE f.subject_id::text NOT IN (
+        SELECT r.result ->> 'id' FROM chamberlain.request r
+        WHERE r.tenant_id = $1 AND r.kind IN ('group', 'team') AND r.state = 'succeeded' AND r.body::text <> '{}'
+        AND r.result IS NOT NULL
+    ) END
+    RETURNING f.subject_id, f.about
+)
+DELETE FROM chamberlain.drift_repair d USING gone g
+WHERE d.tenant_id = $1 AND d.subject_id = g.subject_id AND d.about = g.about
+"""
+
 # A finding about a property of a mailbox, group or site.
 Standpoint: TypeAlias = tuple[UUID, FindingKind, str]
 
@@ -199,6 +221,13 @@ async def settle(
         for row in rows
         if row["state"] == FindingState.REPAIRED
     ]
+
+
+async def let_go(tx: Transaction, tenant_id: TenantId, abouts: Collection[str], *, at: datetime) -> None:
+    """End what was found about groups and assignments that are not compared any more; `abouts` are the properties of
+    assignments."""
+    kinds = [FindingKind.DRIFT, FindingKind.REPAIR_DOES_NOT_HOLD]
+    await tx.execute(LET_GO, tenant_id, FindingSource.DRIFT, list(abouts), at, kinds)
 
 
 def _check(row: Record) -> DriftCheck:

@@ -1,14 +1,16 @@
 """What is compared with the directory, page by page: everything that exists by a request of ours, as it is wanted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
+from uuid import UUID
 
 import msgspec
 
 from chamberlain.rules.drift_checks import Managed, ManagedAssignment, ManagedGroup, ManagedMailbox, Position
-from chamberlain.rules.findings import FindingSubject, FoundMailbox
+from chamberlain.rules.findings import FindingKind, FindingSubject, FoundMailbox
 from chamberlain.rules.groups import wanted_group
-from chamberlain.rules.ids import GroupId, MailboxId, RequestId, TenantId
+from chamberlain.rules.ids import GroupId, MailboxId, RequestId, TenantId, UserId
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.mailbox_wanted import wanted_of
 from chamberlain.rules.mailboxes import MailboxType
@@ -27,7 +29,7 @@ MAILBOXES: Final = """
 SELECT m.tenant_id, m.mailbox_id, m.request_id, m.kind, m.address, m.content, m.display_name, m.created_at AS at,
     m.request_id AS id, coalesce(q.updated_at, m.updated_at) AS since, t.extension_prefix
 FROM chamberlain.mailbox m JOIN chamberlain.tenant t USING (tenant_id)
-LEFT JOIN chamberlain.request q USING (request_id)
+LEFT JOIN chamberlain.request q ON q.tenant_id = m.tenant_id AND q.request_id = m.request_id
 WHERE m.tenant_id = $1 AND m.kind = $2 AND (m.created_at, m.request_id) > ($3, $4::uuid)
 AND coalesce(q.state, 'succeeded') = 'succeeded'
 ORDER BY m.created_at, m.request_id LIMIT $5
@@ -58,6 +60,30 @@ WHERE s.tenant_id = $1 AND s.subject_id > $2 AND s.is_assigned AND coalesce(r.st
 ORDER BY s.subject_id LIMIT $3
 """
 
+# Guests who were removed by a policy or template, or are about to be.
+REMOVED: Final = """
+SELECT subject_id, about FROM chamberlain.finding
+WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'repaired') AND kind = ANY ($3)
+AND action = 'remove'
+"""
+
+_GUEST_KINDS = (
+    FindingKind.GUEST_AGAINST_RULE,
+    FindingKind.GUEST_EXPIRED,
+    FindingKind.GUEST_INACTIVE,
+    FindingKind.REVIEW_DUE,
+)
+
+# In the order in which everybody locks them. Until the transaction ends nobody takes these off the record.
+HOLD_MAILBOXES: Final = """
+SELECT request_id FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2)
+ORDER BY request_id FOR KEY SHARE
+"""
+HOLD_REQUESTS: Final = """
+SELECT request_id FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2)
+ORDER BY request_id FOR KEY SHARE
+"""
+
 _GROUP_KINDS = frozenset({RequestKind.GROUP, RequestKind.TEAM})
 
 _decode_result = msgspec.json.Decoder(RequestResult).decode
@@ -68,8 +94,30 @@ async def read(
 ) -> tuple[Sequence[Managed], Position | None]:
     """What follows a position in its phase, and the position behind it; None when nothing follows in this phase."""
     rows = await _rows(tx, tenant_id, position, most)
-    found = [await _managed(tx, revisions, position.phase, row) for row in rows]
+    managed = [await _managed(tx, revisions, position.phase, row) for row in rows]
+    # A group that has lost its mark and was adopted anew has two requests: what was asked for last holds.
+    found = list({each.subject.id: each for each in managed}.values())
+    if position.phase in _GROUP_KINDS:
+        found = await _without_removed(tx, tenant_id, found)
     return found, Position(position.phase, rows[-1]["at"], rows[-1]["id"]) if len(rows) == most else None
+
+
+async def released(tx: Transaction, tenant_id: TenantId, managed: Sequence[Managed]) -> frozenset[UUID]:
+    """Those of these mailboxes and groups that are not managed any more; the others stay so until the transaction
+    ends."""
+    mailboxes = [each for each in managed if isinstance(each, ManagedMailbox)]
+    groups = [each for each in managed if isinstance(each, ManagedGroup)]
+    held = await _held(tx, HOLD_MAILBOXES, tenant_id, mailboxes) | await _held(tx, HOLD_REQUESTS, tenant_id, groups)
+    gone = [each.subject.id for each in mailboxes if each.wanted.request_id not in held]
+    return frozenset([*gone, *[each.subject.id for each in groups if each.wanted.request_id not in held]])
+
+
+async def _held(
+    tx: Transaction, statement: str, tenant_id: TenantId, managed: Sequence[ManagedMailbox | ManagedGroup]
+) -> frozenset[UUID]:
+    ids = [each.wanted.request_id for each in managed]
+    rows = await tx.fetch(statement, tenant_id, ids) if ids else ()
+    return frozenset([row["request_id"] for row in rows])
 
 
 async def _rows(tx: Transaction, tenant_id: TenantId, position: Position, most: int) -> Sequence[Record]:
@@ -77,6 +125,17 @@ async def _rows(tx: Transaction, tenant_id: TenantId, position: Position, most: 
         return await tx.fetch(ASSIGNMENTS, tenant_id, position.id, most)
     statement = GROUPS if position.phase in _GROUP_KINDS else MAILBOXES
     return await tx.fetch(statement, tenant_id, position.phase, position.at, position.id, most)
+
+
+async def _without_removed(tx: Transaction, tenant_id: TenantId, page: Sequence[Managed]) -> list[Managed]:
+    """The groups, each with the guests whom nobody shall give back."""
+    removed: dict[UUID, set[UserId]] = {}
+    for row in await tx.fetch(REMOVED, tenant_id, [each.subject.id for each in page], _GUEST_KINDS):
+        removed.setdefault(row["subject_id"], set()).add(UserId(UUID(row["about"])))
+    return [
+        replace(each, removed=frozenset(removed.get(each.subject.id, ()))) if isinstance(each, ManagedGroup) else each
+        for each in page
+    ]
 
 
 async def _managed(tx: Transaction, revisions: Revisions, phase: RequestKind, row: Record) -> Managed:

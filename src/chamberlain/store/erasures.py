@@ -78,14 +78,18 @@ COUNT_BODIES_LEFT = f"""
 SELECT count(*) AS number FROM chamberlain.request WHERE tenant_id = $1 AND NOT {_HAS_ENDED} AND {_OF_USER}
 """  # noqa: S608 - text of ours alone.
 
-FORGET_FINDINGS = """
+# A finding about a property names those of whom something is wanted.
+FORGET_FINDINGS = f"""
 WITH forgotten AS (
     UPDATE chamberlain.finding SET wanted = NULL, observed = NULL, detail = ''
-    WHERE tenant_id = $1 AND strpos(lower(about), $2::text) > 0 AND detail <> ''
+    WHERE tenant_id = $1 AND detail <> '' AND (
+        strpos(lower(about), $2::text) > 0 OR strpos(lower(detail), $2::text) > 0
+        OR wanted IS NOT NULL AND {_names_user("wanted")} OR observed IS NOT NULL AND {_names_user("observed")}
+    )
     RETURNING finding_id
 )
 SELECT count(*) AS number FROM forgotten
-"""
+"""  # noqa: S608 - text of ours alone.
 
 # Who is in a group still is met again.
 FORGET_CLOCKS = """
@@ -143,14 +147,15 @@ def _place(table: str, key: str, column: str, *, key_type: str, type_: str) -> _
 
 
 EVENTS: Final = _place("event", "sequence", "data", key_type="bigint", type_="json")
+ACCEPTANCES: Final = _place("finding", "finding_id", "accepted_by", key_type="uuid", type_="json")
 PLACES: Final = (
     _place("request", "request_id", "approvals", key_type="uuid", type_="json"),
     _place("request", "request_id", "timeline", key_type="uuid", type_="jsonb"),
     _place("template", "template_id", "created_by", key_type="uuid", type_="json"),
     _place("policy", "policy_id", "created_by", key_type="uuid", type_="json"),
     _place("subject", "subject_id", "assigned_by", key_type="uuid", type_="json"),
-    _place("finding", "finding_id", "accepted_by", key_type="uuid", type_="json"),
     _place("adoption", "adoption_id", "created_by", key_type="uuid", type_="json"),
+    _place("adoption", "adoption_id", "undone_by", key_type="uuid", type_="json"),
     _place("delivery", "delivery_id", "payload", key_type="uuid", type_="text"),
     # Those of others: what they were answered stays good for them. The key has four parts, so that it goes by the row.
     _place("idempotency_key", "ctid", "answer", key_type="tid", type_="text"),
@@ -175,9 +180,11 @@ async def erase(tx: Transaction, tenant_id: TenantId, user_id: UserId, trace_id:
         bodies_left=await _number(tx, COUNT_BODIES_LEFT, *values),
         mailboxes=await _number(tx, FORGET_MAILBOX_REQUESTERS, *values),
         events=await _take_names(tx, EVENTS, tenant_id, user_id),
+        # Groups, their clocks, their findings: in this order whoever runs policies locks them.
         others=sum([await _take_names(tx, place, tenant_id, user_id) for place in PLACES])
-        + await _number(tx, FORGET_FINDINGS, *values)
         + await _number(tx, FORGET_CLOCKS, *values)
+        + await _take_names(tx, ACCEPTANCES, tenant_id, user_id)
+        + await _number(tx, FORGET_FINDINGS, *values)
         + await _number(tx, EMPTY_ANSWERS, *values)
         + await _number(tx, REMOVE_KEYS, *values),
     )

@@ -141,6 +141,15 @@ UPDATE chamberlain.job j SET held_reason = NULL, attempts = 0, run_at = now() FR
 RETURNING j.job_id, j.tenant_id, j.kind, j.subject, held.held_reason, held.attempts, j.trace_id, j.queued_at
 """
 
+RELEASE_OF = """
+UPDATE chamberlain.job SET held_reason = NULL, attempts = 0, run_at = now()
+WHERE tenant_id = $1 AND kind = $2 AND subject = $3 AND held_reason IS NOT NULL
+"""
+
+NEWER = """
+SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2 AND subject = $3 AND job_id > $4 LIMIT 1
+"""
+
 GIVE_BACK = """
 UPDATE chamberlain.job SET lease_id = NULL, lease_until = NULL WHERE job_id = ANY ($2) AND lease_id = ANY ($1)
 RETURNING job_id
@@ -243,6 +252,16 @@ async def release_of_any(tx: Transaction, job_id: JobId) -> HeldJob | None:
     """The same, whosever it is, for whoever has the database."""
     row = await tx.fetch_row(RELEASE, job_id, None)
     return _held(row) if row else None
+
+
+async def release_of(tx: Transaction, kind: JobKind, subject: UUID) -> None:
+    """Let the job of the tenant about this run again, at once, where it is held."""
+    await tx.execute(RELEASE_OF, tx.tenant_id, kind, subject)
+
+
+async def has_newer(tx: Transaction, job: Job) -> bool:
+    """Whether there is a job that was queued after this one for the same."""
+    return await tx.fetch_row(NEWER, job.tenant_id, job.kind, job.subject, job.id) is not None
 
 
 async def give_back(tx: Transaction, claims: Sequence[Claim]) -> int:

@@ -33,8 +33,14 @@ JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_i
 LEFT JOIN chamberlain.policy p ON p.tenant_id = s.tenant_id AND p.policy_id = s.policy_id
 ORDER BY s.tenant_id, s.subject_id
 """
-# Everybody locks them in this order. Until the transaction ends nobody else writes a clock of theirs.
-HOLD: Final = f"{FIND} FOR NO KEY UPDATE OF s"
+# Everybody locks them in this order. Until the transaction ends nobody else writes a clock of theirs. It is a statement
+# of its own, before the one that reads: of another policy that was assigned while this waited, only the row of the
+# subject would be read again, and the policy be missing.
+HOLD: Final = """
+SELECT FROM chamberlain.subject s
+JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
+ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
+"""
 READ: Final = """
 SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
     next_at, round, reminded, is_acting, trouble, acted_at
@@ -128,7 +134,8 @@ async def find(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTas
 async def hold(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTask]:
     """Those of these groups and sites that are known, with their policies. Until the transaction ends these stay as
     they are, and so do the clocks, which are still to be read."""
-    return [_task(row) for row in await tx.fetch(HOLD, *_columns_of(places))]
+    await tx.execute(HOLD, *_columns_of(places))
+    return await find(tx, places)
 
 
 async def read(tx: Transaction, tasks: Sequence[PolicyTask]) -> Sequence[PolicyTask]:

@@ -3,7 +3,7 @@
 What is assigned is changed in assignments.py; lists are in subject_lists.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -58,6 +58,10 @@ FIND: Final = f"""
 SELECT {COLUMNS} FROM chamberlain.subject s WHERE s.tenant_id = $1 AND s.subject_id = $2
 """  # noqa: S608 - text of ours alone.
 
+MEMBER_SHIP_TYPES: Final = """
+SELECT subject_id, member_ship_type FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)
+"""
+
 # What is assigned is not touched, and what was observed later is not put back. Rows are locked in the order of their
 # ids, in which everybody locks them.
 OBSERVE: Final = """
@@ -82,6 +86,9 @@ ON CONFLICT (tenant_id, subject_id) DO UPDATE SET
 WHERE s.observed_at <= excluded.observed_at
 """
 
+HOLD: Final = """
+SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2) ORDER BY subject_id FOR UPDATE
+"""
 REMOVE: Final = "DELETE FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)"
 UNSEEN: Final = """
 SELECT subject_id FROM chamberlain.subject WHERE tenant_id = $1 AND observed_at < $2 LIMIT $3
@@ -108,6 +115,13 @@ async def observe(tx: Transaction, entries: Sequence[SubjectEntry]) -> None:
         await tx.execute(OBSERVE, *map(list, zip(*map(_row, entries), strict=True)))
 
 
+async def hold(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
+    """Lock those of these that are known, in the order in which everybody does. Whoever then observes some and removes
+    others waits for nobody who has one and waits for another."""
+    if subject_ids:
+        await tx.execute(HOLD, tenant_id, subject_ids)
+
+
 async def remove(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
     """Forget groups that the directory does not have any more, with what was assigned to them."""
     await tx.execute(REMOVE, tenant_id, subject_ids)
@@ -117,6 +131,14 @@ async def unseen(tx: Transaction, tenant_id: TenantId, since: datetime, most: in
     """Some of those that were not observed since then."""
     rows = await tx.fetch(UNSEEN, tenant_id, since, most)
     return [GroupId(row["subject_id"]) for row in rows]
+
+
+async def member_ship_types(
+    tx: Transaction, tenant_id: TenantId, ids: Sequence[GroupId]
+) -> Mapping[UUID, MemberShipType]:
+    """How people join those of these groups that are known."""
+    rows = await tx.fetch(MEMBER_SHIP_TYPES, tenant_id, ids)
+    return {row["subject_id"]: MemberShipType(row["member_ship_type"]) for row in rows}
 
 
 async def ids_behind(tx: Transaction, tenant_id: TenantId, behind: GroupId | None, most: int) -> Sequence[GroupId]:

@@ -3,6 +3,7 @@
 A preview takes the same way as far as nothing is written.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,7 +31,7 @@ from chamberlain.rules.errors import BodyInvalid, NotPossible, TryAgain, Unavail
 from chamberlain.rules.ids import AdoptionId, GroupId, RequestId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mailbox_templates import MailboxTemplate
-from chamberlain.rules.mailboxes import MailboxOrder
+from chamberlain.rules.mailboxes import MailboxOrder, ObservedMailbox
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.rules.templates import GroupTemplate, TemplateHead, template_fault
 from chamberlain.rules.tenants import Tenant
@@ -118,11 +119,9 @@ class ConfirmAdoption:
         cursor, extension = None, f"{tenant.extension_prefix}_mailbox"
         while True:
             page = await self.directory.mailboxes(tenant.id, extension, cursor)
-            for one in page.mailboxes:
-                names = (one.name, one.display_name)
-                if is_chosen(rule.filter, object_id=one.id, names=names, mail=one.mail):
-                    unwritable = unwritable_part(order_of_mailbox(one, template.head.id))
-                    yield mailbox_candidate(one, template, tenant, unwritable=unwritable)
+            # A page takes its time, and others are to be answered meanwhile.
+            for candidate in await asyncio.to_thread(_chosen_of, page.mailboxes, template, tenant, rule):
+                yield candidate
             if (cursor := page.cursor) is None:
                 return
 
@@ -137,6 +136,16 @@ class ConfirmAdoption:
             if len(page) < adoptions.GROUPS_TOGETHER:
                 return
             behind = page[-1].id
+
+
+def _chosen_of(
+    shown: Sequence[ObservedMailbox], template: MailboxTemplate, tenant: Tenant, rule: AdoptionRule
+) -> Sequence[Candidate]:
+    return [
+        mailbox_candidate(one, template, tenant, unwritable=unwritable_part(order_of_mailbox(one, template.head.id)))
+        for one in shown
+        if is_chosen(rule.filter, object_id=one.id, names=(one.name, one.display_name), mail=one.mail)
+    ]
 
 
 def unwritable_part(order: MailboxOrder) -> str | None:

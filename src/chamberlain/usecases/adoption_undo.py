@@ -51,10 +51,12 @@ class UndoAdoption:
     ) -> AdoptionView:
         before = await adoptions.hold(tx, caller.tenant_id, adoption_id)
         require_undoable(None if before is None else before.state)
-        if before is None or (after := await adoptions.move(tx, before, AdoptionState.UNDOING, at=self.now())) is None:
+        if before is None or (after := await adoptions.undo(tx, before, editor, at=self.now())) is None:
             raise NotFound("There is no such adoption any more.")
         if before.state is AdoptionState.SUCCEEDED:
-            # One that is running has its job still, which meets the new state.
             await jobs.queue(tx, JobKind.ADOPTION_RUN, adoption_id, editor.trace_id)
+        else:
+            # One that is running has its job still, which meets the new state; one that met a bug waits to be let go.
+            await jobs.release_of(tx, JobKind.ADOPTION_RUN, adoption_id)
         await changes.record(tx, undone(before, editor, act.said))
         return AdoptionView(after, tuple(await adoptions.find_refused(tx, after, MOST_SHOWN)))

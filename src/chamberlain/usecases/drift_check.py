@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from chamberlain.directory.port import Directory, Guests, GuestWork, MailboxWork, Work
-from chamberlain.rules.drift import Difference
+from chamberlain.rules.drift import EXISTENCES, Difference
 from chamberlain.rules.drift_checks import (
     LATE,
     PHASES,
@@ -49,6 +49,7 @@ SPREAD_EVERY = timedelta(minutes=1)
 MOST = 200
 PAGES = 10
 AT_ONCE = timedelta(0)
+EXISTENCE = frozenset(name.path for name in EXISTENCES)
 # A directory that does not answer is asked again after so long at least. Ours: a night has many minutes.
 SHORTEST_WAIT = timedelta(minutes=1)
 
@@ -130,14 +131,17 @@ class CheckDrift:
             known = await drift.known(tx, tenant.id, [each.subject.id for each in managed], paths)
         looks = await self._look(tenant, managed)
         judged = judge_all(tenant, known, looks, now=self.now())
-        page = await self._repair(Page(tenant, paths, known, looks, looks, judged))
+        looked = Page(tenant, paths, known, looks, looks, judged)
+        page = await self._repair(looked)
         following = behind or _beginning_after(check.position.phase)
         async with self.database.across_tenants() as tx:
             current = await _current(tx, page)
             await self._write(tx, current, trace_id)
             # What was assigned anew meanwhile is looked at once more.
-            at = following if current == page else check.position
+            at = following if len(current.looks) == len(looked.looks) else check.position
             await drift.put(tx, tenant.id, self._after(check, at))
+            if at is None:
+                await drift.let_go(tx, tenant.id, paths_of(RequestKind.ASSIGNMENT), at=self.now())
         return at is not None
 
     def _after(self, check: DriftCheck, at: Position | None) -> DriftCheck:
@@ -145,12 +149,13 @@ class CheckDrift:
         return replace(check, position=at, finished_at=finished_at)
 
     async def _look(self, tenant: Tenant, page: Sequence[Managed]) -> Sequence[Look]:
-        """What the directory shows of each; what it does not show yet is left out."""
+        """What the directory shows of each; what it does not show yet is left out, and so is an assignment to a group
+        that it does not show: whoever follows the directory's changes finds out that it is gone."""
         shown, now = await self._observe(page), self.now()
         return [
             look_at(tenant, managed, observed)
             for managed, observed in zip(page, shown, strict=True)
-            if observed is not None or now - managed.since >= LATE
+            if observed is not None or (now - managed.since >= LATE and not isinstance(managed, ManagedAssignment))
         ]
 
     async def _observe(self, page: Sequence[Managed]) -> Sequence[Observed | None]:
@@ -165,10 +170,12 @@ class CheckDrift:
         return shown
 
     async def _repair(self, page: Page) -> Page:
-        """The page after what can be was put right. That is announced before: afterwards nobody would know."""
+        """The page after what can be was put right, without what is not to be any more. That is announced before:
+        afterwards nobody would know."""
         if not page.broken:
             return page
         async with self.database.across_tenants() as tx:
+            page = await _current(tx, page)
             await findings.keep(tx, [(self.new_id(), each) for each in page.announced], at=self.now())
         faults = await self._ensure(page.broken)
         again = await self._look(page.tenant, [look.managed for look, _ in page.broken])
@@ -195,9 +202,12 @@ class CheckDrift:
         # A report that repairs do not hold stands until somebody has accepted it, whatever the directory shows.
         given_up = [place for place, record in records.items() if record is not None and record.has_given_up]
         standing |= {(id_, FindingKind.REPAIR_DOES_NOT_HOLD, about) for id_, about in given_up}
-        ids = [look.id for look in page.looks]
-        for each in await drift.settle(tx, tenant_id, ids, page.paths, standing=standing, at=now):
-            await changes.record(tx, change_of(each, trace_id))
+        # Of what the directory does not show nobody knows whether it differs.
+        hidden = [look.id for look in page.after if look.observed is None]
+        shown = [look.id for look in page.looks if look.id not in hidden]
+        for ids, paths in ((shown, page.paths), (hidden, EXISTENCE)):
+            for each in await drift.settle(tx, tenant_id, ids, paths, standing=standing, at=now):
+                await changes.record(tx, change_of(each, trace_id))
 
 
 class Faulty(Protocol):
@@ -246,10 +256,12 @@ def _names(differences: Sequence[Difference]) -> frozenset[DriftProperty]:
 
 
 async def _current(tx: Transaction, page: Page) -> Page:
-    """The page without what something else has been assigned to meanwhile."""
+    """The page without what something else has been assigned to meanwhile, and what is not managed any more: what is
+    found of that would stand for ever."""
     assigned = [look.managed.assigned for look in page.looks if isinstance(look.managed, ManagedAssignment)]
     same = await assignment_tasks.unchanged(tx, assigned) if assigned else frozenset()
-    gone = {each.id for each in assigned if each.place not in same}
+    gone: set[UUID] = {each.id for each in assigned if each.place not in same}
+    gone |= await drift_pages.released(tx, page.tenant.id, [look.managed for look in page.looks])
     return page.without(gone) if gone else page
 
 

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from chamberlain.rules.acceptances import WantedAcceptance, accepted, change_of_acceptance, present_finding
+from chamberlain.rules.acceptances import (
+    WantedAcceptance,
+    accepted,
+    change_of_acceptance,
+    place_of,
+    present_finding,
+    require_at_rest,
+)
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Editor
@@ -13,7 +20,7 @@ from chamberlain.rules.findings import FindingRecord
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.shapes.acceptances import require_ahead
-from chamberlain.store import acceptances, changes, findings, idempotency, jobs
+from chamberlain.store import acceptances, changes, findings, idempotency, jobs, policy_clocks
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
@@ -43,7 +50,11 @@ class AcceptFinding:
         async def work() -> bytes:
             now = self.now()
             require_ahead(wanted, now=now)
+            # Whoever runs the policy of a group holds its row first, and then writes findings.
+            seen = present_finding(await findings.find(tx, caller.tenant_id, finding_id))
+            tasks = await policy_clocks.read(tx, await policy_clocks.hold(tx, [place_of(seen)]))
             before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
+            require_at_rest(before, [clock for task in tasks for clock in task.clocks])
             after = accepted(before, wanted, editor, now=now)
             await acceptances.put(tx, after)
             await changes.record(tx, change_of_acceptance(before, after, editor))

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.directory.port import People
-from chamberlain.rules.acceptances import present_finding
+from chamberlain.rules.acceptances import place_of, present_finding
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.confirmations import (
@@ -65,8 +65,7 @@ class ConfirmFinding:
     ) -> tuple[FindingRecord, FindingRecord]:
         """The finding before and after. Whoever writes findings of a policy holds the row of the group first."""
         seen = present_finding(await findings.find(tx, caller.tenant_id, finding_id))
-        place = (caller.tenant_id, GroupId(seen.subject.id))
-        task = next(iter(await policy_clocks.read(tx, await policy_clocks.hold(tx, [place]))), None)
+        task = next(iter(await policy_clocks.read(tx, await policy_clocks.hold(tx, [place_of(seen)]))), None)
         before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
         if extent is Extent.OWN:
             require_asked(task)

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from chamberlain.rules.acceptances import change_of_reopening, has_ended, reopened
+from chamberlain.rules.acceptances import change_of_reopening, has_ended, place_of, reopened
 from chamberlain.rules.findings import FindingRecord, FindingState
 from chamberlain.rules.jobs import Claim, Job, JobKind, Postponed
-from chamberlain.store import acceptances, changes, findings, jobs
+from chamberlain.store import acceptances, changes, findings, jobs, policy_clocks
 from chamberlain.store.database import Database
 
 
@@ -35,12 +35,18 @@ class ReopenFindings:
     async def _reopen(self, job: Job) -> timedelta | None:
         """When to look again, None when that is not needed."""
         async with self.database.transaction(job.tenant_id) as tx:
+            seen = await findings.find(tx, job.tenant_id, job.subject)
+            if seen is None:
+                return None
+            # Whoever runs the policy of a group holds its row first, and then writes findings.
+            await policy_clocks.hold(tx, [place_of(seen)])
             before = await findings.hold(tx, job.tenant_id, job.subject)
             if before is None:
                 return None
             now = self.now()
             if not has_ended(before, now=now):
-                return _left(before, now=now)
+                is_replaced = await jobs.has_newer(tx, job)
+                return None if is_replaced else _left(before, now=now)
             after = reopened(before)
             await acceptances.put(tx, after)
             await changes.record(tx, change_of_reopening(before, after, job.trace_id))

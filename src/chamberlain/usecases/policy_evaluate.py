@@ -6,7 +6,7 @@ of the directory between two transactions. The first says that they may be taken
 that is cut short between them the next one makes up for the rest.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -32,8 +32,10 @@ EVERY = timedelta(hours=24)
 # The directory does not answer, or does not show a group. One that is gone is found out by whoever follows its changes.
 AGAIN = timedelta(minutes=1)
 AT_ONCE = timedelta(0)
-# So many groups and sites share a transaction. Ours: with a thousand guests in each, one takes about a second.
+# So many groups and sites are asked for at once, and so many guests share a transaction: with more, it takes more than
+# a second. Who are in one group share one, however many they are.
 TOGETHER = 50
+MOST_GUESTS = 50_000
 
 # Actions that were due, and what came of each.
 Done: TypeAlias = Sequence[tuple[Clock, ActOutcome]]
@@ -67,6 +69,7 @@ class EvaluatePolicies:
     guests: Guests
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
+    most_guests: int = MOST_GUESTS
 
     async def begin(self, trace_id: TraceId) -> None:
         """See to it that whatever has a policy has its job. Raises Unavailable."""
@@ -92,7 +95,12 @@ class EvaluatePolicies:
             for each, subject in zip(places, shown, strict=True)
             if subject is not None
         }
-        runs = await self._evaluate(claim, wanted, present)
+        for part in _parts(wanted, present, self.most_guests):
+            jobs_of_part = tuple([job for job in claim.jobs if _place(job) in part])
+            await self._run_part(replace(claim, jobs=jobs_of_part), part, present)
+
+    async def _run_part(self, claim: Claim, part: Mapping[Place, Job], present: Mapping[Place, Present]) -> None:
+        runs = await self._evaluate(claim, part, present)
         if runs:
             await self._settle(claim, runs, await self._act(runs))
 
@@ -174,6 +182,22 @@ def _place(job: Job) -> Place:
     return job.tenant_id, GroupId(job.subject)
 
 
+def _parts(
+    wanted: Mapping[Place, Job], present: Mapping[Place, Present], most_guests: int
+) -> Iterator[Mapping[Place, Job]]:
+    """The groups and sites in parts that have so many guests together, or are one."""
+    part: dict[Place, Job] = {}
+    guests = 0
+    for place, job in wanted.items():
+        number = len(present[place].guests) if place in present else 0
+        if part and guests + number > most_guests:
+            yield part
+            part, guests = {}, 0
+        part[place] = job
+        guests += number
+    yield part
+
+
 def _rest(task: PolicyTask, present: Present | None, now: datetime) -> timedelta | None:
     """How long there is nothing to be done; None when the clocks have to be looked at."""
     if present is None:
@@ -224,4 +248,4 @@ def _trouble(outcome: ActOutcome) -> str | None:
 def _wait_for(done: Done) -> timedelta:
     """How long to wait for what passes by itself."""
     waits = [outcome.fault.after for _, outcome in done if isinstance(outcome.fault, TryAgain)]
-    return min(waits, default=EVERY)
+    return max(min(waits, default=EVERY), AGAIN)

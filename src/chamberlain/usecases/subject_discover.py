@@ -86,6 +86,7 @@ class DiscoverSubjects:
             return Discovery(None, at), False
         going_on = Discovery(page.cursor, at if known.position is None else known.scan_began_at)
         async with self.database.across_tenants() as tx:
+            await subjects.hold(tx, tenant.id, [*[each.id for each in page.subjects], *page.removed])
             await subjects.observe(tx, [entry_of(each, at=at) for each in page.subjects])
             await self._leave(tx, tenant.id, page.removed, trace_id, at=at)
             await discovery.put(tx, tenant.id, going_on)
@@ -119,6 +120,7 @@ class DiscoverSubjects:
             )
             gone = [each for each, observed in zip(unseen, shown, strict=True) if observed is None]
             async with self.database.across_tenants() as tx:
+                await subjects.hold(tx, tenant.id, unseen)
                 await subjects.observe(tx, [entry_of(each, at=at) for each in shown if each is not None])
                 await self._leave(tx, tenant.id, gone, trace_id, at=at)
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.jobs import Claim, Job, JobKind
 from chamberlain.store import jobs
-from chamberlain.store.database import Database
+from chamberlain.store.database import Database, Overtaken
 
 # Works on a claim and records what came of it. What it raises is a bug, but for Unavailable.
 Handler = Callable[[Claim], Awaitable[None]]
@@ -135,6 +135,8 @@ class Loop:
         try:
             for kind, batch in _by_kind(await self._hold_worn_out(claim)):
                 await self._handle(kind, replace(claim, jobs=batch))
+        except Overtaken:
+            logger.warning("Two transactions waited for each other; the jobs are taken up again after their lease.")
         except Unavailable:
             logger.warning("The database went away while jobs were running; they are taken up again after their lease.")
 

@@ -108,8 +108,9 @@ ABOUT_CREATE = About(
     summary="Take existing mailboxes or groups under management",
     description="Ask with `?dryRun=true` first: it shows who would be taken, and what stands against the others. "
     "Without it the same rule is confirmed; `digest` is that of the preview, and when others would be taken by now the "
-    "answer is 409 `previewChanged`. Marks and records follow page by page. In the directory nothing changes but the "
-    "mark.",
+    "answer is 409 `previewChanged`. Marks and records follow page by page. In the directory nothing changes by that "
+    "but the mark; what the template says and they do not show is put right by the next check for drift, where the "
+    "tenant has that repaired.",
     example={
         "kind": "room",
         "templateId": "7e000000-0000-4000-8000-000000000003",

@@ -152,7 +152,8 @@ ABOUT_LIST = About(
     id="listFindings",
     tag="Operation",
     summary="List findings, newest first",
-    description="Guests who are against the rules of a group or site are found when a guest template is assigned. "
+    description="Found is what is against the rules of a guest template or policy in a group or site, and what the "
+    "directory shows otherwise than it is wanted. "
     "An `open` one stands; it is `gone` when it is true no longer, and `repaired` when that was our doing.",
 )
 ABOUT_ACCEPT = About(
