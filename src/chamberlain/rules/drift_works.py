@@ -9,15 +9,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
-from chamberlain.rules.drift import (
-    ADDRESS_FIELDS,
-    EQUIPMENT_FIELDS,
-    PLACE_FIELDS,
-    Difference,
-    others_permitted,
-    wrongly_mapped,
-)
+from chamberlain.rules.drift import Difference, others_permitted, wrongly_mapped
 from chamberlain.rules.drift_properties import DriftProperty
+from chamberlain.rules.drift_rows import ADDRESS_FIELDS, EQUIPMENT_FIELDS, PLACE_FIELDS
 from chamberlain.rules.groups import ObservedGroup, WantedGroup
 from chamberlain.rules.guests import GuestRules
 from chamberlain.rules.ids import UserId
