@@ -1,6 +1,7 @@
 """Groups and sites as the worker takes them up to run their policies: what is assigned now, whatever was before."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 
@@ -65,13 +66,14 @@ class AssignedPolicy:
 @dataclass(frozen=True, slots=True)
 class PolicyTask:
     """A group or site with its policy, None when it has none (any more), and, once they are read, the clocks that there
-    are. `accepted` are the clocks whose finding somebody has accepted."""
+    are. `accepted` are the clocks whose finding somebody has accepted, each until its moment, for good where that is
+    None."""
 
     place: Place
     subject: FindingSubject
     policy: AssignedPolicy | None
     clocks: tuple[Clock, ...] = ()
-    accepted: frozenset[ClockPlace] = frozenset()
+    accepted: Mapping[ClockPlace, datetime | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ FROM chamberlain.policy_clock
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 """
 ACCEPTED: Final = """
-SELECT tenant_id, subject_id, kind, about FROM chamberlain.finding
+SELECT tenant_id, subject_id, kind, about, accepted_until FROM chamberlain.finding
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 WHERE state = $3 AND source = $4
 """
@@ -146,8 +146,7 @@ async def read(tx: Transaction, tasks: Sequence[PolicyTask]) -> Sequence[PolicyT
     clocks = await _clocks(tx, columns)
     accepted = await _accepted(tx, columns)
     return [
-        replace(task, clocks=tuple(clocks.get(task.place, ())), accepted=frozenset(accepted.get(task.place, ())))
-        for task in tasks
+        replace(task, clocks=tuple(clocks.get(task.place, ())), accepted=accepted.get(task.place, {})) for task in tasks
     ]
 
 
@@ -195,12 +194,15 @@ async def _clocks(tx: Transaction, columns: tuple[list[UUID], list[UUID]]) -> Ma
     return found
 
 
-async def _accepted(tx: Transaction, columns: tuple[list[UUID], list[UUID]]) -> Mapping[Place, set[ClockPlace]]:
+async def _accepted(
+    tx: Transaction, columns: tuple[list[UUID], list[UUID]]
+) -> Mapping[Place, Mapping[ClockPlace, datetime | None]]:
     rules = {kind_of(rule): rule for rule in PolicyRule}
-    found: dict[Place, set[ClockPlace]] = {}
+    found: dict[Place, dict[ClockPlace, datetime | None]] = {}
     for row in await tx.fetch(ACCEPTED, *columns, FindingState.ACCEPTED, FindingSource.POLICY):
         guest_id = UserId(UUID(row["about"])) if row["about"] else None
-        found.setdefault((row["tenant_id"], row["subject_id"]), set()).add((rules[row["kind"]], guest_id))
+        of_place = found.setdefault((row["tenant_id"], row["subject_id"]), {})
+        of_place[rules[row["kind"]], guest_id] = row["accepted_until"]
     return found
 
 

@@ -1,7 +1,7 @@
 """Simulate a policy: what it would do to some groups and sites, or to all of them, from now on. Nothing is written."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -12,7 +12,6 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.rules.findings import FindingSubject
 from chamberlain.rules.groups import MemberShipType
-from chamberlain.rules.guest_clocks import ClockPlace
 from chamberlain.rules.ids import GroupId, PolicyId, TenantId
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.rules.policies import PolicyRules
@@ -23,13 +22,12 @@ from chamberlain.rules.policy_tasks import PolicyTask
 from chamberlain.rules.simulations import Simulation, SimulationOrder, Tally, chosen_fault
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 from chamberlain.shapes.policies import PolicyShape, to_policy_rules
-from chamberlain.store import acceptances, policies, policy_clocks, subjects, tenants
+from chamberlain.store import policies, policy_clocks, subjects, tenants
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 # What the directory shows of groups of one tenant; raises TryAgain.
 ObserveSubjects: TypeAlias = Callable[[Sequence[SubjectReference]], Awaitable[Sequence[ObservedSubject | None]]]
-Accepted: TypeAlias = Mapping[GroupId, Mapping[ClockPlace, datetime | None]]
 
 # So many are looked at together.
 PAGE = 200
@@ -108,10 +106,9 @@ class SimulatePolicy:
         tenant_id = shown[0].tenant_id
         async with self.database.transaction(tenant_id) as tx:
             tasks = await policy_clocks.read(tx, await policy_clocks.find(tx, [(tenant_id, each.id) for each in shown]))
-            accepted = await acceptances.ends(tx, tenant_id, [each.id for each in shown])
         by_id = {task.subject.id: task for task in tasks}
         new = AppliedPolicy(policy_id, rules, now, is_begun=False)
-        return [_situation(each, by_id.get(each.id), new, accepted, now) for each in shown]
+        return [_situation(each, by_id.get(each.id), new, now=now) for each in shown]
 
 
 def _add(tally: Tally, situations: Sequence[tuple[ObservedSubject, Situation]]) -> None:
@@ -119,9 +116,7 @@ def _add(tally: Tally, situations: Sequence[tuple[ObservedSubject, Situation]]) 
         tally.add(observed, simulate(situation, now=tally.since, until=tally.until))
 
 
-def _situation(
-    shown: ObservedSubject, task: PolicyTask | None, new: AppliedPolicy, accepted: Accepted, now: datetime
-) -> Situation:
+def _situation(shown: ObservedSubject, task: PolicyTask | None, new: AppliedPolicy, *, now: datetime) -> Situation:
     """A group or site as it is now, if the policy stays, or were assigned to it in this moment."""
     assigned = None if task is None else task.policy
     stays = task is not None and assigned is not None and assigned.id == new.id
@@ -130,6 +125,6 @@ def _situation(
         policy=assigned.applied(now=now) if stays and assigned is not None else new,
         present=Present(shown.guests, shown.owners),
         clocks=task.clocks if stays and task is not None else (),
-        accepted=accepted.get(shown.id, {}) if stays else {},
+        accepted=task.accepted if stays and task is not None else {},
         follows_rule=shown.member_ship_type is MemberShipType.DYNAMIC,
     )
