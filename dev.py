@@ -33,6 +33,7 @@ CLIENTS_VENV = ROOT / ".venv-clients"
 TREE = "pyproject.toml"
 TO_RUN = ("requirements.lock", TREE)
 TO_TEST = ("requirements.lock", "requirements-test.lock", TREE)
+TRACES = ("requirements-traces.lock",)
 CLIENTS = ("requirements-clients.lock",)
 
 # How the ordinary tests run; a file stays together, for it may share a running service. The files keep their order:
@@ -50,6 +51,7 @@ PARTS: dict[str, tuple[Callable[[], object], str]] = {
 # The question that makes each lock, asked of uv; test packages must agree with those of the service.
 LOCKS = {
     "requirements.lock": (TREE, "--group", "build"),
+    "requirements-traces.lock": (TREE, "--extra", "traces", "--constraints", "requirements.lock"),
     "requirements-test.lock": ("--group", "test", "--constraints", "requirements.lock"),
     "requirements-clients.lock": ("--group", "clients"),
 }
@@ -72,9 +74,9 @@ def main() -> int:
         return 130  # What a shell gives for a program ended by Ctrl-C.
 
 
-def setup(_: list[str]) -> int:
-    """Install what the service needs into .venv (run and test do it by themselves)."""
-    prepare(VENV, TO_RUN)
+def setup(arguments: list[str]) -> int:
+    """Install what the service needs into .venv (run and test do it by themselves); --traces adds what sends traces."""
+    prepare(VENV, (TO_RUN[0], *TRACES, TREE) if "--traces" in arguments else TO_RUN)
     print(f"Ready: {VENV / 'bin' / 'chamberlain'}")
     return 0
 

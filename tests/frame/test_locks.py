@@ -42,14 +42,16 @@ def test_it_works_for_all_that_pyproject_names() -> None:
     groups = project["dependency-groups"]
 
     assert names(project["project"]["dependencies"] + groups["build"]) <= versions("requirements.lock").keys()
+    assert names(project["project"]["optional-dependencies"]["traces"]) <= versions("requirements-traces.lock").keys()
     assert names(groups["test"]) <= versions("requirements-test.lock").keys()
     assert names(groups["clients"]) <= versions("requirements-clients.lock").keys()
 
 
 def test_it_rejects_two_versions_in_one_environment() -> None:
-    service, tests = versions("requirements.lock"), versions("requirements-test.lock")
+    service, others = versions("requirements.lock"), ("requirements-test.lock", "requirements-traces.lock")
 
-    assert {name: tests[name] for name in tests.keys() & service.keys()}.items() <= service.items()
+    for beside in map(versions, others):
+        assert {name: beside[name] for name in beside.keys() & service.keys()}.items() <= service.items()
 
 
 def lines(lock: str) -> list[str]:
