@@ -6,7 +6,7 @@ from uuid import UUID
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingState
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.pages import PageWanted, Position
-from chamberlain.store import findings
+from chamberlain.store import finding_lists
 from chamberlain.store.database import Transaction
 from chamberlain.store.request_lists import PLANNING
 from tests.databases import Databases
@@ -52,13 +52,13 @@ async def test_it_works_for_every_filter(databases: Databases) -> None:
         for wanted in FILTERS:
             (row,) = await tx.fetch(COUNT, ESTATE, wanted.state, wanted.kind, wanted.subject_id)
             found: list[UUID] = []
-            page = await findings.find_page(tx, ESTATE, wanted, PageWanted(200, None))
+            page = await finding_lists.find_page(tx, ESTATE, wanted, PageWanted(200, None))
             while True:
                 found += [each.id for each in page.items]
                 assert list(page.items) == sorted(page.items, key=lambda each: each.first_seen_at, reverse=True)
                 if page.next is None:
                     break
-                page = await findings.find_page(tx, ESTATE, wanted, PageWanted(200, page.next))
+                page = await finding_lists.find_page(tx, ESTATE, wanted, PageWanted(200, page.next))
             assert len(set(found)) == len(found) == row["found"], wanted
 
 
@@ -79,5 +79,5 @@ async def test_it_works_along_indexes(databases: Databases) -> None:
 
 async def looked_at(tx: Transaction, wanted: FindingFilter, position: Position | None) -> int:
     await tx.execute(PLANNING)
-    statement, values = findings.page_statement(ESTATE, wanted, PageWanted(50, position))
+    statement, values = finding_lists.page_statement(ESTATE, wanted, PageWanted(50, position))
     return await rows_looked_at(tx, statement, *values)

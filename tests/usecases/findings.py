@@ -16,12 +16,13 @@ from chamberlain.rules.findings import (
     FindingState,
     FindingSubject,
     Found,
+    Searched,
 )
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.subjects import SubjectType
-from chamberlain.store import findings
+from chamberlain.store import finding_lists, findings
 from chamberlain.store.callers import Callers
 from chamberlain.usecases.finding_accept import AcceptFinding
 from chamberlain.usecases.finding_reopen import ReopenFindings
@@ -64,12 +65,13 @@ class Inspector:
     async def lose(self, kind: FindingKind = FindingKind.GUEST_AGAINST_RULE) -> None:
         """Let it be true no more."""
         async with self.estate.databases.worker.across_tenants() as tx:
-            await findings.settle(tx, [SUBJECT], kind, FindingSource.ASSIGNMENT, found=(), at=self.estate.moment)
+            searched = Searched(FindingSource.ASSIGNMENT, (kind,))
+            await findings.settle(tx, [(SUBJECT.tenant_id, SUBJECT.id)], searched, standing=(), at=self.estate.moment)
 
     async def all(self, wanted: FindingFilter, tenant_id: TenantId = ESTATE) -> list[FindingRecord]:
         """The findings that a filter names."""
         async with self.estate.databases.application.transaction(tenant_id) as tx:
-            return list((await findings.find_page(tx, tenant_id, wanted, PageWanted(100, None))).items)
+            return list((await finding_lists.find_page(tx, tenant_id, wanted, PageWanted(100, None))).items)
 
     async def record(self, finding_id: UUID) -> FindingRecord:
         """One as it is kept."""

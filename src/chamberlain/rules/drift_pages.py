@@ -7,7 +7,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.drift import Difference, assignment_differences, group_differences, mailbox_differences
 from chamberlain.rules.drift_checks import (
     Managed,
@@ -28,7 +28,7 @@ from chamberlain.rules.drift_repairs import (
     remembered,
 )
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.findings import FindingSubject, Found, FoundMailbox
+from chamberlain.rules.findings import Found, Settled
 from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.ids import TraceId
 from chamberlain.rules.mailboxes import ObservedMailbox
@@ -152,16 +152,6 @@ class Page:
         return self.known.get(place, NOTHING_KNOWN).record
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired:
-    """A property that was put right, as it was and as it is."""
-
-    subject: FindingSubject | FoundMailbox
-    about: str
-    observed: Json
-    wanted: Json
-
-
 def look_at(tenant: Tenant, managed: Managed, observed: Observed | None) -> Look:
     """One thing with what of it counts as different in this tenant."""
     said = tenant.repair_properties
@@ -177,7 +167,11 @@ def judge_all(
     tenant: Tenant, known: Mapping[Place, Standing], looks: Sequence[Look], *, now: datetime
 ) -> Sequence[Judged]:
     """What is done about all that differs."""
-    return [_judged(tenant, known, look, each, now) for look in looks for each in look.differences]
+    return [
+        Judged(look, each, _judgement(tenant, each, known.get((look.id, each.name.path), NOTHING_KNOWN), now=now))
+        for look in looks
+        for each in look.differences
+    ]
 
 
 def paths_of(phase: RequestKind) -> Sequence[str]:
@@ -185,7 +179,7 @@ def paths_of(phase: RequestKind) -> Sequence[str]:
     return [name.path for name in DriftProperty if name.startswith(_prefix(phase))]
 
 
-def change_of(repaired: Repaired, trace_id: TraceId) -> Change:
+def change_of(repaired: Settled, trace_id: TraceId) -> Change:
     """What goes on record of a property that was put right."""
     subject = repaired.subject
     return Change(
@@ -201,12 +195,9 @@ def change_of(repaired: Repaired, trace_id: TraceId) -> Change:
     )
 
 
-def _judged(
-    tenant: Tenant, known: Mapping[Place, Standing], look: Look, difference: Difference, now: datetime
-) -> Judged:
-    standing = known.get((look.id, difference.name.path), NOTHING_KNOWN)
+def _judgement(tenant: Tenant, difference: Difference, standing: Standing, *, now: datetime) -> Judgement:
     treatment = treatment_of(difference.name, tenant.repair_properties)
-    return Judged(look, difference, judge(difference, treatment, standing, repairs=tenant.repairs_drift, now=now))
+    return judge(difference, treatment, standing, repairs=tenant.repairs_drift, now=now)
 
 
 def _differences(managed: Managed, observed: Observed | None) -> Iterator[Difference]:

@@ -1,6 +1,6 @@
 """Findings: what is against the rules, or was changed behind our back, and what has become of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -83,6 +83,36 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Standpoint:
+    """What a finding is told from all others by while it stands."""
+
+    tenant_id: TenantId
+    subject_id: UUID
+    kind: FindingKind
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a source has looked for: these kinds, about these things alone where they are named."""
+
+    source: FindingSource
+    kinds: Collection[FindingKind]
+    abouts: Collection[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Something that was looked for and is not found any more, as it was found last: gone, or repaired by us."""
+
+    subject: FindingSubject | FoundMailbox
+    about: str
+    state: FindingState
+    wanted: Json
+    observed: Json
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """Something that was found and is not true any more: `gone` by itself or by others, or `repaired` by us."""
 
@@ -130,6 +160,11 @@ class FindingFilter:
     state: FindingState | None = None
     kind: FindingKind | None = None
     subject_id: GroupId | None = None
+
+
+def standpoint_of(found: Found) -> Standpoint:
+    """What tells it from all others that stand."""
+    return Standpoint(found.subject.tenant_id, found.subject.id, found.kind, found.about)
 
 
 def against(guests: Sequence[Guest], rules: GuestRules | None) -> Iterator[tuple[Guest, str]]:

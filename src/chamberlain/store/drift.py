@@ -2,21 +2,17 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
 from uuid import UUID
 
-import msgspec
-
-from chamberlain.rules.changes import Json
 from chamberlain.rules.drift_checks import DriftCheck, Position
-from chamberlain.rules.drift_pages import Place, Repaired
+from chamberlain.rules.drift_pages import Place
 from chamberlain.rules.drift_repairs import RepairRecord, Standing
-from chamberlain.rules.findings import FindingKind, FindingSource, FindingState
+from chamberlain.rules.findings import FindingKind, FindingSource
 from chamberlain.rules.ids import TenantId, TraceId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.requests import RequestKind
 from chamberlain.store.database import Record, Transaction
-from chamberlain.store.findings import subject_of
 
 UNSCHEDULED: Final = """
 SELECT t.tenant_id FROM chamberlain.tenant t
@@ -75,18 +71,6 @@ DELETE FROM chamberlain.drift_repair d USING unnest($2::uuid[], $3::text[]) AS r
 WHERE d.tenant_id = $1 AND d.subject_id = r.subject_id AND d.about = r.about
 """
 
-# What was found about these subjects and is not found any more: put right by us, or by others.
-SETTLE: Final = """
-UPDATE chamberlain.finding f SET
-    state = CASE WHEN f.action IS NULL THEN 'gone' ELSE 'repaired' END, last_seen_at = $8
-WHERE f.tenant_id = $1 AND f.subject_id = ANY ($2) AND f.source = $3 AND f.about = ANY ($4)
-AND f.state IN ('open', 'accepted') AND NOT EXISTS (
-    SELECT FROM unnest($5::uuid[], $6::text[], $7::text[]) AS o (subject_id, kind, about)
-    WHERE o.subject_id = f.subject_id AND o.kind = f.kind AND o.about = f.about
-)
-RETURNING f.tenant_id, f.subject_id, f.subject_type, f.subject_name, f.about, f.state, f.wanted, f.observed
-"""
-
 # $1 tenant, $2 source, $3 properties of assignments, $4 now, $5 kinds. Not compared any more are assignments that were
 # cleared, failed or cancelled, and groups whose request is not kept. What is on its way will be compared again.
 LET_GO: Final = """
@@ -108,11 +92,6 @@ WITH gone AS (
 DELETE FROM chamberlain.drift_repair d USING gone g
 WHERE d.tenant_id = $1 AND d.subject_id = g.subject_id AND d.about = g.about
 """
-
-# A finding about a property of a mailbox, group or site.
-Standpoint: TypeAlias = tuple[UUID, FindingKind, str]
-
-_decode = msgspec.json.Decoder().decode
 
 
 async def unscheduled(tx: Transaction) -> Sequence[TenantId]:
@@ -195,34 +174,6 @@ async def remember(tx: Transaction, tenant_id: TenantId, records: Mapping[Place,
         await tx.execute(FORGET_REPAIRS, tenant_id, [place[0] for place in gone], [place[1] for place in gone])
 
 
-async def settle(
-    tx: Transaction,
-    tenant_id: TenantId,
-    subject_ids: Sequence[UUID],
-    abouts: Collection[str],
-    *,
-    standing: Collection[Standpoint],
-    at: datetime,
-) -> Sequence[Repaired]:
-    """End the findings about these properties that do not stand any more; gives those that were put right by us."""
-    rows = await tx.fetch(
-        SETTLE,
-        tenant_id,
-        subject_ids,
-        FindingSource.DRIFT,
-        list(abouts),
-        [each[0] for each in standing],
-        [each[1] for each in standing],
-        [each[2] for each in standing],
-        at,
-    )
-    return [
-        Repaired(subject_of(row), row["about"], _value(row["observed"]), _value(row["wanted"]))
-        for row in rows
-        if row["state"] == FindingState.REPAIRED
-    ]
-
-
 async def let_go(tx: Transaction, tenant_id: TenantId, abouts: Collection[str], *, at: datetime) -> None:
     """End what was found about groups and assignments that are not compared any more; `abouts` are the properties of
     assignments."""
@@ -238,8 +189,3 @@ def _check(row: Record) -> DriftCheck:
 
 def _record(row: Record) -> RepairRecord:
     return RepairRecord(row["repairs"], row["digest"], row["found_at"], row["has_given_up"])
-
-
-def _value(text: str | None) -> Json:
-    value: Json = None if text is None else _decode(text)
-    return value

@@ -1,4 +1,4 @@
-"""Findings: kept while they are true, and afterwards as what they have become. Newest first."""
+"""Findings: kept while they are true, and afterwards as what they have become."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -12,20 +12,19 @@ from chamberlain.rules.changes import Json
 from chamberlain.rules.findings import (
     Acceptance,
     Ended,
-    FindingFilter,
     FindingKind,
     FindingRecord,
-    FindingSource,
     FindingState,
     FindingSubject,
     Found,
     FoundMailbox,
+    Searched,
+    Settled,
+    Standpoint,
 )
 from chamberlain.rules.ids import GroupId, MailboxId, PolicyId, TenantId
-from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.store.database import Record, Transaction
-from chamberlain.store.request_lists import PLANNING
 
 # What was found before and stands is seen again: with the time, and as it is now. What somebody has accepted stays so
 # as long as it stands.
@@ -53,13 +52,14 @@ ON CONFLICT (tenant_id, subject_id, kind, about) WHERE state IN ('open', 'accept
 # What one source had found about these subjects and does not find any more: by what we did, or by itself.
 SETTLE: Final = """
 UPDATE chamberlain.finding f SET
-    state = CASE WHEN f.action IS NULL THEN 'gone' ELSE 'repaired' END, last_seen_at = $8
+    state = CASE WHEN f.action IS NULL THEN 'gone' ELSE 'repaired' END, last_seen_at = $10
 FROM unnest($1::uuid[], $2::uuid[]) AS s (tenant_id, subject_id)
-WHERE f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id AND f.kind = $3 AND f.source = $4
-AND f.state IN ('open', 'accepted') AND NOT EXISTS (
-    SELECT FROM unnest($5::uuid[], $6::uuid[], $7::text[]) AS o (tenant_id, subject_id, about)
-    WHERE o.tenant_id = f.tenant_id AND o.subject_id = f.subject_id AND o.about = f.about
+WHERE f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id AND f.source = $3 AND f.kind = ANY ($4)
+AND ($5::text[] IS NULL OR f.about = ANY ($5)) AND f.state IN ('open', 'accepted') AND NOT EXISTS (
+    SELECT FROM unnest($6::uuid[], $7::uuid[], $8::text[], $9::text[]) AS o (tenant_id, subject_id, kind, about)
+    WHERE o.tenant_id = f.tenant_id AND o.subject_id = f.subject_id AND o.kind = f.kind AND o.about = f.about
 )
+RETURNING f.tenant_id, f.subject_id, f.subject_type, f.subject_name, f.about, f.state, f.wanted, f.observed
 """
 
 # What its source says has come to an end.
@@ -74,7 +74,7 @@ AND f.state IN ('open', 'accepted')
 CALL_OFF: Final = """
 UPDATE chamberlain.finding f SET action = NULL
 FROM unnest($1::uuid[], $2::uuid[], $5::text[]) AS s (tenant_id, subject_id, about)
-WHERE f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id AND f.kind = $3 AND f.source = $4
+WHERE f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id AND f.kind = ANY ($3) AND f.source = $4
 AND f.state IN ('open', 'accepted') AND f.action IS NOT NULL AND (s.about IS NULL OR f.about = s.about)
 """
 
@@ -83,32 +83,16 @@ UPDATE chamberlain.finding SET state = 'gone', last_seen_at = $3
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'accepted')
 """
 
-# $1 tenant, $2 and $3 the position (null at the beginning), $4 states, $5 kinds, $6 subject, $7 number of rows. The
-# newest of each state and kind, and of these the newest.
-_SELECT: Final = """
+SELECT: Final = """
 SELECT r.finding_id, r.tenant_id, r.kind, r.state, r.subject_type, r.subject_id, r.subject_name, r.property, r.wanted,
     r.observed, r.detail, r.policy_id, r.action, r.action_at, r.first_seen_at, r.last_seen_at, r.about, r.accepted_at,
     r.accepted_by, r.accepted_reason, r.accepted_until
 """
-FIND: Final = f"{_SELECT} FROM chamberlain.finding r WHERE r.tenant_id = $1 AND r.finding_id = $2"
+FIND: Final = f"{SELECT} FROM chamberlain.finding r WHERE r.tenant_id = $1 AND r.finding_id = $2"
 HOLD: Final = f"{FIND} FOR NO KEY UPDATE"
 
 # How many are open, of each kind, in all tenants.
 COUNT_OPEN: Final = "SELECT kind, count(*) AS number FROM chamberlain.finding WHERE state = 'open' GROUP BY kind"
-
-
-def _page_where(condition: str) -> str:
-    return f"""{_SELECT} FROM unnest($4::text[]) AS s (state) CROSS JOIN unnest($5::text[]) AS k (kind)
-    CROSS JOIN LATERAL (
-        {_SELECT} FROM chamberlain.finding r
-        WHERE r.tenant_id = $1 AND r.state = s.state AND r.kind = k.kind AND {condition}
-        AND ($2::timestamptz IS NULL OR (r.first_seen_at, r.finding_id) < ($2, $3::uuid))
-        ORDER BY r.first_seen_at DESC, r.finding_id DESC LIMIT $7
-    ) r ORDER BY r.first_seen_at DESC, r.finding_id DESC LIMIT $7"""
-
-
-PAGE: Final = _page_where("$6::uuid IS NULL")
-PAGE_OF_SUBJECT: Final = _page_where("r.subject_id = $6")
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -124,26 +108,30 @@ async def keep(tx: Transaction, found: Sequence[tuple[UUID, Found]], *, at: date
 
 async def settle(
     tx: Transaction,
-    subjects: Sequence[FindingSubject],
-    kind: FindingKind,
-    source: FindingSource,
+    subjects: Collection[tuple[TenantId, UUID]],
+    searched: Searched,
     *,
-    found: Collection[Found],
+    standing: Collection[Standpoint],
     at: datetime,
-) -> None:
-    """Let go what one source does not find about these any more. What was about to be mended is repaired then."""
-    if subjects:
-        await tx.execute(
-            SETTLE,
-            [each.tenant_id for each in subjects],
-            [each.id for each in subjects],
-            kind,
-            source,
-            [each.subject.tenant_id for each in found],
-            [each.subject.id for each in found],
-            [each.about for each in found],
-            at,
-        )
+) -> Sequence[Settled]:
+    """Let go what was looked for about these and is not found any more, and give it. What was about to be mended is
+    repaired then."""
+    if not subjects:
+        return ()
+    rows = await tx.fetch(
+        SETTLE,
+        [tenant_id for tenant_id, _ in subjects],
+        [subject_id for _, subject_id in subjects],
+        searched.source,
+        list(searched.kinds),
+        None if searched.abouts is None else list(searched.abouts),
+        [each.tenant_id for each in standing],
+        [each.subject_id for each in standing],
+        [each.kind for each in standing],
+        [each.about for each in standing],
+        at,
+    )
+    return [_settled(row) for row in rows]
 
 
 async def end(tx: Transaction, ended: Sequence[Ended], *, at: datetime) -> None:
@@ -161,10 +149,7 @@ async def end(tx: Transaction, ended: Sequence[Ended], *, at: datetime) -> None:
 
 
 async def call_off(
-    tx: Transaction,
-    announced: Collection[tuple[FindingSubject, str | None]],
-    kind: FindingKind,
-    source: FindingSource,
+    tx: Transaction, announced: Collection[tuple[FindingSubject, str | None]], searched: Searched
 ) -> None:
     """What was about to be done did not come about: of each subject about one thing, or about all of it (None)."""
     if announced:
@@ -172,8 +157,8 @@ async def call_off(
             CALL_OFF,
             [subject.tenant_id for subject, _ in announced],
             [subject.id for subject, _ in announced],
-            kind,
-            source,
+            list(searched.kinds),
+            searched.source,
             [about for _, about in announced],
         )
 
@@ -187,41 +172,18 @@ async def leave(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[Grou
 async def find(tx: Transaction, tenant_id: TenantId, finding_id: UUID) -> FindingRecord | None:
     """One finding."""
     row = await tx.fetch_row(FIND, tenant_id, finding_id)
-    return _record(row) if row else None
+    return record_of(row) if row else None
 
 
 async def hold(tx: Transaction, tenant_id: TenantId, finding_id: UUID) -> FindingRecord | None:
     """One finding, which stays as it is until the transaction ends."""
     row = await tx.fetch_row(HOLD, tenant_id, finding_id)
-    return _record(row) if row else None
+    return record_of(row) if row else None
 
 
 async def count_open(tx: Transaction) -> Mapping[str, int]:
     """How many findings of each kind are open, in all tenants; as the worker's role."""
     return {row["kind"]: row["number"] for row in await tx.fetch(COUNT_OPEN)}
-
-
-async def find_page(
-    tx: Transaction, tenant_id: TenantId, wanted: FindingFilter, page: PageWanted
-) -> Page[FindingRecord]:
-    """A page of the findings that the filter names."""
-    await tx.execute(PLANNING)
-    statement, values = page_statement(tenant_id, wanted, page)
-    rows = await tx.fetch(statement, *values)
-    records = [_record(row) for row in rows[: page.limit]]
-    if len(rows) <= page.limit:
-        return Page(records, None)
-    return Page(records, Position(records[-1].first_seen_at, records[-1].id))
-
-
-def page_statement(tenant_id: TenantId, wanted: FindingFilter, page: PageWanted) -> tuple[str, tuple[object, ...]]:
-    """The statement that reads a page and one row more, with its values."""
-    after = page.after
-    place = (None, None) if after is None else (after.created_at, after.id)
-    states = list(FindingState) if wanted.state is None else [wanted.state]
-    kinds = list(FindingKind) if wanted.kind is None else [wanted.kind]
-    statement = PAGE if wanted.subject_id is None else PAGE_OF_SUBJECT
-    return statement, (tenant_id, *place, states, kinds, wanted.subject_id, page.limit + 1)
 
 
 def _row(finding_id: UUID, found: Found) -> tuple[object, ...]:
@@ -245,11 +207,17 @@ def _row(finding_id: UUID, found: Found) -> tuple[object, ...]:
     )
 
 
+def _settled(row: Record) -> Settled:
+    state = FindingState(row["state"])
+    return Settled(subject_of(row), row["about"], state, _value(row["wanted"]), _value(row["observed"]))
+
+
 def _json(value: Json) -> str:
     return _encode(value).decode()
 
 
-def _record(row: Record) -> FindingRecord:
+def record_of(row: Record) -> FindingRecord:
+    """The finding of a row."""
     return FindingRecord(
         id=row["finding_id"],
         kind=FindingKind(row["kind"]),

@@ -13,7 +13,7 @@ from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed
 from chamberlain.rules.assignment_tasks import Assigned, AssignmentTask, Place
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.rules.events import Event, RequestSummary, request_failed
-from chamberlain.rules.findings import FindingKind, FindingSource, Found, guests_found
+from chamberlain.rules.findings import FindingKind, FindingSource, Found, Searched, guests_found, standpoint_of
 from chamberlain.rules.guest_plans import remaining_of_subject, without
 from chamberlain.rules.ids import EventId, UserId
 from chamberlain.rules.jobs import Claim, Postponed
@@ -30,7 +30,7 @@ from chamberlain.store.notifier import Notifier
 from chamberlain.store.settle import Settled, settle_within
 
 # What is found here, and in whose name.
-GUESTS = (FindingKind.GUEST_AGAINST_RULE, FindingSource.ASSIGNMENT)
+GUESTS = Searched(FindingSource.ASSIGNMENT, (FindingKind.GUEST_AGAINST_RULE,))
 # Found out by whoever follows the directory's changes; until then it may only be late.
 NOT_SHOWN = TryAgain(timedelta(seconds=10), "The directory does not show this group at present.")
 GONE = Rejected("groupUnknown", "The directory has no such group any more. What was assigned to it has no effect.")
@@ -162,10 +162,11 @@ class ApplyAssignments:
         # Whoever is there still, though nothing is against that any more, was not removed.
         stayed = {(of, str(guest.id)) for of, subject in shown for guest in subject.guests}
         stayed -= {(each.subject, each.about) for each in found}
-        await findings.call_off(tx, list(stayed), *GUESTS)
-        await findings.settle(tx, [of for of, _ in shown], *GUESTS, found=found, at=now)
+        await findings.call_off(tx, list(stayed), GUESTS)
+        places = [(of.tenant_id, of.id) for of, _ in shown]
+        await findings.settle(tx, places, GUESTS, standing=[standpoint_of(each) for each in found], at=now)
         off = [(run.assigned.finding_subject, None) for run in runs if run.assigned.place in failed]
-        await findings.call_off(tx, off, *GUESTS)
+        await findings.call_off(tx, off, GUESTS)
 
     def _settled(self, task: AssignmentTask, runs: Mapping[Place, Run], started_at: datetime) -> Settled:
         run = None if task.assigned is None else runs[task.assigned.place]

@@ -31,7 +31,7 @@ from chamberlain.rules.drift_pages import Broken, Look, Observed, Page, change_o
 from chamberlain.rules.drift_properties import DriftProperty
 from chamberlain.rules.drift_works import assignment_repair, group_repair, mailbox_repair, steps_of
 from chamberlain.rules.errors import OutsideFault, TryAgain
-from chamberlain.rules.findings import FindingKind
+from chamberlain.rules.findings import FindingKind, FindingSource, FindingState, Searched, Standpoint, standpoint_of
 from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import TraceId
 from chamberlain.rules.jobs import NOBODY, Claim, Job, JobKind, Postponed
@@ -50,6 +50,8 @@ MOST = 200
 PAGES = 10
 AT_ONCE = timedelta(0)
 EXISTENCE = frozenset(name.path for name in EXISTENCES)
+# What a check finds.
+KINDS = (FindingKind.DRIFT, FindingKind.REPAIR_DOES_NOT_HOLD)
 # A directory that does not answer is asked again after so long at least. Ours: a night has many minutes.
 SHORTEST_WAIT = timedelta(minutes=1)
 
@@ -198,16 +200,19 @@ class CheckDrift:
         records = page.records(now=now)
         await findings.keep(tx, [(self.new_id(), each) for each in found], at=now)
         await drift.remember(tx, tenant_id, records)
-        standing: set[drift.Standpoint] = {(each.subject.id, each.kind, each.about) for each in found}
+        standing = {standpoint_of(each) for each in found}
         # A report that repairs do not hold stands until somebody has accepted it, whatever the directory shows.
         given_up = [place for place, record in records.items() if record is not None and record.has_given_up]
-        standing |= {(id_, FindingKind.REPAIR_DOES_NOT_HOLD, about) for id_, about in given_up}
+        standing |= {Standpoint(tenant_id, id_, FindingKind.REPAIR_DOES_NOT_HOLD, about) for id_, about in given_up}
         # Of what the directory does not show nobody knows whether it differs.
         hidden = [look.id for look in page.after if look.observed is None]
         shown = [look.id for look in page.looks if look.id not in hidden]
         for ids, paths in ((shown, page.paths), (hidden, EXISTENCE)):
-            for each in await drift.settle(tx, tenant_id, ids, paths, standing=standing, at=now):
-                await changes.record(tx, change_of(each, trace_id))
+            searched = Searched(FindingSource.DRIFT, KINDS, paths)
+            places = [(tenant_id, id_) for id_ in ids]
+            settled = await findings.settle(tx, places, searched, standing=standing, at=now)
+            repaired = [each for each in settled if each.state is FindingState.REPAIRED]
+            await changes.record_all(tx, [change_of(each, trace_id) for each in repaired])
 
 
 class Faulty(Protocol):

@@ -6,7 +6,7 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.findings import FindingFilter, FindingRecord
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
-from chamberlain.store import findings
+from chamberlain.store import finding_lists
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
@@ -23,4 +23,4 @@ class ListFindings:
         """Those that the filter names. Raises Forbidden."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await findings.find_page(tx, caller.tenant_id, wanted, page)
+            return await finding_lists.find_page(tx, caller.tenant_id, wanted, page)
