@@ -5,7 +5,6 @@ for receivers that take every call and never answer. The cores are shared by the
 bench/README.md says what the columns mean.
 """
 
-import argparse
 import json
 import time
 from collections import defaultdict
@@ -13,11 +12,13 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from bench.measuring.arguments import read_arguments
 from bench.measuring.database import Measured, database_of
 from bench.measuring.processor import seconds_used
 from bench.measuring.receiver import receiver
 from bench.measuring.report import Row, report
-from tests.services import GROUP_TEMPLATE, TEAM_TEMPLATE, Service, running_service
+from bench.measuring.services import running_service
+from tests.services import GROUP_TEMPLATE, TEAM_TEMPLATE, Service
 
 COLUMNS = {"ratio": ".2f", "rate": ",.0f", "cpu": ".0f", "drain": ".1f"}
 # Every network of this machine, over http: the receivers have no certificates.
@@ -34,7 +35,7 @@ Rounds = dict[str, list[Mapping[str, float]]]
 
 def main() -> None:
     """Read the arguments of the command line, measure and report."""
-    asked = _arguments()
+    asked = read_arguments(__doc__, quick={"rounds": 1, "number": 2_000}, rounds=3, number=8_000)
     rounds: Rounds = defaultdict(list)
     with ExitStack() as stack:
         service = stack.enter_context(running_service(environment=ENVIRONMENT))
@@ -77,17 +78,6 @@ def _measure(service: Service, database: Measured, *, number: int, hanging: int)
 
 def _backlog(template_id: str, number: int) -> str:
     return BACKLOG.read_text().replace(":template_id", template_id).replace(":number", str(number))
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one round of a short backlog")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--number", type=int, default=10_000, help="of deliveries to the fast receiver")
-    asked = parser.parse_args()
-    if asked.quick:
-        asked.rounds, asked.number = 1, 3_000
-    return asked
 
 
 if __name__ == "__main__":

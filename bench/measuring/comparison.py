@@ -1,16 +1,17 @@
 """The comparison: the limit and all contestants in turn, round after round, at each number of connections."""
 
-import argparse
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from bench.measuring.arguments import read_arguments
 from bench.measuring.contestant import Contestant, contestants
 from bench.measuring.limit import prepare_limit, run_limit
 from bench.measuring.question import Question
 from bench.measuring.report import Row, report
 from bench.measuring.run import check_retrievable, measure, measure_limit
 
-CONNECTIONS = (1, 16, 64)
+CONNECTIONS = (1, 16, 64, 256)
+QUICK = {"rounds": 1, "seconds": 1, "connections": (16, 64)}
 COLUMNS = {
     "ratio": ".2f", "rate": ",.0f", "p50": ".2f", "p99": ".2f", "cpu": ".0f", "made": ",.0f", "made ratio": ".2f",
     "drain": ".1f",
@@ -21,7 +22,7 @@ Rounds = dict[str, list[Mapping[str, float]]]
 
 def compare(question: Question, description: str | None) -> None:
     """Read the arguments of the command line, measure and report. bench/README.md says what the columns mean."""
-    asked = _arguments(description)
+    asked = read_arguments(description, quick=QUICK, rounds=3, seconds=3, connections=CONNECTIONS)
     rounds: Rounds = defaultdict(list)
     with contestants() as all_of_them:
         prepare_limit(question.limit, all_of_them[0].database)
@@ -59,15 +60,3 @@ def _warm_up(question: Question, all_of_them: Sequence[Contestant]) -> None:
 
 def _by_connections(entry: tuple[str, object]) -> int:
     return int(entry[0].rpartition(" ")[2])
-
-
-def _arguments(description: str | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--quick", action="store_true", help="one round of two seconds")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=4, help="of each run")
-    parser.add_argument("--connections", type=int, nargs="+", default=CONNECTIONS)
-    asked = parser.parse_args()
-    if asked.quick:
-        asked.rounds, asked.seconds = 1, 2
-    return asked

@@ -1,12 +1,13 @@
 """Those that are compared with the limit: running services, which differ in where their worker is."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench.measuring.database import Measured, database_of
+from bench.measuring.services import running_services
 from bench.measuring.worker import worker_of
-from tests.services import Service, running_service
+from tests.services import Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,10 @@ class Contestant:
 @contextmanager
 def contestants() -> Iterator[Sequence[Contestant]]:
     """Three services with the example estate, each with its own embedded database; who is not measured is idle."""
-    with ExitStack() as stack:
-        together = stack.enter_context(running_service())
-        apart = stack.enter_context(running_service(options=("--no-worker",)))
-        worker = stack.enter_context(worker_of(apart))
-        alone = stack.enter_context(running_service(options=("--no-worker",)))
+    with (
+        running_services((), ("--no-worker",), ("--no-worker",)) as (together, apart, alone),
+        worker_of(apart) as worker,
+    ):
         yield (
             Contestant("no worker", alone, database_of(alone), [alone.process.pid], has_worker=False),
             Contestant("worker within", together, database_of(together), [together.process.pid]),

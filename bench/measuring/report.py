@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+from bench.measuring.services import place_of_data
+
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 
 Figures = Mapping[str, float]
@@ -70,6 +72,7 @@ def _machine() -> dict[str, object]:
         "system": platform.system(),
         "release": platform.release(),
         "python": platform.python_version(),
+        "data": place_of_data(),
         # Above the number of cores, somebody else was at work on this machine.
         "loadAverage": os.getloadavg(),
     }

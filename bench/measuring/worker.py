@@ -1,13 +1,11 @@
 """A worker in a process of its own, on the embedded database of a service that runs without one."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench.measuring.database import database_of
-from tests.services import Service, data_folder
+from bench.measuring.services import folder_on_disk
+from tests.services import Service, start_process
 
 
 @contextmanager
@@ -18,10 +16,10 @@ def worker_of(service: Service) -> Iterator[int]:
         "CHAMBERLAIN_DATABASE_URL": database.application,
         "CHAMBERLAIN_DATABASE_WORKER_URL": database.worker,
     }
-    with data_folder() as folder:
-        command = [sys.executable, "-m", "chamberlain", "worker", "--data-dir", str(folder)]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **environment}) as process:
-            try:
-                yield process.pid
-            finally:
-                process.terminate()
+    with folder_on_disk() as folder:
+        log = folder / "log.txt"
+        worker = start_process("worker", "--data-dir", str(folder), log=log, environment=environment)
+        try:
+            yield worker.process.pid
+        finally:
+            worker.stop()
