@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from chamberlain.rules.ids import JobId, TenantId
 from chamberlain.rules.jobs import Claim, JobKind, Postponed
-from chamberlain.store import jobs
+from chamberlain.store import held_jobs, jobs
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, rows
 
@@ -140,7 +140,7 @@ async def test_a_lease_that_ran_out_is_taken_over_and_its_former_holder_has_no_s
         postponed = await jobs.postpone(
             tx, former.lease_id, [Postponed(each, timedelta(hours=1)) for each in ids(former)]
         )
-        await jobs.hold(tx, former.lease_id, former.jobs[0].id, "mine")
+        await held_jobs.hold(tx, former.lease_id, former.jobs[0].id, "mine")
         await jobs.renew(tx, [former], timedelta(hours=9))
         given_back = await jobs.give_back(tx, [former])
 
@@ -216,7 +216,7 @@ async def test_a_held_job_waits_for_a_person(databases: Databases) -> None:
     taken = await claim(databases)
 
     async with databases.worker.across_tenants() as tx:
-        await jobs.hold(tx, taken.lease_id, taken.jobs[0].id, "A bug.")
+        await held_jobs.hold(tx, taken.lease_id, taken.jobs[0].id, "A bug.")
 
     assert (await claim(databases)).jobs == ()
     assert await rows(databases, "SELECT held_reason, lease_id FROM chamberlain.job") == [("A bug.", None)]

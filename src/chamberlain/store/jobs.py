@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from chamberlain.rules.ids import JobId, TenantId, TraceId
-from chamberlain.rules.jobs import NOBODY, Claim, HeldJob, Job, JobKind, Postponed, QueueDepth, job_id_of
-from chamberlain.rules.pages import Page, PageWanted, Position
+from chamberlain.rules.jobs import NOBODY, Claim, Job, JobKind, Postponed, QueueDepth
 from chamberlain.store.database import Record, Transaction
 
 # Take some of every tenant that has something due, the oldest first. The walk over tenants costs one index probe
@@ -114,38 +113,6 @@ WHERE job.job_id = later.job_id AND job.lease_id = $1
 RETURNING job.job_id
 """
 
-HOLD = """
-UPDATE chamberlain.job SET held_reason = $3, lease_id = NULL, lease_until = NULL
-WHERE lease_id = $1 AND job_id = $2 RETURNING job_id
-"""
-
-HELD = """
-SELECT job_id, tenant_id, kind, subject, held_reason, attempts, trace_id, queued_at FROM chamberlain.job
-WHERE tenant_id = $1 AND held_reason IS NOT NULL
-AND ($2::timestamptz IS NULL OR (queued_at, job_id) < ($2, $3::bigint))
-ORDER BY queued_at DESC, job_id DESC LIMIT $4
-"""
-
-HELD_OF_ALL = """
-SELECT job_id, tenant_id, kind, subject, held_reason, attempts, trace_id, queued_at FROM chamberlain.job
-WHERE held_reason IS NOT NULL ORDER BY queued_at, job_id
-"""
-
-# Of one tenant, or of any where none is given.
-RELEASE = """
-WITH held AS (
-    SELECT job_id, held_reason, attempts FROM chamberlain.job
-    WHERE job_id = $1 AND ($2::uuid IS NULL OR tenant_id = $2) AND held_reason IS NOT NULL FOR UPDATE
-)
-UPDATE chamberlain.job j SET held_reason = NULL, attempts = 0, run_at = now() FROM held WHERE j.job_id = held.job_id
-RETURNING j.job_id, j.tenant_id, j.kind, j.subject, held.held_reason, held.attempts, j.trace_id, j.queued_at
-"""
-
-RELEASE_OF = """
-UPDATE chamberlain.job SET held_reason = NULL, attempts = 0, run_at = now()
-WHERE tenant_id = $1 AND kind = $2 AND subject = $3 AND held_reason IS NOT NULL
-"""
-
 NEWER = """
 SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2 AND subject = $3 AND job_id > $4 LIMIT 1
 """
@@ -221,44 +188,6 @@ async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postpone
     return frozenset(JobId(row["job_id"]) for row in rows)
 
 
-async def hold(tx: Transaction, lease_id: UUID, job_id: JobId, reason: str) -> bool:
-    """Leave it for a person to look at; False when somebody else has taken it over."""
-    return await tx.fetch_row(HOLD, lease_id, job_id, reason) is not None
-
-
-async def held_page(tx: Transaction, page: PageWanted) -> Page[HeldJob]:
-    """The held jobs of the tenant, newest first."""
-    after = page.after
-    number = after and job_id_of(after.id)
-    rows = await tx.fetch(HELD, tx.tenant_id, after and after.created_at, number, page.limit + 1)
-    found = [_held(row) for row in rows[: page.limit]]
-    if len(rows) <= page.limit:
-        return Page(found, None)
-    return Page(found, Position(found[-1].queued_at, found[-1].public_id))
-
-
-async def held_of_all(tx: Transaction) -> Sequence[HeldJob]:
-    """The held jobs of all tenants, oldest first."""
-    return [_held(row) for row in await tx.fetch(HELD_OF_ALL)]
-
-
-async def release(tx: Transaction, job_id: JobId) -> HeldJob | None:
-    """Let a held job of the tenant run again, at once; it is given as it was held. None when there is no such one."""
-    row = await tx.fetch_row(RELEASE, job_id, tx.tenant_id)
-    return _held(row) if row else None
-
-
-async def release_of_any(tx: Transaction, job_id: JobId) -> HeldJob | None:
-    """The same, whosever it is, for whoever has the database."""
-    row = await tx.fetch_row(RELEASE, job_id, None)
-    return _held(row) if row else None
-
-
-async def release_of(tx: Transaction, kind: JobKind, subject: UUID) -> None:
-    """Let the job of the tenant about this run again, at once, where it is held."""
-    await tx.execute(RELEASE_OF, tx.tenant_id, kind, subject)
-
-
 async def has_newer(tx: Transaction, job: Job) -> bool:
     """Whether there is a job that was queued after this one for the same."""
     return await tx.fetch_row(NEWER, job.tenant_id, job.kind, job.subject, job.id) is not None
@@ -277,19 +206,6 @@ async def measure(tx: Transaction) -> QueueDepth:
 
 def _claimed(claims: Sequence[Claim]) -> tuple[list[UUID], list[JobId]]:
     return [claim.lease_id for claim in claims], [job.id for claim in claims for job in claim.jobs]
-
-
-def _held(row: Record) -> HeldJob:
-    return HeldJob(
-        id=JobId(row["job_id"]),
-        tenant_id=TenantId(row["tenant_id"]),
-        kind=row["kind"],
-        subject=row["subject"],
-        held_reason=row["held_reason"],
-        attempts=row["attempts"],
-        trace_id=TraceId(row["trace_id"]),
-        queued_at=row["queued_at"],
-    )
 
 
 def job_of(row: Record) -> Job:

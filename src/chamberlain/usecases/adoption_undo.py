@@ -13,7 +13,7 @@ from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import AdoptionId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
-from chamberlain.store import adoptions, changes, idempotency, jobs
+from chamberlain.store import adoptions, changes, held_jobs, idempotency, jobs
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
@@ -57,6 +57,6 @@ class UndoAdoption:
             await jobs.queue(tx, JobKind.ADOPTION_RUN, adoption_id, editor.trace_id)
         else:
             # One that is running has its job still, which meets the new state; one that met a bug waits to be let go.
-            await jobs.release_of(tx, JobKind.ADOPTION_RUN, adoption_id)
+            await held_jobs.release_of(tx, JobKind.ADOPTION_RUN, adoption_id)
         await changes.record(tx, undone(before, editor, act.said))
         return AdoptionView(after, tuple(await adoptions.find_refused(tx, after, MOST_SHOWN)))

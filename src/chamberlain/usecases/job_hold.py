@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.jobs import HELD, PROVISIONING, Claim, Job
-from chamberlain.store import jobs, requests
+from chamberlain.store import held_jobs, requests
 from chamberlain.store.database import Database
 from chamberlain.store.notifier import Notifier
 
@@ -20,7 +20,7 @@ class HoldJob:
         """The reason is for administrators. What another worker has taken over is left to that one. Raises
         Unavailable."""
         async with self.database.across_tenants() as tx:
-            if not await jobs.hold(tx, claim.lease_id, job.id, reason) or job.kind not in PROVISIONING:
+            if not await held_jobs.hold(tx, claim.lease_id, job.id, reason) or job.kind not in PROVISIONING:
                 return
             await requests.hold_up(tx, job.tenant_id, RequestId(job.subject), HELD)
         self.watchers.tell([RequestId(job.subject)])

@@ -7,7 +7,7 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
-from chamberlain.store import jobs
+from chamberlain.store import held_jobs
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
@@ -24,7 +24,7 @@ class ListJobs:
         """Raises Forbidden."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await jobs.held_page(tx, page)
+            return await held_jobs.find_page(tx, page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +36,4 @@ class ListJobsByHand:
     async def __call__(self) -> Sequence[HeldJob]:
         """Raises Unavailable."""
         async with self.database.across_tenants() as tx:
-            return await jobs.held_of_all(tx)
+            return await held_jobs.find_all(tx)

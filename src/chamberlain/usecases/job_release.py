@@ -10,7 +10,7 @@ from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import ClientId, JobId, TraceId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
-from chamberlain.store import changes, idempotency, jobs
+from chamberlain.store import changes, held_jobs, idempotency
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
@@ -32,7 +32,7 @@ class ReleaseJob:
         actor = await self.callers.actor(caller)
 
         async def work() -> bytes:
-            held = await jobs.release(tx, job_id)
+            held = await held_jobs.release(tx, job_id)
             return render(await _released(tx, held, actor, caller.client_id, act))
 
         async with self.database.transaction(caller.tenant_id) as tx:
@@ -50,7 +50,7 @@ class ReleaseJobByHand:
     async def __call__(self, job_id: JobId, *, actor: Actor, trace_id: TraceId) -> HeldJob:
         """Raises NotFound."""
         async with self.database.across_tenants() as tx:
-            held = await jobs.release_of_any(tx, job_id)
+            held = await held_jobs.release_of_any(tx, job_id)
             return await _released(tx, held, actor, None, Act(None, None, trace_id))
 
 
