@@ -19,13 +19,14 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How a service did under a load. Latencies are in milliseconds."""
+    """How a service did under a load. Latencies are in milliseconds; `bytes` are those of all answers."""
 
     rate: float
     p50: float
     p99: float
     requests: int
     seconds: float
+    bytes: int
 
 
 def run_load(load: Load, *, connections: int, seconds: int) -> Answered:
@@ -45,4 +46,6 @@ def run_load(load: Load, *, connections: int, seconds: int) -> Answered:
     if said["refused"] or said["broken"]:
         raise SystemExit(f"{said['refused']} calls were refused and {said['broken']} broke: this measures nothing.")
     elapsed = said["microseconds"] / 1e6
-    return Answered(said["requests"] / elapsed, said["p50"] / 1e3, said["p99"] / 1e3, said["requests"], elapsed)
+    return Answered(
+        said["requests"] / elapsed, said["p50"] / 1e3, said["p99"] / 1e3, said["requests"], elapsed, said["bytes"]
+    )

@@ -2,7 +2,7 @@
 return function(summary, latency)
     local errors = summary.errors
     io.write(string.format(
-        '\n{"requests": %d, "microseconds": %d, "refused": %d, "broken": %d, "p50": %d, "p99": %d}\n',
+        '\n{"requests": %d, "microseconds": %d, "refused": %d, "broken": %d, "bytes": %d, "p50": %d, "p99": %d}\n',
         summary.requests, summary.duration, errors.status, errors.connect + errors.read + errors.write + errors.timeout,
-        latency:percentile(50), latency:percentile(99)))
+        summary.bytes, latency:percentile(50), latency:percentile(99)))
 end
