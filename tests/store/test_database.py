@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import asyncpg
 import pytest
@@ -104,6 +105,38 @@ async def test_it_handles_a_connection_that_is_ended_and_makes_another(
     await reserve(database, "later")
 
     assert await rows(databases, RESERVED) == [("later",)]
+
+
+async def test_it_handles_a_server_that_follows_another_one_by_now(databases: Databases, database: Database) -> None:
+    name = "SELECT format('ALTER ROLE chamberlain_application IN DATABASE %I ', current_database())"
+    async with connected(databases.addresses.application) as own:
+        alter = await own.fetchval(name)
+        await own.execute(f"{alter} SET default_transaction_read_only = on")
+
+        with pytest.raises(Unavailable):
+            await reserve(database, "apollo")
+        await own.execute(f"{alter} RESET default_transaction_read_only")
+        await reserve(database, "later")
+
+    assert await rows(databases, RESERVED) == [("later",)]
+
+
+async def test_it_handles_a_statement_that_takes_too_long_by_making_another_connection(databases: Databases) -> None:
+    hurried = await open_database(
+        databases.addresses.application, most=1, name="test", patience=timedelta(milliseconds=200)
+    )
+
+    async def process() -> int:
+        async with hurried.statement() as connection:
+            return int(await connection.fetchval("SELECT pg_backend_pid()"))
+
+    before = await process()
+    with pytest.raises(Unavailable):
+        async with hurried.statement() as connection:
+            await connection.execute("SELECT pg_sleep(60)")
+
+    assert await process() != before
+    await hurried.close()
 
 
 @pytest.mark.parametrize("across", [False, True])

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 from chamberlain import embedded, store
@@ -10,12 +11,15 @@ from chamberlain.bootstrap.data_folder import DataFolder, open_data_folder
 from chamberlain.embedded import postgres
 from chamberlain.rules.errors import Unavailable
 from chamberlain.settings import Settings
-from chamberlain.store.database import Database, connect, open_database
+from chamberlain.store.database import COMMAND_TIMEOUT, Database, connect, open_database
+from chamberlain.store.hosts import are_several
 from chamberlain.store.migrate import MigrationSet, migrate, missing_files
 
 # asyncpg needs one connection for the batcher, one for the directory's questions, and some for everything that reads.
 MOST_APPLICATION_CONNECTIONS = 20
 MOST_WORKER_CONNECTIONS = 8
+# Where another host may take over, one that hangs in the middle of an answer is given up sooner. Work takes its time.
+ANSWERED_WITHIN = timedelta(seconds=10)
 
 
 class DatabaseNotReady(Exception):
@@ -67,7 +71,11 @@ async def opened_databases(settings: Settings, folder: DataFolder) -> AsyncItera
             addresses = _outside(settings)
         notices = settings.smtp_url is not None
         application = await open_database(
-            addresses.application, most=MOST_APPLICATION_CONNECTIONS, name="chamberlain application", notices=notices
+            addresses.application,
+            most=MOST_APPLICATION_CONNECTIONS,
+            name="chamberlain application",
+            notices=notices,
+            patience=ANSWERED_WITHIN if are_several(addresses.application) else COMMAND_TIMEOUT,
         )
         stack.push_async_callback(application.close)
         worker = await open_database(

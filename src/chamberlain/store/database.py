@@ -15,6 +15,7 @@ from asyncpg.pool import PoolConnectionProxy
 
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import TenantId
+from chamberlain.store.hosts import Hosts
 
 Answer = TypeVar("Answer")
 Record: TypeAlias = asyncpg.Record
@@ -42,6 +43,7 @@ UNREACHABLE: tuple[type[Exception], ...] = (
     asyncpg.ReadOnlySQLTransactionError,
 )
 COMMAND_TIMEOUT = timedelta(seconds=30)
+RELEASED_WITHIN = timedelta(seconds=2)
 # Each costs the second that PostgreSQL takes to notice (deadlock_timeout).
 _DEADLOCKS = 5
 
@@ -133,8 +135,14 @@ class Database:
             connection = await self.pool.acquire()
         try:
             yield connection
+        except (TimeoutError, asyncpg.ReadOnlySQLTransactionError):
+            # The server hangs, or follows another one by now: new connections find who leads.
+            await self.pool.expire_connections()
+            raise
         finally:
-            await self.pool.release(connection)
+            # A server that hangs does not answer either when it is told to give up what it was asked for.
+            with suppress(TimeoutError):
+                await self.pool.release(connection, timeout=RELEASED_WITHIN.total_seconds())
 
     async def close(self) -> None:
         """End all connections, at once if they do not end by themselves soon."""
@@ -200,20 +208,21 @@ def _no_database() -> Unavailable:
 async def connect(address: str, settings: dict[str, str] | None = None) -> Connection:
     """A connection of one's own, for what a pooler does not carry. Raises Unavailable."""
     with _connecting():
-        connection: Connection = await asyncpg.connect(address, timeout=5, server_settings=settings)
+        connection: Connection = await Hosts(address).connect(server_settings=settings)
     return connection
 
 
-async def open_database(address: str, *, most: int, name: str, notices: bool = False) -> Database:
-    """A pool of at most `most` connections; `name` is what PostgreSQL shows of them. Connections are made when
-    needed."""
+async def open_database(
+    address: str, *, most: int, name: str, notices: bool = False, patience: timedelta = COMMAND_TIMEOUT
+) -> Database:
+    """A pool of at most `most` connections; `name` is what PostgreSQL shows of them, `patience` how long one statement
+    may take. Connections are made when needed."""
     pool = await asyncpg.create_pool(
-        address,
+        connect=Hosts(address).connect,
         min_size=0,
         max_size=most,
         connection_class=LeanConnection,
-        command_timeout=COMMAND_TIMEOUT.total_seconds(),
-        timeout=5,
+        command_timeout=patience.total_seconds(),
         # Our statements are short: compiling them costs more than it saves.
         server_settings={"application_name": name, "jit": "off"},
     )

@@ -1,0 +1,93 @@
+"""Callers as they should be: each group is asked for under a key of its own, again and again until it is accepted."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from uuid import uuid4
+
+import httpx2
+
+from tests.services import GROUP_TEMPLATE, TLS, Service
+
+# What a caller does without an answer waits for no longer than this.
+PATIENCE = 10.0
+PAUSE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An answer 202: for which name, under which id, by which service, asked when and answered when."""
+
+    name: str
+    request_id: str
+    service: int
+    asked: float
+    answered: float
+
+
+@dataclass(slots=True)
+class Callers:
+    """So many beside each other, in turn at each service, until they are told to stop."""
+
+    services: Sequence[Service]
+    at_once: int
+    accepted: list[Accepted] = field(default_factory=list)
+    refused: dict[str, int] = field(default_factory=dict)
+    stopping: bool = False
+    given_up: bool = False
+
+    def run(self) -> None:
+        """Call until `stop`; whoever has asked goes on until there is an answer."""
+        asyncio.run(self._run())
+
+    def stop(self) -> None:
+        """Ask for nothing new."""
+        self.stopping = True
+
+    def give_up(self) -> None:
+        """Wait for no answer any more either."""
+        self.stopping = self.given_up = True
+
+    async def _run(self) -> None:
+        headers = [service.headers() for service in self.services]
+        async with httpx2.AsyncClient(timeout=PATIENCE, verify=TLS, trust_env=False) as client:
+            await asyncio.gather(*(self._caller(client, headers, each) for each in range(self.at_once)))
+
+    async def _caller(self, client: httpx2.AsyncClient, headers: Sequence[Mapping[str, str]], number: int) -> None:
+        for turn in count(number):
+            if self.stopping:
+                return
+            await self._ask(client, headers, turn % len(self.services))
+
+    async def _ask(self, client: httpx2.AsyncClient, headers: Sequence[Mapping[str, str]], service: int) -> None:
+        """One group, asked for at one service until it is accepted there."""
+        key = str(uuid4())
+        body = {"displayName": f"Failover {key}", "templateId": GROUP_TEMPLATE}
+        while not self.given_up:
+            asked = time.monotonic()
+            answer = await self._answer(client, self.services[service].groups_url, body, headers[service], key)
+            if answer is not None:
+                self.accepted.append(
+                    Accepted(body["displayName"], answer["requestId"], service, asked, time.monotonic())
+                )
+                return
+            await asyncio.sleep(PAUSE)
+
+    async def _answer(
+        self, client: httpx2.AsyncClient, url: str, body: Mapping[str, str], headers: Mapping[str, str], key: str
+    ) -> Mapping[str, str] | None:
+        try:
+            answer = await client.post(url, json=body, headers={**headers, "idempotency-key": key})
+        except httpx2.TransportError as error:
+            self._count(type(error).__name__)
+            return None
+        if answer.status_code != 202:
+            self._count(f"{answer.status_code} {answer.json()['code']}")
+            return None
+        told: Mapping[str, str] = answer.json()
+        return told
+
+    def _count(self, what: str) -> None:
+        self.refused[what] = self.refused.get(what, 0) + 1
