@@ -10,11 +10,22 @@ import pytest
 from chamberlain.rules.approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.ids import ClientId, NoticeId, RequestId, TemplateId, TenantId, UserId
-from chamberlain.rules.notice_mails import Mail, News, address_of, compose, one_line
+from chamberlain.rules.letters import one_line
+from chamberlain.rules.notice_mails import Mail, address_of, language_for, mail_of
 from chamberlain.rules.notice_words import Language, language_of, words_of
-from chamberlain.rules.notices import END, WAITS, Notice, NoticeKind, recipients, wait_after
+from chamberlain.rules.notices import (
+    END,
+    WAITS,
+    AboutRequest,
+    Notice,
+    NoticeKind,
+    concerned_by,
+    still_to_be_told,
+    wait_after,
+)
 from chamberlain.rules.people import NamedPerson, Person
 from chamberlain.rules.plans import Step
+from chamberlain.rules.request_letters import RequestNews, request_letter
 from chamberlain.rules.requests import RequestError, RequestKind, RequestRecord, RequestState, TemplateReference
 
 TENANT = TenantId(uuid4())
@@ -61,18 +72,33 @@ def request(state: RequestState = RequestState.PENDING_APPROVAL, *approvals: App
 
 def notice(kind: NoticeKind = NoticeKind.APPROVAL_REQUIRED, *told: UserId, asks: int | None = 1) -> Notice:
     number = asks if kind is NoticeKind.APPROVAL_REQUIRED else None
-    return Notice(TENANT, NoticeId(uuid4()), kind, request().request_id, number, NOW, 0, frozenset(told))
+    about = AboutRequest(kind, request().request_id, number)
+    return Notice(TENANT, NoticeId(uuid4()), about, NOW, 0, frozenset(told))
+
+
+def recipients(told_of: Notice, about: RequestRecord) -> tuple[UserId, ...]:
+    assert isinstance(told_of.about, AboutRequest)
+    return still_to_be_told(told_of, concerned_by(told_of.about, about))
+
+
+def compose(news: RequestNews, to: Person, address: str) -> Mail:
+    return mail_of(news.notice, request_letter(news, language_for(to)), to, address)
+
+
+def news_of(told_of: Notice, about: RequestRecord, tenant: str = "Estate", link: str | None = None) -> RequestNews:
+    assert isinstance(told_of.about, AboutRequest)
+    return RequestNews(told_of, told_of.about, about, tenant, link)
 
 
 def person(user: UserId = DARA, name: str = "Dara Lindqvist", *, mail: str | None = "dara@x.example") -> Person:
     return Person(id=user, display_name=name, mail=mail, has_team_license=False, properties={})
 
 
-def mail_of(
+def mail_about(
     kind: NoticeKind, about: RequestRecord, *, language: str = "en", link: str | None = None, tenant: str = "Estate"
 ) -> Mail:
     to = replace(person(), properties={"preferredLanguage": language})
-    return compose(News(notice(kind), about, tenant, link), to, "dara@x.example")
+    return compose(news_of(notice(kind), about, tenant, link), to, "dara@x.example")
 
 
 PENDING = RequestState.PENDING_APPROVAL
@@ -181,7 +207,7 @@ def test_it_works_in_both_languages(
     kind: NoticeKind, about: RequestRecord, english: tuple[str, ...], german: tuple[str, ...]
 ) -> None:
     for language, (subject, *sentences) in (("en", english), ("de-DE", german)):
-        mail = mail_of(kind, about, language=language)
+        mail = mail_about(kind, about, language=language)
 
         assert mail.subject == subject
         for sentence in [*sentences, str(about.request_id), "Confidential team", "Estate"]:
@@ -190,7 +216,7 @@ def test_it_works_in_both_languages(
 
 
 def test_it_works_with_one_id_for_each_event_and_recipient() -> None:
-    news = News(notice(), request(PENDING, level()), "Estate", None)
+    news = news_of(notice(), request(PENDING, level()))
 
     ids = [compose(news, person(user), "a@x.example").id for user in (DARA, DARA, BEN)]
 
@@ -210,7 +236,7 @@ def test_it_handles_hostile_names_as_data(kind: NoticeKind, language: str) -> No
         error=RequestError(Step.CREATE_GROUP, "x", HOSTILE),
         state=RequestState.FAILED,
     )
-    mail = mail_of(kind, about, language=language, link='https://x.example/?a="&b=<c>', tenant=HOSTILE)
+    mail = mail_about(kind, about, language=language, link='https://x.example/?a="&b=<c>', tenant=HOSTILE)
 
     assert len(mail.subject.splitlines()) == 1
     assert not any(line.lower().startswith("bcc:") for line in mail.text.splitlines())
@@ -220,7 +246,7 @@ def test_it_handles_hostile_names_as_data(kind: NoticeKind, language: str) -> No
 
 
 def test_it_works_with_a_link() -> None:
-    mail = mail_of(NoticeKind.EXPIRED, request(RequestState.EXPIRED), link="https://x.example/?a=1&b=2")
+    mail = mail_about(NoticeKind.EXPIRED, request(RequestState.EXPIRED), link="https://x.example/?a=1&b=2")
 
     assert "Open the request: https://x.example/?a=1&b=2" in mail.text
     assert '<a href="https://x.example/?a=1&amp;b=2">' in mail.html

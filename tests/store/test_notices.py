@@ -8,7 +8,7 @@ import pytest
 
 from chamberlain.rules.events import Event, EventType, request_event, summary_of
 from chamberlain.rules.ids import EventId, NoticeId, RequestId
-from chamberlain.rules.notices import NoticeKind
+from chamberlain.rules.notices import AboutRequest, NoticeKind
 from chamberlain.store import events, notices
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
@@ -117,6 +117,7 @@ async def test_it_remembers_who_has_it(told: Databases) -> None:
         gone = await notices.find(tx, notice_id)
 
     assert found is not None
-    assert (found.kind, found.request_id, found.at) == (NoticeKind.FAILED, accepted.request_id, estate.moment)
+    assert found.about == AboutRequest(NoticeKind.FAILED, accepted.request_id, None)
+    assert found.at == estate.moment
     assert (found.attempts, found.told) == (1, frozenset({ADA, BEN}))
     assert gone is None

@@ -14,9 +14,11 @@ from tests.databases import Databases
 from tests.estates import ADA, CONFIDENTIAL_TEAM, ESTATE, OPERATOR, OTHER_HOUSE, Estate, caller_of, open_estate, rows
 from tests.postgres import connected
 
+# The parts of a table belong to nobody but the owner (test_delivery_weeks.py).
 TABLES = """
 SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-WHERE c.relkind IN ('r', 'p') AND a.attname = 'tenant_id' AND c.relnamespace = 'chamberlain'::regnamespace ORDER BY 1
+WHERE c.relkind IN ('r', 'p') AND a.attname = 'tenant_id' AND c.relnamespace = 'chamberlain'::regnamespace
+AND NOT c.relispartition ORDER BY 1
 """
 SECRET = "INSERT INTO chamberlain.webhook_secret (tenant_id, template_id, sealed) VALUES ($1, $2, '')"
 
@@ -29,6 +31,11 @@ STATE = "INSERT INTO chamberlain.webhook_state (tenant_id, template_id) VALUES (
 NOTICE = """
 INSERT INTO chamberlain.notice (tenant_id, notice_id, kind, request_id, at)
 VALUES ($1, gen_random_uuid(), 'failed', gen_random_uuid(), now())
+"""
+
+REPORT_LINE = """
+INSERT INTO chamberlain.report_line (tenant_id, notice_id, what, rule, guest_id)
+SELECT tenant_id, notice_id, 'reminder', 'expiry', gen_random_uuid() FROM chamberlain.notice WHERE tenant_id = $1
 """
 
 SUBJECT = """
@@ -92,6 +99,7 @@ async def filled(databases: Databases) -> Estate:
         await tx.execute(ADOPTION_ITEM, ESTATE)
         await tx.execute(SECRET, ESTATE, CONFIDENTIAL_TEAM)
         await tx.execute(NOTICE, ESTATE)
+        await tx.execute(REPORT_LINE, ESTATE)
         await tx.execute(STATE, ESTATE, CONFIDENTIAL_TEAM)
         await tx.execute(DELIVERY, ESTATE)
         await tx.execute("SELECT chamberlain.seal_audit($1, 100)", ESTATE)

@@ -90,7 +90,7 @@ class CutDatabase(Database):
     """A database whose client may be killed before each statement, before each commit and behind it."""
 
     def __init__(self, database: Database, cut: Cut) -> None:
-        super().__init__(database.pool)
+        super().__init__(database.pool, notices=database.notices)
         self._cut = cut
 
     @asynccontextmanager

@@ -112,7 +112,7 @@ def house_of(house: Approving, office: PostOffice) -> House:
     estate = house.estate
     server = MailServer(read_address(office.url), SENDER)
     send = SendNotices(
-        estate.databases.worker, estate.people, server, lambda _tenant, request: LINK.format(request), estate.now
+        estate.databases.worker, estate.people, server, lambda _tenant, request: LINK.format(request), "", estate.now
     )
     return House(house, office, send)
 

@@ -30,7 +30,14 @@ def notice_loop(means: WorkMeans) -> LaneLoop:
     return LaneLoop(
         means.database,
         JobKind.NOTICE_SEND,
-        SendNotices(means.database, means.people, server, link_maker(means.settings), now),
+        SendNotices(
+            means.database,
+            means.people,
+            server,
+            link_maker(means.settings),
+            f"{means.settings.base_url}/admin/v1/findings/ID/confirm/",
+            now,
+        ),
         wake=asyncio.Event(),
         new_id=new_id,
         hold=HoldJob(means.database, means.notifier),

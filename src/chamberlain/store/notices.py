@@ -1,17 +1,18 @@
 """Notices: what people are still to be told by mail, and who of them has it.
 
-They are written by the database itself (sql/notices.sql), with the event that they tell of.
+They are written with what they tell of: about requests by the database itself (sql/notices.sql), about policies by
+policy_reports.py.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
-from chamberlain.rules.ids import NoticeId, RequestId, TenantId, UserId
-from chamberlain.rules.notices import Notice, NoticeKind
-from chamberlain.store.database import Transaction
+from chamberlain.rules.ids import GroupId, NoticeId, RequestId, TenantId, UserId
+from chamberlain.rules.notices import AboutRequest, AboutSubject, Notice, NoticeKind
+from chamberlain.store.database import Record, Transaction
 
 FIND: Final = """
-SELECT tenant_id, notice_id, kind, request_id, level, at, attempts, told FROM chamberlain.notice
+SELECT tenant_id, notice_id, kind, request_id, level, subject_id, at, attempts, told FROM chamberlain.notice
 WHERE tenant_id = $1 AND notice_id = $2
 """
 NOTE_TOLD: Final = """
@@ -29,9 +30,7 @@ async def find(tx: Transaction, notice_id: NoticeId) -> Notice | None:
     return Notice(
         tenant_id=TenantId(row["tenant_id"]),
         id=NoticeId(row["notice_id"]),
-        kind=NoticeKind(row["kind"]),
-        request_id=RequestId(row["request_id"]),
-        level=row["level"],
+        about=_about(row),
         at=row["at"],
         attempts=row["attempts"],
         told=frozenset(map(UserId, row["told"])),
@@ -51,3 +50,9 @@ async def note_attempt(tx: Transaction, notice_id: NoticeId) -> None:
 async def remove(tx: Transaction, notice_id: NoticeId) -> None:
     """Forget it: everybody has it, or it is given up."""
     await tx.execute(REMOVE, tx.tenant_id, notice_id)
+
+
+def _about(row: Record) -> AboutRequest | AboutSubject:
+    if row["subject_id"] is not None:
+        return AboutSubject(GroupId(row["subject_id"]))
+    return AboutRequest(NoticeKind(row["kind"]), RequestId(row["request_id"]), row["level"])

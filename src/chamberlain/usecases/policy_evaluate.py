@@ -18,13 +18,14 @@ from chamberlain.rules.errors import TryAgain
 from chamberlain.rules.findings import FindingSubject
 from chamberlain.rules.guest_clocks import Clock
 from chamberlain.rules.guests import Guest
-from chamberlain.rules.ids import EventId, GroupId, JobId, TraceId
+from chamberlain.rules.ids import EventId, GroupId, JobId, NoticeId, TraceId
 from chamberlain.rules.jobs import Claim, Job, Postponed
 from chamberlain.rules.policies import PolicyAction, PolicyRules
 from chamberlain.rules.policy_evaluation import Evaluation, Present, evaluate, settle
 from chamberlain.rules.policy_events import action_taken, reminded
+from chamberlain.rules.policy_reports import RunReport, lines_of
 from chamberlain.rules.policy_tasks import PolicyTask, Quiet
-from chamberlain.store import changes, events, findings, jobs, policy_clocks
+from chamberlain.store import changes, events, findings, jobs, policy_clocks, policy_reports
 from chamberlain.store.database import Database, Transaction
 
 # A guest who is new has a clock after so long. The rules count in days.
@@ -43,12 +44,14 @@ Done: TypeAlias = Sequence[tuple[Clock, ActOutcome]]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happens with one group or site, and the job that it happens by; `quiet` when nothing is left to tell."""
+    """What happens with one group or site, and the job that it happens by; `quiet` when nothing is left to tell. It is
+    over when no action of it is still to be asked for."""
 
     job: Job
     task: PolicyTask
     evaluation: Evaluation
     quiet: Quiet | None = None
+    is_over: bool = True
 
     @property
     def subject(self) -> FindingSubject:
@@ -173,6 +176,12 @@ class EvaluatePolicies:
         await events.append(tx, [reminded(self._event_id(), *each, now=now) for each in told])
         taken = [(run.subject, clock, run.job.trace_id) for run in runs for clock in run.evaluation.taken]
         await changes.record_all(tx, [action_taken(self._event_id(), *each, now=now) for each in taken])
+        if self.database.notices:
+            await policy_reports.put(tx, [self._report(run) for run in runs], at=now)
+
+    def _report(self, run: Run) -> RunReport:
+        lines = lines_of(run.evaluation)
+        return RunReport(NoticeId(self.new_id()), run.task.place, run.job.trace_id, lines, run.is_over)
 
     def _event_id(self) -> EventId:
         return EventId(self.new_id())
@@ -212,7 +221,7 @@ def _run(job: Job, task: PolicyTask, present: Present, now: datetime) -> Run:
     policy = None if task.policy is None else task.policy.applied(now=now)
     evaluation = evaluate(task.subject, policy, present, task.clocks, now=now, accepted=task.accepted)
     quiet = None if task.policy is None else task.policy.quiet_after(present, evaluation)
-    return Run(job, task, evaluation, quiet)
+    return Run(job, task, evaluation, quiet, is_over=not evaluation.due)
 
 
 def _after(next_at: datetime | None, now: datetime) -> timedelta:
@@ -235,7 +244,8 @@ def _asked(place: Place, clock: Clock) -> GuestAct:
 def _settled(run: Run, task: PolicyTask, done: Done, now: datetime) -> Run:
     acts = [(clock, _trouble(outcome)) for clock, outcome in done if not isinstance(outcome.fault, TryAgain)]
     evaluation = settle(task.subject, run.rules, task.clocks, acts, now=now, accepted=task.accepted)
-    return Run(run.job, task, evaluation)
+    waits = any(isinstance(outcome.fault, TryAgain) for _, outcome in done)
+    return Run(run.job, task, evaluation, is_over=not waits)
 
 
 def _trouble(outcome: ActOutcome) -> str | None:

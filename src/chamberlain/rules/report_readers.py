@@ -1,0 +1,53 @@
+"""Readers of reports: those who may do something about what a policy does to a group or site.
+
+These are its owners, or, where nobody owns it or the policy leaves reviews to them, the administrators of the tenant.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chamberlain.rules.ids import UserId
+from chamberlain.rules.notice_mails import address_of
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion, Person
+from chamberlain.rules.policies import ConfirmedBy
+from chamberlain.rules.policy_reports import Report
+from chamberlain.rules.tenants import Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Who may be told. Nobody is an owner here whom the report is about: nobody confirms their own stay."""
+
+    owners: tuple[UserId, ...]
+    administrators: tuple[UserId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Who is told, and as what."""
+
+    users: tuple[UserId, ...]
+    are_owners: bool
+
+
+def question_of(report: Report, tenant: Tenant) -> PeopleQuestion:
+    """What the directory is asked: who owns it, and who administers the tenant."""
+    owned = frozenset((report.subject.entry.id,))
+    return PeopleQuestion(tenant.id, owners_of=owned, members_of=tenant.administrator_groups)
+
+
+def candidates(report: Report, tenant: Tenant, answer: PeopleAnswer) -> Candidates:
+    """Who may be told, by what the directory has answered."""
+    members = [person.id for group in tenant.administrator_groups for person in answer.relations.members.get(group, ())]
+    owners = [person.id for person in answer.owners.get(report.subject.entry.id, ()) if person.id not in report.guests]
+    return Candidates(
+        owners=() if report.confirmed_by is ConfirmedBy.ADMINISTRATORS else tuple(owners),
+        administrators=tuple(sorted({*tenant.administrator_users, *members})),
+    )
+
+
+def readers(candidates: Candidates, people: Mapping[UserId, Person]) -> Readers:
+    """Who is told: the owners, where at least one of them can be."""
+    if any(user in people and address_of(people[user]) is not None for user in candidates.owners):
+        return Readers(candidates.owners, are_owners=True)
+    return Readers(candidates.administrators, are_owners=False)
