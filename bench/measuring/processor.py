@@ -2,33 +2,53 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What the system says of a process."""
+
+    parent: int
+    ticks: int
+
+
 def seconds_used(processes: Iterable[int]) -> float:
     """What these processes and all that they started have used so far, those included that have ended."""
-    ticks: dict[int, int] = {}
+    running = _all()
+    return sum(running[each].ticks for each in _family(processes, running)) / _TICKS
+
+
+def family_of(processes: Iterable[int]) -> set[int]:
+    """These processes and all that they started, and these in turn."""
+    return _family(processes, _all())
+
+
+def _family(processes: Iterable[int], running: Mapping[int, _Read]) -> set[int]:
     children: dict[int, list[int]] = defaultdict(list)
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            parent, used = _read(entry)
-            ticks[int(entry.name)] = used
-            children[parent].append(int(entry.name))
-    waiting, total = list(processes), 0
+    for process, read in running.items():
+        children[read.parent].append(process)
+    waiting, found = [each for each in processes if each in running], set[int]()
     while waiting:
         process = waiting.pop()
-        total += ticks.get(process, 0)
+        found.add(process)
         waiting += children[process]
-    return total / _TICKS
+    return found
 
 
-def _read(entry: Path) -> tuple[int, int]:
+def _all() -> dict[int, _Read]:
+    read = {int(entry.name): _read(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+    return {process: each for process, each in read.items() if each is not None}
+
+
+def _read(entry: Path) -> _Read | None:
     try:
         # Behind the name, which may hold anything (proc 5): the parent, and further on the times, in ticks.
         fields = (entry / "stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return 0, 0
-    return int(fields[1]), sum(map(int, fields[11:15]))
+        return None
+    return _Read(parent=int(fields[1]), ticks=sum(map(int, fields[11:15])))

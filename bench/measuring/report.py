@@ -43,7 +43,8 @@ def report(question: str, rows: Sequence[Row], *, columns: Mapping[str, str]) ->
     for row in rows:
         medians = row.medians()
         cells = "".join(f"{format(medians[name], how) if name in medians else '':>13}" for name, how in columns.items())
-        print(f"{row.name:{width}}{cells}{row.spread(next(iter(columns))):>13.0%}")
+        first = next(name for name in columns if name in medians)
+        print(f"{row.name:{width}}{cells}{row.spread(first):>13.0%}")
     print(f"\nWritten to {_write(question, rows)}")
 
 
