@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from chamberlain.store.keyring import Keyring, KeysUnusable, load_keyring
+from chamberlain.store.keys_file import KeysFile
 
 KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 OTHER_KEY = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
@@ -94,3 +95,47 @@ def test_it_rejects_a_file_of(tmp_path: Path, content: str, complaint: str) -> N
 def test_it_rejects_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(KeysUnusable, match="cannot be read or made"):
         load_keyring(tmp_path / "nowhere" / "keys")
+
+
+def test_it_follows_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    path.write_text(f"old {KEY}\n")
+    here, elsewhere = load_keyring(path), KeysFile(path)
+    sealed_before = here.seal(b"secret", PLACE)
+
+    elsewhere.write(elsewhere.read().with_first("new", bytes([1] * 32)))
+    sealed_elsewhere = load_keyring(path).seal(b"secret", PLACE)
+
+    assert here.open(sealed_elsewhere, PLACE) == b"secret"
+    assert here.seal(b"secret", PLACE)[1:4] == b"new"
+    assert here.open(sealed_before, PLACE) == b"secret"
+
+
+def test_it_goes_on_when_its_file_is_broken_or_gone(tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    path.write_text(f"old {KEY}\n")
+    keyring = load_keyring(path)
+
+    path.write_text("broken\n")
+    first = keyring.seal(b"secret", PLACE)
+    path.unlink()
+    second = keyring.seal(b"secret", PLACE)
+
+    assert (first[1:4], second[1:4]) == (b"old", b"old")
+    assert not path.exists()
+
+
+def test_a_file_is_written_anew_for_its_owner_alone_and_through_a_link(tmp_path: Path) -> None:
+    path, link = tmp_path / "keys", tmp_path / "link"
+    path.write_text(f"old {KEY}\n")
+    path.chmod(0o644)
+    link.symlink_to(path)
+    file = KeysFile(link)
+
+    with file.alone():
+        file.write(file.read().with_last("new", bytes(32)))
+
+    assert path.read_text() == f"old {KEY}\nnew {KEY}\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert link.is_symlink()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["keys", "link"]

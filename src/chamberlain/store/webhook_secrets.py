@@ -83,7 +83,7 @@ def _openable(keyring: Keyring, sealed: Iterable[bytes | None], key: WebhookKey)
         # One whose key is gone signs nothing, and spoils nothing for the other.
         with suppress(KeysUnusable):
             if each is not None:
-                yield keyring.open(bytes(each), _context(*key)).decode("ascii")
+                yield keyring.open(bytes(each), context_of(*key)).decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,21 +122,22 @@ class WebhookSecrets:
     async def make_first(self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
         """Make one where there is none, so that calls can be signed. Nobody knows it: whoever receives them asks for
         the next one."""
-        sealed = self.keyring.seal(self.new_secret().encode("ascii"), _context(tenant_id, template_id))
+        sealed = self.keyring.seal(self.new_secret().encode("ascii"), context_of(tenant_id, template_id))
         await tx.execute(MAKE_FIRST, tenant_id, template_id, sealed)
 
     async def _put(self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId, secret: str) -> datetime | None:
-        sealed = self.keyring.seal(secret.encode("ascii"), _context(tenant_id, template_id))
+        sealed = self.keyring.seal(secret.encode("ascii"), context_of(tenant_id, template_id))
         row = await tx.fetch_row(PUT, tenant_id, template_id, sealed, overlap_end(self.now()))
         return None if row is None else row["previous_until"]
 
     def _opened(self, sealed: bytes, tenant_id: TenantId, template_id: TemplateId) -> str:
         """The secret; one whose key is gone counts as there, and is none that anybody can send."""
         try:
-            return self.keyring.open(sealed, _context(tenant_id, template_id)).decode("ascii")
+            return self.keyring.open(sealed, context_of(tenant_id, template_id)).decode("ascii")
         except KeysUnusable:
             return ""
 
 
-def _context(tenant_id: TenantId, template_id: TemplateId) -> str:
+def context_of(tenant_id: TenantId, template_id: TemplateId) -> str:
+    """What the secret of this template is sealed for."""
     return f"{tenant_id} webhook_secret {template_id}"

@@ -56,4 +56,4 @@ async def _theirs(opened: Opened) -> frozenset[str]:
     if opened.application is None:
         return frozenset()
     with telling():
-        return await sealing_keys(opened.application.pool)
+        return frozenset(await sealing_keys(opened.application.pool))

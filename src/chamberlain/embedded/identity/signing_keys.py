@@ -91,7 +91,7 @@ class SigningKeys:
         ]
 
     def _open(self, key_id: str, sealed: bytes, signs_from: datetime) -> SigningKey:
-        return SigningKey(key_id, RSAKey.import_key(self._sealer.open(sealed, _place(key_id))), signs_from)
+        return SigningKey(key_id, RSAKey.import_key(self._sealer.open(sealed, place_of(key_id))), signs_from)
 
     async def _with_next(self, now: datetime) -> Sequence[SigningKey]:
         """All keys with the next one, which another process may have made meanwhile."""
@@ -103,13 +103,14 @@ class SigningKeys:
                 return keys
             # With no key at all nobody can have learned of one that is to come.
             key = SigningKey(pair.thumbprint(), pair, now + _PUBLISHED_AHEAD if keys else now)
-            sealed = self._sealer.seal(pair.as_der(private=True), _place(key.id))
+            sealed = self._sealer.seal(pair.as_der(private=True), place_of(key.id))
             await connection.execute(_INSERT, key.id, sealed, key.signs_from)
             await connection.execute(_DELETE, _ended(keys, now))
             return await self._read(connection)
 
 
-def _place(key_id: str) -> str:
+def place_of(key_id: str) -> str:
+    """What the key pair with this id is sealed for."""
     return f"identity.signing_keys/{key_id}"
 
 
