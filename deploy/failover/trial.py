@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
-import asyncpg
-
+from chamberlain.store.hosts import Hosts
 from deploy.failover.callers import Accepted, Callers
 from deploy.failover.cluster import Cluster, Node
 from deploy.failover.installation import Installation
@@ -136,7 +135,7 @@ async def _missing(installation: Installation, request_ids: list[str]) -> set[st
     statement = (
         "SELECT asked::text FROM unnest($1::uuid[]) asked EXCEPT SELECT request_id::text FROM chamberlain.request"
     )
-    connection = await asyncpg.connect(installation.outside.addresses.worker)
+    connection = await Hosts(installation.outside.addresses.worker).connect()
     try:
         return {row[0] for row in await connection.fetch(statement, request_ids)}
     finally:
@@ -149,7 +148,7 @@ async def _doubles(installation: Installation) -> int:
         "SELECT count(*) FROM (SELECT FROM chamberlain.request WHERE display_name LIKE 'Failover %' "
         "GROUP BY display_name HAVING count(*) > 1) double"
     )
-    connection = await asyncpg.connect(installation.outside.addresses.worker)
+    connection = await Hosts(installation.outside.addresses.worker).connect()
     try:
         return int(await connection.fetchval(statement))
     finally:

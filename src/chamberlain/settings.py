@@ -225,6 +225,7 @@ class Settings(BaseSettings):
 
     directory: Annotated[Literal["embedded"], Expected("embedded")] = "embedded"
     metrics_port: _MetricsPort = None
+    embedded_identity: _Bool = True
     allow_embedded_identity: _Bool = False
     postgres_bin: Annotated[_Path | None, Expected("the folder of PostgreSQL's programs")] = None
     postgres_user: Annotated[str | None, Expected("the name of a user of this machine")] = None

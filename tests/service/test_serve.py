@@ -5,10 +5,12 @@ import socket
 import ssl
 import time
 
+import httpx2
 import pytest
 
 from tests.services import (
     GROUP_TEMPLATE,
+    TLS,
     Service,
     data_folder,
     free_port,
@@ -131,6 +133,23 @@ def test_it_rejects_an_address_that_others_can_reach() -> None:
 
     assert done.returncode == 1
     assert "CHAMBERLAIN_ALLOW_EMBEDDED_IDENTITY=true" in done.stderr
+
+
+def test_it_works_on_such_an_address_without_the_embedded_identity_platform() -> None:
+    # Another spelling of a name that leads nowhere else: only an address that is known to be loopback counts as one.
+    options, alone = ("--host", "LOCALHOST"), {"CHAMBERLAIN_EMBEDDED_IDENTITY": "false"}
+    with running_service(options=options, environment=alone) as service:
+        anybody = httpx2.post(service.groups_url, json={}, verify=TLS)
+        flows = httpx2.get(f"{service.url}/openapi.json", verify=TLS).json()["components"]["securitySchemes"]
+        with socket.socket() as behind:
+            nobody_listens = behind.connect_ex(("127.0.0.1", service.port + 1)) != 0
+
+        assert anybody.status_code == 401
+        assert service.answers("/identity/local/token") == 404
+        assert nobody_listens
+        assert "clientCredentials" not in json.dumps(flows)
+        assert "embedded identity platform" not in service.said()
+        assert not (service.data_dir / "ca.pem").exists()
 
 
 def test_it_logs_json_lines_with_the_trace_of_a_call() -> None:

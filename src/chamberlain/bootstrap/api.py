@@ -22,7 +22,7 @@ from chamberlain.bootstrap.services import make_services
 from chamberlain.bootstrap.trust import make_trust
 from chamberlain.bootstrap.watching import Watching
 from chamberlain.bootstrap.webhooks import webhook_sender
-from chamberlain.embedded.identity.certificates import make_server_certificate
+from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
 from chamberlain.settings import Settings
 from chamberlain.store.keyring import Keyring, KeysUnusable, load_keyring
 from chamberlain.store.notifier import Notifier
@@ -47,12 +47,10 @@ async def built_endpoints(
     stop: asyncio.Event,
 ) -> AsyncIterator[Endpoints]:
     """Everything that answers, for as long as the block runs. Answers that go on end when `stop` is set."""
-    certificate = make_server_certificate(folder.path, now())
-    write_file(folder.authority, certificate.authority_pem, mode=0o644)
+    certificate = _certificate(settings, folder)
     keyring = load_keyring(settings.keys_file)
-    identity = await _identity(settings, databases, folder, keyring)
     async with AsyncExitStack() as stack:
-        trust = make_trust(settings, databases, certificate.authority_pem)
+        trust = make_trust(settings, databases, None if certificate is None else certificate.authority_pem)
         stack.push_async_callback(trust.keys.close)
         sender = await stack.enter_async_context(webhook_sender(settings))
         means = await stack.enter_async_context(
@@ -68,9 +66,19 @@ async def built_endpoints(
         )
         verify = trust.verifier(api_audiences(trust.prefixes)).verify
         graph = graph_application(settings, databases, trust.verifier(frozenset({GRAPH_AUDIENCE})))
-        mounts = {urlsplit(settings.graph_url).path: graph, "/identity": identity}
+        mounts = {urlsplit(settings.graph_url).path: graph}
+        if settings.embedded_identity:
+            mounts["/identity"] = await _identity(settings, databases, folder, keyring)
         application = create_app(make_services(means, verify, Streams(now, stop)), mounts)
-        yield Endpoints(application, certificate.context)
+        yield Endpoints(application, None if certificate is None else certificate.context)
+
+
+def _certificate(settings: Settings, folder: DataFolder) -> ServerCertificate | None:
+    if not settings.embedded_identity:
+        return None
+    certificate = make_server_certificate(folder.path, now())
+    write_file(folder.authority, certificate.authority_pem, mode=0o644)
+    return certificate
 
 
 async def _identity(settings: Settings, databases: Databases, folder: DataFolder, keyring: Keyring) -> ASGIApp:

@@ -33,6 +33,11 @@ def identity_base_url(settings: Settings) -> str:
     return f"{settings.tls_url}/identity"
 
 
+def believed_base_url(settings: Settings) -> str | None:
+    """The same where the platform runs; None where the organisation's own is the only one."""
+    return identity_base_url(settings) if settings.embedded_identity else None
+
+
 def make_identity_platform(
     settings: Settings, databases: Databases, keyring: Keyring, local_secret: str
 ) -> IdentityPlatform:
@@ -84,10 +89,12 @@ def issuer_finder(database: Database, base_url: str | None) -> FindIssuer:
     return find
 
 
-def embedded_issuers(base_url: str) -> Callable[[TenantId], tuple[Issuer, ...]]:
-    """What tells as whom the embedded platform speaks for a tenant."""
+def embedded_issuers(base_url: str | None) -> Callable[[TenantId], tuple[Issuer, ...]]:
+    """What tells as whom the embedded platform speaks for a tenant, where it runs."""
 
     def issuers(tenant_id: TenantId) -> tuple[Issuer, ...]:
+        if base_url is None:
+            return ()
         issuer = issuer_of(base_url, tenant_id)
         return (Issuer(tenant_id=tenant_id, issuer=issuer, tid=str(tenant_id), audiences={}),)
 

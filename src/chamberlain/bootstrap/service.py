@@ -33,7 +33,7 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
         stop = stopping_by_signal()
         async with AsyncExitStack() as stack:
             # Sockets come first: a port that is taken is told before anything is started.
-            plain, tls = bind(settings.host, settings.port), bind(settings.host, settings.tls_port)
+            plain, tls = bind(settings.host, settings.port), _bound_tls(settings)
             figures = _bound_metrics(settings)
             folder = open_data_folder(settings.data_dir)
             databases = await stack.enter_async_context(opened_databases(settings, folder))
@@ -46,10 +46,8 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
             endpoints = await stack.enter_async_context(
                 built_endpoints(settings, databases, notifier, folder, watching=watching, stop=stop)
             )
-            listeners = [
-                Listener(plain, None, endpoints.application),
-                Listener(tls, endpoints.tls, endpoints.application),
-            ]
+            listeners = [Listener(plain, None, endpoints.application)]
+            listeners += [Listener(each, endpoints.tls, endpoints.application) for each in tls]
             listeners += [Listener(each, None, metrics_application(databases.worker)) for each in figures]
             settle_garbage_collector()
             _announce(settings, say)
@@ -93,6 +91,11 @@ async def _keep_example(databases: Databases, folder: DataFolder, say: Say) -> N
         say(f"The passwords of the example users are in {folder.example_users}.")
 
 
+def _bound_tls(settings: Settings) -> list[socket]:
+    """The socket that sign-in libraries want, where the embedded identity platform runs."""
+    return [bind(settings.host, settings.tls_port)] if settings.embedded_identity else []
+
+
 def _bound_metrics(settings: Settings) -> list[socket]:
     """The socket for the figures, on loopback alone, where the operator wants one."""
     if settings.metrics_port is None:
@@ -101,16 +104,20 @@ def _bound_metrics(settings: Settings) -> list[socket]:
 
 
 def _require_identity_allowed(settings: Settings) -> None:
-    if not settings.listens_on_loopback and not settings.allow_embedded_identity:
+    if settings.embedded_identity and not settings.listens_on_loopback and not settings.allow_embedded_identity:
         raise CannotStart(
             f"{settings.host} can be reached from other machines; the embedded identity platform is for evaluation. "
-            "Listen on 127.0.0.1, or set CHAMBERLAIN_ALLOW_EMBEDDED_IDENTITY=true if you know that you want it."
+            "Listen on 127.0.0.1, leave it out with CHAMBERLAIN_EMBEDDED_IDENTITY=false, or set "
+            "CHAMBERLAIN_ALLOW_EMBEDDED_IDENTITY=true if you know that you want it."
         )
 
 
 def _announce(settings: Settings, say: Say) -> None:
     say(f"The API answers at {settings.base_url}, its description at {settings.base_url}/docs.")
-    say(f"The directory answers at {settings.graph_url}, the same with TLS at {settings.tls_url}.")
-    say("Sign-in is by the embedded identity platform, which is for evaluation and tests.")
+    if settings.embedded_identity:
+        say(f"The directory answers at {settings.graph_url}, the same with TLS at {settings.tls_url}.")
+        say("Sign-in is by the embedded identity platform, which is for evaluation and tests.")
+    else:
+        say(f"The directory answers at {settings.graph_url}.")
     if make_injection(settings) is not None:
         say("The directory makes difficulties on purpose, as the settings CHAMBERLAIN_FAULT_... ask for.")

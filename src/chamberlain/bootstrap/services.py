@@ -12,7 +12,7 @@ from chamberlain.bootstrap.directory import first_look, make_subjects
 from chamberlain.bootstrap.drift import drift_services
 from chamberlain.bootstrap.findings import finding_services
 from chamberlain.bootstrap.groups import group_services
-from chamberlain.bootstrap.identity import identity_base_url
+from chamberlain.bootstrap.identity import believed_base_url
 from chamberlain.bootstrap.jobs import job_services
 from chamberlain.bootstrap.mailboxes import mailbox_services
 from chamberlain.bootstrap.means import Means
@@ -68,7 +68,7 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
         addresses=Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url),
         hosts=_hosts(settings),
         retry_after_seconds=first_look(settings),
-        token_url=f"{identity_base_url(settings)}/{{tenantId}}/oauth2/v2.0/token",
+        token_url=_token_url(settings),
     )
 
 
@@ -76,6 +76,11 @@ def _templates(means: Means, area: TemplateArea) -> Templates:
     return template_services(
         area, means.database, means.callers, means.people, prefixes=means.prefixes, keyring=means.keyring
     )
+
+
+def _token_url(settings: Settings) -> str | None:
+    base_url = believed_base_url(settings)
+    return None if base_url is None else f"{base_url}/{{tenantId}}/oauth2/v2.0/token"
 
 
 def _hosts(settings: Settings) -> frozenset[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from chamberlain.api.services import OwnTenant
 from chamberlain.bootstrap.databases import opened_at_hand
 from chamberlain.bootstrap.faults import expected_faults
-from chamberlain.bootstrap.identity import embedded_issuers, identity_base_url
+from chamberlain.bootstrap.identity import believed_base_url, embedded_issuers
 from chamberlain.bootstrap.means import Means
 from chamberlain.bootstrap.operators import command_line
 from chamberlain.bootstrap.origins import new_trace_id
@@ -28,7 +28,7 @@ from chamberlain.usecases.tenant_suspend import SuspendTenant
 def tenant_services(means: Means) -> OwnTenant:
     """What the API may ask about the tenant of a caller."""
     database, callers, prefixes = means.database, means.callers, means.prefixes
-    own_issuers = embedded_issuers(identity_base_url(means.settings))
+    own_issuers = embedded_issuers(believed_base_url(means.settings))
     return OwnTenant(
         read=ReadTenant(database, callers, prefixes, own_issuers),
         replace=ReplaceTenant(database, means.people, callers, prefixes, own_issuers),

@@ -6,7 +6,7 @@ from chamberlain.bearer.keys import IssuerKeys
 from chamberlain.bearer.verify import FindIssuer, Verifier
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.graph import GRAPH_AUDIENCE
-from chamberlain.bootstrap.identity import identity_base_url, issuer_finder
+from chamberlain.bootstrap.identity import believed_base_url, issuer_finder
 from chamberlain.bootstrap.origins import now
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.settings import Settings
@@ -25,10 +25,11 @@ class Trust:
         return Verifier(audiences, self.find_issuer, self.keys, now)
 
 
-def make_trust(settings: Settings, databases: Databases, authority_pem: str) -> Trust:
-    """Trust in the issuers of all tenants. The authority is that of our own certificate, for the embedded platform."""
+def make_trust(settings: Settings, databases: Databases, authority_pem: str | None) -> Trust:
+    """Trust in the issuers of all tenants. The authority is that of our own certificate, for the embedded platform if
+    it runs."""
     return Trust(
-        find_issuer=issuer_finder(databases.application, identity_base_url(settings)),
+        find_issuer=issuer_finder(databases.application, believed_base_url(settings)),
         keys=IssuerKeys(now, authority_pem=authority_pem),
         prefixes=ScopePrefixes(settings.scope_prefix, settings.insiders_scope_prefix, GRAPH_AUDIENCE),
     )

@@ -11,7 +11,7 @@ from chamberlain.bearer.discovery import UNANSWERED, UnusableAnswer, ask_issuer,
 from chamberlain.bootstrap.data_folder import DataFolder
 from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look
-from chamberlain.bootstrap.identity import embedded_issuers, identity_base_url
+from chamberlain.bootstrap.identity import believed_base_url, embedded_issuers
 from chamberlain.bootstrap.origins import now
 from chamberlain.rules.checkups import Checkup, doubtful, faulty, judge_issuer_clock, well
 from chamberlain.store import tenants
@@ -37,10 +37,11 @@ async def look_at_issuers(opened: Opened, *, is_served: bool) -> Sequence[Checku
 
     faults = await look("issuers", opened.worker, read)
     # The platform is one, whichever tenant it is asked for.
-    issuers_for = embedded_issuers(identity_base_url(opened.settings))
+    issuers_for = embedded_issuers(believed_base_url(opened.settings))
     embedded = {each.issuer for tenant in found[:1] for each in issuers_for(tenant.id)}
     asked = sorted(registered | embedded if is_served else registered)
-    told = [] if is_served else [well("issuers", "The embedded identity platform runs with the service: not asked.")]
+    silent = is_served or not opened.settings.embedded_identity
+    told = [] if silent else [well("issuers", "The embedded identity platform runs with the service: not asked.")]
     return [*faults, *told, *await _ask_all(opened, asked)]
 
 

@@ -22,7 +22,8 @@ class Listeners:
 
 async def look_at_listeners(settings: Settings, ask: AskService) -> Listeners:
     """The service is asked; where it does not answer, its ports are tried."""
-    where = f"{settings.host} port {settings.port} and {settings.tls_port}"
+    ports = (settings.port, settings.tls_port) if settings.embedded_identity else (settings.port,)
+    where = f"{settings.host} port {' and '.join(map(str, ports))}"
     wrong = await ask(_address(settings))
     if wrong is not None:
         checkups = [
@@ -30,7 +31,7 @@ async def look_at_listeners(settings: Settings, ask: AskService) -> Listeners:
         ]
         return Listeners(tuple(checkups) or (well("service", f"It answers on {where}, and is ready."),), are_ours=True)
     try:
-        for port in (settings.port, settings.tls_port):
+        for port in ports:
             bind(settings.host, port).close()
     except PortTaken as error:
         return Listeners(

@@ -19,7 +19,7 @@ def look_at_settings(settings: Settings) -> Sequence[Checkup]:
 
 
 def _identity(settings: Settings) -> Iterator[Checkup]:
-    if settings.listens_on_loopback:
+    if settings.listens_on_loopback or not settings.embedded_identity:
         return
     seen = f"{settings.host} can be reached from other machines, and the embedded identity platform is for evaluation."
     if settings.allow_embedded_identity:
@@ -27,7 +27,7 @@ def _identity(settings: Settings) -> Iterator[Checkup]:
             "settings", seen, "Register the organisation's own issuer, and listen on loopback behind a proxy."
         )
     else:
-        cure = "The service does not start so: listen on 127.0.0.1, or set CHAMBERLAIN_ALLOW_EMBEDDED_IDENTITY=true."
+        cure = "The service does not start so: listen on 127.0.0.1, or set CHAMBERLAIN_EMBEDDED_IDENTITY=false."
         yield faulty("settings", seen, cure)
 
 
