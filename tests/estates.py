@@ -14,7 +14,7 @@ from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, 
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
-from chamberlain.embedded.directory.people import Register
+from chamberlain.embedded.directory.people import HELD_ADDRESSES, Register
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.errors import OutsideFault, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
@@ -293,7 +293,8 @@ def service_of(databases: Databases) -> Estate:
     directory = TroubledDirectory(
         EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER), Mailboxes(pool, key_member=KEY_MEMBER))
     )
-    catalog, acceptor = Catalog(databases.application), Acceptor(databases.application)
+    catalog = Catalog(databases.application)
+    acceptor = Acceptor(databases.application, held_addresses=HELD_ADDRESSES)
     submitter = Submitter(databases.application, catalog, acceptor, Notifier(databases.addresses.application))
 
     def now() -> datetime:

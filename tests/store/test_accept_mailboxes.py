@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from chamberlain.embedded.directory.people import HELD_ADDRESSES
 from chamberlain.rules.ids import MailboxId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mailboxes import MailboxOrder, TemplateSource
@@ -12,7 +13,7 @@ from chamberlain.rules.requests import RequestKind
 from chamberlain.rules.submissions import AddressTaken, Again, Draft, MailboxDraft, NameTaken, Written
 from chamberlain.store.batcher import Acceptor
 from tests.databases import Databases
-from tests.estates import ADA, SHARED_MAILBOX, apply, changed_estate, counts, rows
+from tests.estates import ADA, SHARED_MAILBOX, apply, changed_estate, counts, open_estate, rows
 from tests.store.test_batcher import accept_all, draft
 
 
@@ -98,3 +99,13 @@ async def test_who_loses_to_one_that_is_refused_itself_is_told_to_come_again(pre
 
     assert verdicts == [AddressTaken(), Again()]
     assert await acceptor.accept(mailbox_draft("info")) == Written()
+
+
+async def test_an_alias_that_the_directory_has_given_away_is_taken(databases: Databases) -> None:
+    await open_estate(databases)
+    acceptor = Acceptor(databases.application, held_addresses=HELD_ADDRESSES)
+    wanted = [mailbox_draft("ada"), mailbox_draft("info", alias="ben"), mailbox_draft("desk", alias="front")]
+
+    verdicts = await accept_all([acceptor], [replace(each, ask_addresses=True) for each in wanted])
+
+    assert verdicts == [AddressTaken(), AddressTaken(), Written()]

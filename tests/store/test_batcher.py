@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
+from chamberlain.embedded.directory.people import HELD_ADDRESSES
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import BodyInvalid, Conflict, Unavailable
@@ -43,6 +44,7 @@ from tests.estates import (
     apply,
     changed_estate,
     counts,
+    open_estate,
     rows,
     until,
 )
@@ -360,3 +362,39 @@ async def test_it_handles_a_server_that_is_not_there() -> None:
         await Acceptor(database).accept(draft())
 
     await database.close()
+
+
+async def test_it_rejects_addresses_that_the_directory_has_given_away(databases: Databases) -> None:
+    await open_estate(databases)
+    acceptor = Acceptor(databases.application, held_addresses=HELD_ADDRESSES)
+    asking = [replace(draft(name), ask_addresses=True) for name in ("apollo", "ada", "ALL-Staff", "artemis")]
+    elsewhere = replace(draft("ben", tenant=OTHER_HOUSE), ask_addresses=True)
+    known = draft("cleo")
+
+    verdicts = await accept_all([acceptor], [*asking, elsewhere, known])
+
+    free, taken = Written(), AddressTaken()
+    assert verdicts == [free, taken, taken, free, free, free]
+
+
+async def test_a_draft_that_asks_takes_no_address_that_nobody_asked_for(databases: Databases) -> None:
+    await open_estate(databases)
+    acceptor = Acceptor(databases.application, held_addresses=HELD_ADDRESSES)
+    await acceptor.accept(draft("apollo"))
+
+    asking = await acceptor.accept(replace(draft("apollo", second=True), ask_addresses=True))
+    knowing = await acceptor.accept(draft("apollo", second=True))
+
+    assert (asking, knowing) == (AddressTaken(), Written())
+
+
+async def test_a_key_is_replayed_although_the_directory_has_its_group_by_now(databases: Databases) -> None:
+    await open_estate(databases)
+    acceptor = Acceptor(databases.application, held_addresses=HELD_ADDRESSES)
+    first = draft("ada", key="k1")
+    # As if its group were there: everybody who asks is told that the address belongs to somebody.
+    await acceptor.accept(first)
+
+    again = await acceptor.accept(replace(draft("ada", key="k1"), ask_addresses=True))
+
+    assert again == Replayed(first.request_id, approval_required=False)

@@ -1,9 +1,12 @@
 """The embedded directory, wired: as it is, or with the faults that somebody has asked for."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from math import ceil
 
 from chamberlain.bootstrap.origins import now
+from chamberlain.bootstrap.processes import running
 from chamberlain.directory.embedded import (
     KEY_MEMBER,
     EmbeddedAdoptions,
@@ -16,6 +19,7 @@ from chamberlain.directory.embedded import (
     FaultyGuests,
 )
 from chamberlain.directory.port import Adoptions, Directory, Guests, People
+from chamberlain.directory.remembered import RememberedPeople
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.database import Pool
@@ -24,8 +28,9 @@ from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes,
 from chamberlain.embedded.directory.faulty_guests import SuiteGuests
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
-from chamberlain.embedded.directory.people import Register
+from chamberlain.embedded.directory.people import HELD_ADDRESSES, PEOPLE_CHANNEL, Register
 from chamberlain.settings import Settings
+from chamberlain.store.database import listen
 
 # In seconds: the shortest that Retry-After can say, and what it says with Microsoft 365.
 _SOONEST_LOOK, _LATEST_LOOK = 1, 20
@@ -35,6 +40,25 @@ def make_people(settings: Settings, pool: Pool) -> People:
     """Answers who and what there is."""
     injection = make_injection(settings)
     return EmbeddedPeople(Register(pool) if injection is None else FaultyRegister(pool, injection))
+
+
+def held_addresses(settings: Settings) -> str | None:
+    """The function in the same database that tells which addresses are given away. With faults on purpose everybody has
+    to ask as one asks a directory elsewhere."""
+    return HELD_ADDRESSES if make_injection(settings) is None else None
+
+
+@asynccontextmanager
+async def remembered_people(settings: Settings, pool: Pool, direct: str) -> AsyncIterator[People]:
+    """The same people, of whom those who were asked for stay in memory until a change is heard of, for as long as the
+    block runs. `direct` is the address where changes are heard of. With faults on purpose nobody is remembered."""
+    people = make_people(settings, pool)
+    if make_injection(settings) is not None:
+        yield people
+        return
+    remembered = RememberedPeople(people)
+    async with running(listen(direct, PEOPLE_CHANNEL, remembered.heard, lost=remembered.lost)):
+        yield remembered
 
 
 def make_directory(settings: Settings, pool: Pool) -> Directory:

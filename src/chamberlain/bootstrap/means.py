@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from chamberlain.bootstrap.databases import Databases
-from chamberlain.bootstrap.directory import make_directory, make_guests, make_people
+from chamberlain.bootstrap.directory import held_addresses, make_directory, make_guests, make_people, remembered_people
 from chamberlain.bootstrap.identity import client_names
 from chamberlain.bootstrap.origins import now
 from chamberlain.bootstrap.watching import Watching
@@ -72,27 +72,28 @@ async def made_means(
 ) -> AsyncIterator[Means]:
     """The means for as long as the block runs; what is being written at its end is written."""
     database, names = databases.application, client_names(databases)
-    people = make_people(settings, database.pool)
-    catalog, acceptor, assigner = Catalog(database), Acceptor(database, observe=submissions_written), Assigner(database)
-    try:
-        yield Means(
-            settings=settings,
-            database=database,
-            people=people,
-            callers=Callers(database, people, now, names),
-            names=names,
-            prefixes=prefixes,
-            catalog=catalog,
-            submitter=Submitter(database, catalog, acceptor, notifier),
-            assigner=assigner,
-            notifier=notifier,
-            watching=watching,
-            keyring=keyring,
-            sender=sender,
-        )
-    finally:
-        await acceptor.close()
-        await assigner.close()
+    catalog, assigner = Catalog(database), Assigner(database)
+    acceptor = Acceptor(database, held_addresses=held_addresses(settings), observe=submissions_written)
+    async with remembered_people(settings, database.pool, databases.addresses.direct) as people:
+        try:
+            yield Means(
+                settings=settings,
+                database=database,
+                people=people,
+                callers=Callers(database, people, now, names),
+                names=names,
+                prefixes=prefixes,
+                catalog=catalog,
+                submitter=Submitter(database, catalog, acceptor, notifier),
+                assigner=assigner,
+                notifier=notifier,
+                watching=watching,
+                keyring=keyring,
+                sender=sender,
+            )
+        finally:
+            await acceptor.close()
+            await assigner.close()
 
 
 def make_work_means(settings: Settings, databases: Databases, notifier: Notifier) -> WorkMeans:

@@ -28,7 +28,8 @@ class Moment:
 
 
 class Asked(Protocol):
-    """What every draft is made from, whatever it is for. `noun` is what the audit trail calls it."""
+    """What every draft is made from, whatever it is for. `noun` is what the audit trail calls it. With
+    `ask_addresses` nobody has asked the directory about addresses, and the write has to."""
 
     @property
     def caller(self) -> Caller: ...
@@ -42,6 +43,8 @@ class Asked(Protocol):
     def approval(self) -> ApprovalRule | None: ...
     @property
     def noun(self) -> str: ...
+    @property
+    def ask_addresses(self) -> bool: ...
 
 
 def draft_from(
@@ -86,6 +89,8 @@ def draft_from(
         approvals=approvals,
         warnings=warnings,
         mailbox=mailbox,
+        # While the directory does not answer, nobody asks it.
+        ask_addresses=asked.ask_addresses and answer is not None,
     )
 
 

@@ -17,7 +17,8 @@ from chamberlain.rules.values import value
 
 @value(frozen=True, slots=True)
 class Situation:
-    """What one order is checked against: who asks for what, and the template and tenant as they are known."""
+    """What one order is checked against: who asks for what, and the template and tenant as they are known. With
+    `ask_addresses` it is the write that asks the directory for addresses."""
 
     caller: Caller
     user: UserId
@@ -25,6 +26,7 @@ class Situation:
     request_id: RequestId
     tenant: Tenant
     compiled: CompiledGroupTemplate
+    ask_addresses: bool = False
 
     @property
     def template(self) -> GroupTemplate:

@@ -32,7 +32,7 @@ def people_question(situation: MailboxSituation, names: MailboxNames) -> PeopleQ
     question = PeopleQuestion(
         tenant_id=situation.tenant.id,
         users=frozenset(people),
-        addresses=frozenset(names.addresses),
+        addresses=frozenset() if situation.ask_addresses else frozenset(names.addresses),
         member=user if groups else None,
         groups=groups,
     )

@@ -16,7 +16,7 @@ class MailboxSituation:
     """Who asks for what, and the template and tenant as they are known.
 
     `sent` is what the caller sent, which faults point into; `order` is the same with the template's defaults, which is
-    what the mailbox becomes.
+    what the mailbox becomes. With `ask_addresses` it is the write that asks the directory for addresses.
     """
 
     caller: Caller
@@ -26,6 +26,7 @@ class MailboxSituation:
     tenant: Tenant
     compiled: CompiledMailboxTemplate
     source: TemplateSource
+    ask_addresses: bool = False
 
     @property
     def template(self) -> MailboxTemplate:
@@ -65,7 +66,13 @@ class MailboxSituation:
 
 
 def situation_of(
-    caller: Caller, sent: MailboxOrder, *, request_id: RequestId, tenant: Tenant, compiled: CompiledMailboxTemplate
+    caller: Caller,
+    sent: MailboxOrder,
+    *,
+    request_id: RequestId,
+    tenant: Tenant,
+    compiled: CompiledMailboxTemplate,
+    ask_addresses: bool = False,
 ) -> MailboxSituation:
     """The situation of an order whose template was found."""
     return MailboxSituation(
@@ -76,4 +83,5 @@ def situation_of(
         tenant=tenant,
         compiled=compiled,
         source=TemplateSource.DEFAULT if sent.template_id is None else TemplateSource.REQUEST,
+        ask_addresses=ask_addresses,
     )

@@ -34,6 +34,9 @@ class Draft:
 
     The revisions say which tenant and template it was checked against; when they are no longer the current ones,
     nothing is written. The first of `addresses` that is free is taken. `job` is None when something must happen first.
+
+    With `ask_addresses` nobody has asked the directory whether it has given the addresses away: the write does that for
+    the first of them and the alias, and takes no other.
     """
 
     request_id: RequestId
@@ -55,6 +58,7 @@ class Draft:
     approvals: tuple[ApprovalRecord, ...] = ()
     warnings: tuple[str, ...] = ()
     mailbox: MailboxDraft | None = None
+    ask_addresses: bool = False
 
 
 @dataclass(frozen=True, slots=True)

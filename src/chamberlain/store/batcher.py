@@ -5,7 +5,7 @@ is halved until the guilty one is alone.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import timedelta
 from typing import Final
@@ -59,9 +59,14 @@ FROM chamberlain.accept_requests(
     mailbox_name_keys => string_to_array($39, E'\x1f', E'\x1e'),
     mailbox_aliases => string_to_array($40, E'\x1f', E'\x1e'),
     mailbox_readers => string_to_array($41, E'\x1f', E'\x1e'),
-    mailbox_contents => string_to_array($42, E'\x1f', E'\x1e')
+    mailbox_contents => string_to_array($42, E'\x1f', E'\x1e'){held}
 )
 """
+# How the directory is asked for addresses by the write itself: those of drafts that want it, and which draft has each.
+HELD: Final = r""",
+    held => ARRAY(
+        SELECT ($45::bigint[])[held.place] FROM unnest({function}($43, string_to_array($44, E'\x1f'))) AS held (place)
+    )"""
 BETWEEN: Final = "\x1f"
 NOTHING: Final = "\x1e"
 
@@ -87,12 +92,20 @@ class Acceptor:
     """Writes drafts, many at a time. One flusher, on one connection: a second one is slower.
 
     `patience` is how long a draft waits for somebody else who holds its name or key and has not committed yet.
-    `observe` gets the size of each batch.
+    `observe` gets the size of each batch. `held_addresses` is the function in the same database that tells which
+    addresses the directory has given away, if it has one.
     """
 
     def __init__(
-        self, database: Database, *, observe: Callable[[int], None] = lambda _: None, patience: timedelta = PATIENCE
+        self,
+        database: Database,
+        *,
+        held_addresses: str | None = None,
+        observe: Callable[[int], None] = lambda _: None,
+        patience: timedelta = PATIENCE,
     ) -> None:
+        self.asks_addresses = held_addresses is not None
+        self._statement = ACCEPT.format(held=HELD.format(function=held_addresses) if held_addresses else "")
         self._database = database
         self._observe = observe
         self._patience = patience
@@ -130,22 +143,23 @@ class Acceptor:
 
     async def _flush(self, drafts: Sequence[Draft]) -> Sequence[Verdict]:
         columns = _columns(drafts)
+        if self.asks_addresses:
+            columns += _asked(drafts)
         # Few submissions tell anybody anything, and the others need no transaction around their statement.
         tells = self._database.notices and any(draft.change.event is not None for draft in drafts)
         statement = self._database.noticed_statement if tells else self._database.statement
-        rows = await repeat_if_stale(lambda: _accept(statement, columns))
+        rows = await repeat_if_stale(lambda: self._write(statement, columns))
         self._observe(len(drafts))
         return _verdicts(rows, len(drafts))
 
+    async def _write(
+        self, statement: Callable[[], AbstractAsyncContextManager[Connection]], columns: Sequence[Sequence[object]]
+    ) -> Sequence[Record]:
+        async with statement() as connection:
+            return await connection.fetch(self._statement, *columns)
 
-async def _accept(
-    statement: Callable[[], AbstractAsyncContextManager[Connection]], columns: Sequence[Sequence[object]]
-) -> Sequence[Record]:
-    async with statement() as connection:
-        return await connection.fetch(ACCEPT, *columns)
 
-
-def _columns(drafts: Sequence[Draft]) -> Sequence[Sequence[object]]:
+def _columns(drafts: Sequence[Draft]) -> list[Sequence[object]]:
     """The parameters of the function. What drafts have in common is sent once: half of the columns, and of the time
     that sending them takes."""
     origins: dict[tuple[object, ...], int] = {}
@@ -176,6 +190,24 @@ def _joined(column: Sequence[str | None]) -> str:
     if together.count(BETWEEN) != len(column) - 1:
         raise NotJoinable
     return together
+
+
+def _asked(drafts: Sequence[Draft]) -> list[Sequence[object]]:
+    """The addresses that the directory is to be asked for: the tenant of each, and whose it is."""
+    asked = [
+        (draft.change.tenant_id, address, place)
+        for place, draft in enumerate(drafts, start=1)
+        if draft.ask_addresses
+        for address in _addresses(draft)
+    ]
+    tenants, addresses, places = zip(*asked, strict=True) if asked else ((), (), ())
+    return [tenants, BETWEEN.join(addresses), places]
+
+
+def _addresses(draft: Draft) -> Iterator[str]:
+    yield draft.addresses[0].mail
+    if draft.mailbox is not None and draft.mailbox.alias is not None:
+        yield draft.mailbox.alias
 
 
 def _origin(draft: Draft) -> tuple[object, ...]:
@@ -213,7 +245,7 @@ def _texts(draft: Draft) -> tuple[str | None, ...]:
     change = draft.change
     event = change.event
     first = draft.addresses[0] if draft.addresses else None
-    second = draft.addresses[1] if len(draft.addresses) > 1 else None
+    second = draft.addresses[1] if len(draft.addresses) > 1 and not draft.ask_addresses else None
     return (
         draft.display_name,
         first.mail_nickname if first else None,

@@ -248,17 +248,22 @@ async def repeat_if_deadlocked(work: Callable[[], Awaitable[Answer]]) -> Answer:
 
 
 async def listen(
-    address: str, channel: str, heard: Callable[[str], None], *, pause: timedelta = timedelta(seconds=1)
+    address: str,
+    channel: str,
+    heard: Callable[[str], None],
+    *,
+    lost: Callable[[], None] = lambda: None,
+    pause: timedelta = timedelta(seconds=1),
 ) -> None:
-    """Call `heard` with every notification of a channel, for ever. A connection that dies is made anew after a pause,
-    and `heard` is then called with '', since something may have been missed."""
+    """Call `heard` with every notification of a channel, for ever. A connection that dies is made anew after a pause:
+    `lost` is called when it dies, and `heard` with '' when it stands again, since something may have been missed."""
     while True:
         with suppress(Unavailable):
-            await _listen_once(address, channel, heard)
+            await _listen_once(address, channel, heard, lost)
         await asyncio.sleep(pause.total_seconds())
 
 
-async def _listen_once(address: str, channel: str, heard: Callable[[str], None]) -> None:
+async def _listen_once(address: str, channel: str, heard: Callable[[str], None], lost: Callable[[], None]) -> None:
     connection = await connect(address)
     gone = asyncio.Event()
     connection.add_termination_listener(lambda _connection: gone.set())
@@ -268,4 +273,5 @@ async def _listen_once(address: str, channel: str, heard: Callable[[str], None])
         heard("")
         await gone.wait()
     finally:
+        lost()
         connection.terminate()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotPossible, Unavailable
+from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, LimitReached, NotPossible, Unavailable
 from chamberlain.rules.requests import Accepted, Submission
 from chamberlain.rules.submissions import (
     AddressTaken,
@@ -19,6 +19,7 @@ from chamberlain.rules.submissions import (
     Written,
 )
 from chamberlain.rules.tenants import limit_full
+from chamberlain.rules.values import value
 from chamberlain.store import requests
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.catalog import Catalog, Choice, Entry
@@ -30,7 +31,18 @@ MOST_ROUNDS = 10
 
 # What the one who asks has to answer; all else is settled here.
 Outcome: TypeAlias = Written | Replayed | NameTaken | AddressTaken
-MakeDraft: TypeAlias = Callable[[Entry], Awaitable[Draft]]
+
+
+@value(frozen=True, slots=True)
+class Basis:
+    """What a draft is made from: what is remembered of tenant and template. With `ask_addresses` the directory need not
+    be asked for addresses, since the write asks."""
+
+    entry: Entry
+    ask_addresses: bool
+
+
+MakeDraft: TypeAlias = Callable[[Basis], Awaitable[Draft]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +58,10 @@ class Submitter:
         """What came of it, and of which draft. Raises what making one raises (NotPossible, Forbidden, Conflict), and
         KeyReused, LimitReached and Unavailable; then nothing was changed."""
         entry = await self.catalog.entry(caller.tenant_id, choice)
+        ask_addresses = self.acceptor.asks_addresses
         for _ in range(MOST_ROUNDS):
             try:
-                draft = await make_draft(entry)
+                draft = await make_draft(Basis(entry, ask_addresses))
             except (NotPossible, Forbidden, Conflict):
                 # What is remembered may be stale, so nobody is refused by it before it was looked at anew.
                 current = await self.catalog.refresh(entry, choice)
@@ -61,12 +74,13 @@ class Submitter:
                 case Written():
                     self.notifier.flag()
                     return draft, verdict
+                case AddressTaken() if draft.ask_addresses:
+                    # By whom, and what else would do, is worth a closer look.
+                    ask_addresses = False
                 case Replayed() | NameTaken() | AddressTaken():
                     return draft, verdict
-                case Reused():
-                    raise KeyReused
-                case LimitFull(limit=limit):
-                    raise limit_full(limit)
+                case Reused() | LimitFull():
+                    raise _refusal(verdict)
                 case TemplateChanged():
                     entry = await self.catalog.refresh(entry, choice) or entry
                 case Again():
@@ -88,6 +102,10 @@ class Submitter:
         if not is_same:
             raise KeyReused
         return replayed
+
+
+def _refusal(verdict: Reused | LimitFull) -> KeyReused | LimitReached:
+    return KeyReused() if isinstance(verdict, Reused) else limit_full(verdict.limit)
 
 
 def again(caller: Caller, replayed: Replayed) -> Accepted:

@@ -32,10 +32,10 @@ from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replay
 from chamberlain.rules.templates import GroupTemplate, TemplateKind, template_fault, template_not_allowed
 from chamberlain.store import counters, requests
 from chamberlain.store.callers import Callers
-from chamberlain.store.catalog import Catalog, Entry
+from chamberlain.store.catalog import Catalog
 from chamberlain.store.database import Database
 from chamberlain.store.holders import told_holder
-from chamberlain.store.submit import Submitter, again
+from chamberlain.store.submit import Basis, Submitter, again
 
 KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
 
@@ -66,7 +66,7 @@ class RequestGroup:
         """What would come of it: checked and planned in the same way, without a write and without using up a number.
         Raises NotPossible, Forbidden or Unavailable. An address that is taken is told as a conflict."""
         entry = await self.catalog.current(caller.tenant_id, order.template_id)
-        situation = await self._situation(caller, order, entry, NO_REQUEST)
+        situation = await self._situation(caller, order, Basis(entry, ask_addresses=False), NO_REQUEST)
         names, answer = await self._checked(situation, await self._caller(situation), NO_NUMBERS)
         async with self.database.transaction(caller.tenant_id) as tx:
             mails = [address.mail for address in names.addresses]
@@ -79,7 +79,7 @@ class RequestGroup:
 
     async def _accept(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
         draft, outcome = await self.submitter.submit(
-            caller, order.template_id, lambda entry: self._draft(caller, order, submission, entry)
+            caller, order.template_id, lambda basis: self._draft(caller, order, submission, basis)
         )
         match outcome:
             case Written():
@@ -89,8 +89,8 @@ class RequestGroup:
             case NameTaken() | AddressTaken():
                 raise await self._address_taken(caller, GroupNames(draft.display_name, draft.addresses))
 
-    async def _draft(self, caller: Caller, order: GroupOrder, submission: Submission, entry: Entry) -> Draft:
-        situation = await self._situation(caller, order, entry, RequestId(self.new_id()))
+    async def _draft(self, caller: Caller, order: GroupOrder, submission: Submission, basis: Basis) -> Draft:
+        situation = await self._situation(caller, order, basis, RequestId(self.new_id()))
         names, answer = await self._names(situation)
         free = names.addresses if answer is None else free_addresses(names, answer)
         if not free:
@@ -103,11 +103,12 @@ class RequestGroup:
             moment=None if situation.approval is None else Moment(EventId(self.new_id()), self.now()),
         )
 
-    async def _situation(self, caller: Caller, order: GroupOrder, entry: Entry, request_id: RequestId) -> Situation:
+    async def _situation(self, caller: Caller, order: GroupOrder, basis: Basis, request_id: RequestId) -> Situation:
+        entry = basis.entry
         fault = template_fault(entry.head, KINDS)
         if fault is not None or entry.group is None:
             raise NotPossible([*filter(None, (fault,)), *await self._faults_of_people(caller, order)])
-        return Situation(caller, _user(caller), order, request_id, entry.tenant, entry.group)
+        return Situation(caller, _user(caller), order, request_id, entry.tenant, entry.group, basis.ask_addresses)
 
     async def _names(self, situation: Situation) -> tuple[GroupNames, PeopleAnswer | None]:
         """The names that the group gets, after everything was checked, and what the directory answered, if it did."""
@@ -140,7 +141,8 @@ class RequestGroup:
             properties={} if person is None else person.properties,
             numbers=numbers,
         )
-        answer = await self._look_up(people_question(order, template, names, caller=user))
+        asked = GroupNames(names.display_name, ()) if situation.ask_addresses else names
+        answer = await self._look_up(people_question(order, template, asked, caller=user))
         faults = faults_without_directory(order, template, names, caller=user)
         if answer is not None:
             _require_permitted(template, user, answer)

@@ -37,10 +37,10 @@ from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replay
 from chamberlain.rules.templates import template_fault
 from chamberlain.store import counters, mailboxes, requests
 from chamberlain.store.callers import Callers
-from chamberlain.store.catalog import Catalog, Choice, Entry
+from chamberlain.store.catalog import Catalog, Choice
 from chamberlain.store.database import Database
 from chamberlain.store.holders import told_holder
-from chamberlain.store.submit import Submitter, again
+from chamberlain.store.submit import Basis, Submitter, again
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class RequestMailbox:
         """What would come of it: checked and planned in the same way, without a write and without using up a number.
         Raises NotPossible, Forbidden or Unavailable. A name or address that is taken is told as a conflict."""
         entry = await self.catalog.current(caller.tenant_id, await self._choice(caller, order))
-        situation = await self._situation(caller, order, entry, NO_REQUEST)
+        situation = await self._situation(caller, order, Basis(entry, ask_addresses=False), NO_REQUEST)
         names, answer = await self._checked(situation, await self._caller(situation), None)
         async with self.database.transaction(caller.tenant_id) as tx:
             addresses = await mailboxes.reserved(tx, "address", names.addresses)
@@ -90,7 +90,7 @@ class RequestMailbox:
     async def _accept(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
         choice = await self._choice(caller, order)
         draft, outcome = await self.submitter.submit(
-            caller, choice, lambda entry: self._draft(caller, order, submission, entry)
+            caller, choice, lambda basis: self._draft(caller, order, submission, basis)
         )
         match outcome:
             case Written(at=at):
@@ -121,8 +121,8 @@ class RequestMailbox:
             case MailboxType() as mailbox_type:
                 return mailbox_type
 
-    async def _draft(self, caller: Caller, order: MailboxOrder, submission: Submission, entry: Entry) -> Draft:
-        situation = await self._situation(caller, order, entry, RequestId(self.new_id()))
+    async def _draft(self, caller: Caller, order: MailboxOrder, submission: Submission, basis: Basis) -> Draft:
+        situation = await self._situation(caller, order, basis, RequestId(self.new_id()))
         names, answer = await self._names(situation)
         if answer is not None and not answer.taken_addresses.isdisjoint(names.addresses):
             raise await self._taken(caller, order, names, answer.taken_addresses)
@@ -136,14 +136,22 @@ class RequestMailbox:
         )
 
     async def _situation(
-        self, caller: Caller, order: MailboxOrder, entry: Entry, request_id: RequestId
+        self, caller: Caller, order: MailboxOrder, basis: Basis, request_id: RequestId
     ) -> MailboxSituation:
+        entry = basis.entry
         fault = template_fault(entry.head, MAILBOX_KINDS)
         if order.template_id is None and entry.head is None and isinstance(shown := type_of_body(order), MailboxType):
             fault = no_default_template(shown)
         if fault is not None or entry.mailbox is None:
             raise NotPossible([*filter(None, (fault,)), *await self._faults_of_people(caller, order)])
-        return situation_of(caller, order, request_id=request_id, tenant=entry.tenant, compiled=entry.mailbox)
+        return situation_of(
+            caller,
+            order,
+            request_id=request_id,
+            tenant=entry.tenant,
+            compiled=entry.mailbox,
+            ask_addresses=basis.ask_addresses,
+        )
 
     async def _names(self, situation: MailboxSituation) -> tuple[MailboxNames, PeopleAnswer | None]:
         """The names that the mailbox gets, after everything was checked, and what the directory answered, if it did."""

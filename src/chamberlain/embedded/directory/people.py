@@ -74,13 +74,19 @@ class Found:
 _cards = msgspec.json.Decoder(list[Card])
 _relatives = msgspec.json.Decoder(list[Relative])
 
-# Every question has addresses. They go as one text: the driver asks each element of an array whether it is an array
+# They go as one text: the driver asks each element of an array whether it is an array
 # itself, which takes as long as all else about a short text.
 _LOOK_UP = r"""
 SELECT tenant_id, people, known_labels, taken_addresses, found_members, found_groups
 FROM directory.look_up($1, $2, $3, $4, $5, string_to_array($6, E'\x1f'), $7, $8, $9, $10)
 """
 _BETWEEN = "\x1f"
+
+# For those who ask within a statement of their own: which of these addresses are given away (sql/held_addresses.sql).
+HELD_ADDRESSES = "directory.held_addresses"
+
+# Where it is told that users or labels have changed or are gone (sql/people_changes.sql).
+PEOPLE_CHANNEL = "directory_people"
 
 _RELATIONS = """
 SELECT tenant_id, managers, members FROM directory.relations($1, $2, $3, $4, $5, $6)

@@ -15,7 +15,8 @@
 --   again            it lost to a request of this batch which itself was not accepted
 --   accepted         the row that is about no request: its ordinal is 0
 -- A null key, address or second address means that there is none, and an array in which there is nothing may come empty. A job is
--- queued where job_kinds says so, an event where event_types does.
+-- queued where job_kinds says so, an event where event_types does. `held` are the requests, counted from 1, one of whose addresses
+-- belongs to somebody in the directory.
 --
 -- One statement with a part for each table would do as well, and starts all of its parts for every batch, needed or not: these take
 -- four fifths of its time.
@@ -30,7 +31,7 @@ CREATE OR REPLACE FUNCTION chamberlain.accept_requests(
     bodies text[], trace_ids text[], keys text[], digests bytea[],
     audit_payloads text[], event_ids uuid[], event_types text[], event_data text[],
     mailbox_items bigint[], mailbox_ids uuid[], mailbox_names text[], mailbox_name_keys text[], mailbox_aliases text[],
-    mailbox_readers text[], mailbox_contents text[]
+    mailbox_readers text[], mailbox_contents text[], held bigint[] DEFAULT '{}'
 ) RETURNS TABLE (ordinal bigint, outcome text, request_id uuid, approval_required boolean)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -78,6 +79,13 @@ BEGIN
             SELECT array_agg(i.stands AND (i.key IS NULL OR i.request_id IN (SELECT request_id FROM new_key)) ORDER BY i.ordinal)
             INTO standing
             FROM unnest(request_ids, keys, standing) WITH ORDINALITY AS i (request_id, key, stands, ordinal);
+        END IF;
+
+        IF cardinality(held) > 0 THEN
+            standing := ARRAY(
+                SELECT i.stands AND i.ordinal <> ALL (held) FROM unnest(standing) WITH ORDINALITY AS i (stands, ordinal)
+                ORDER BY i.ordinal
+            );
         END IF;
 
         IF is_limited THEN
@@ -201,7 +209,7 @@ BEGIN
             );
             RETURN QUERY SELECT * FROM chamberlain.explain_refused(
                 tenant, refused, tenant_revisions, template_ids, template_revisions, client_ids, actor_ids,
-                origins, request_ids, addresses, keys, digests, mailbox_items, mailbox_name_keys, mailbox_aliases
+                origins, request_ids, addresses, keys, digests, mailbox_items, mailbox_name_keys, mailbox_aliases, held
             );
         END IF;
     END LOOP;
@@ -216,7 +224,7 @@ $$;
 CREATE OR REPLACE FUNCTION chamberlain.explain_refused(
     tenant uuid, refused bigint[], tenant_revisions integer[], template_ids uuid[], template_revisions integer[],
     client_ids text[], actor_ids uuid[], origins integer[], request_ids uuid[], addresses text[], keys text[], digests bytea[],
-    mailbox_items bigint[], mailbox_name_keys text[], mailbox_aliases text[]
+    mailbox_items bigint[], mailbox_name_keys text[], mailbox_aliases text[], held bigint[]
 ) RETURNS TABLE (ordinal bigint, outcome text, request_id uuid, approval_required boolean)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -271,7 +279,7 @@ BEGIN
             WHERE v.tenant_id = tenant AND v.kind = 'name' AND v.value = mailbox_name_keys[mailbox]
         ) THEN
             outcome := 'nameTaken';
-        ELSIF EXISTS (
+        ELSIF place = ANY (held) OR EXISTS (
             SELECT FROM chamberlain.reservation v
             WHERE v.tenant_id = tenant AND v.kind = 'address' AND v.value IN (lower(addresses[place]), mailbox_aliases[mailbox])
         ) THEN

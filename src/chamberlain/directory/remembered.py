@@ -1,0 +1,82 @@
+"""People who were asked for before: nearly every submission asks for nobody but its caller.
+
+They are remembered only as long as somebody tells of every change. Whoever was not found is asked for again.
+"""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import TypeAlias
+
+from chamberlain.directory.port import People
+from chamberlain.rules.ids import UserId
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+
+# A connection that is dead and does not know it yet tells of nothing; so nobody is believed in for longer than this.
+TRUSTED_FOR = 60.0
+# A few megabytes.
+MOST_ANSWERS = 10_000
+
+
+class RememberedPeople(People):
+    """Answers from memory what is asked about users and labels alone. `clock` counts seconds.
+
+    Whoever hears of changes says so: `heard` of one, and when it begins to hear; `lost` when it may miss some.
+    """
+
+    def __init__(self, people: People, *, clock: Callable[[], float] = monotonic) -> None:
+        self._people = people
+        self._clock = clock
+        self._remembered: dict[_Asked, tuple[float, PeopleAnswer]] = {}
+        self._hears = False
+        self._changes = 0
+
+    async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
+        """What of the question exists."""
+        if _asks_for_more(question):
+            return await self._people.look_up(question)
+        asked = (question.tenant_id.int, question.users, question.labels)
+        until, answer = self._remembered.get(asked, _NOTHING)
+        if answer is not None and self._clock() < until:
+            return answer
+        return await self._ask(question, asked)
+
+    def heard(self, _payload: str = "") -> None:
+        """Something has changed, or from now on every change is heard of."""
+        self._forget()
+        self._hears = True
+
+    def lost(self) -> None:
+        """Changes are not heard of any more."""
+        self._forget()
+        self._hears = False
+
+    async def _ask(self, question: PeopleQuestion, asked: "_Asked") -> PeopleAnswer:
+        changes = self._changes
+        answer = await self._people.look_up(question)
+        found_all = len(answer.people) == len(question.users) and len(answer.labels) == len(question.labels)
+        # What has changed while it was on its way may be older than the change.
+        if found_all and self._hears and changes == self._changes:
+            if len(self._remembered) >= MOST_ANSWERS:
+                self._remembered.clear()
+            self._remembered[asked] = (self._clock() + TRUSTED_FOR, answer)
+        return answer
+
+    def _forget(self) -> None:
+        self._changes += 1
+        self._remembered.clear()
+
+
+_Asked: TypeAlias = tuple[int, frozenset[UserId], frozenset[str]]
+_NOTHING: tuple[float, PeopleAnswer | None] = (0.0, None)
+
+
+def _asks_for_more(question: PeopleQuestion) -> bool:
+    return bool(
+        question.addresses
+        or question.groups
+        or question.manager_of
+        or question.members_of
+        or question.named_groups
+        or question.membership_rules
+        or question.owners_of
+    )

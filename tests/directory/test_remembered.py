@@ -1,0 +1,191 @@
+"""People are remembered as long as somebody tells of every change, and no longer."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from chamberlain.directory.embedded import EmbeddedPeople
+from chamberlain.directory.port import People
+from chamberlain.directory.remembered import TRUSTED_FOR, RememberedPeople
+from chamberlain.embedded.directory.people import PEOPLE_CHANNEL, Register
+from chamberlain.rules.ids import GroupId
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.store.database import listen
+from tests.databases import Databases
+from tests.estates import ADA, BEN, ESTATE, INTERNAL, NOBODY, open_estate, until
+
+ABOUT_ADA = PeopleQuestion(ESTATE, users=frozenset({ADA}))
+
+
+@dataclass
+class CountedPeople(People):
+    """People who count what they are asked; `meanwhile` happens while they answer."""
+
+    people: People
+    asked: int = 0
+    meanwhile: Callable[[], None] | None = None
+
+    async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
+        self.asked += 1
+        answer = await self.people.look_up(question)
+        if self.meanwhile is not None:
+            self.meanwhile()
+        return answer
+
+
+@dataclass
+class Stage:
+    """A memory of people, and what stands behind it. `told` is how often it was told of something."""
+
+    databases: Databases
+    counted: CountedPeople
+    remembered: RememberedPeople
+    seconds: float = 0.0
+    told: int = 0
+
+    async def name_of_ada(self) -> str:
+        answer = await self.remembered.look_up(ABOUT_ADA)
+        return answer.people[ADA].display_name
+
+
+@pytest.fixture
+async def stage(databases: Databases) -> Stage:
+    await open_estate(databases)
+    counted = CountedPeople(EmbeddedPeople(Register(databases.application.pool)))
+    made = Stage(databases, counted, RememberedPeople(counted, clock=lambda: made.seconds))
+    return made
+
+
+@asynccontextmanager
+async def hearing(stage: Stage) -> AsyncIterator[asyncio.Task[None]]:
+    """With everything that is told, as in the service, once that is heard."""
+    heard = asyncio.Event()
+
+    def hear(payload: str) -> None:
+        stage.told += 1
+        stage.remembered.heard(payload)
+        heard.set()
+
+    address = stage.databases.addresses.application
+    task = asyncio.create_task(listen(address, PEOPLE_CHANNEL, hear, lost=stage.remembered.lost))
+    await heard.wait()
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+async def change(stage: Stage, statement: str) -> None:
+    async with stage.databases.worker.across_tenants() as tx:
+        await tx.execute(statement)
+
+
+async def test_it_works(stage: Stage) -> None:
+    async with hearing(stage):
+        names = [await stage.name_of_ada() for _ in range(3)]
+
+    assert names == ["Ada Achterberg"] * 3
+    assert stage.counted.asked == 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        PeopleQuestion(ESTATE, users=frozenset({ADA, NOBODY})),
+        PeopleQuestion(ESTATE, labels=frozenset({INTERNAL, "no such label"})),
+        PeopleQuestion(ESTATE, users=frozenset({ADA}), addresses=frozenset({"free@estate.example"})),
+        PeopleQuestion(ESTATE, users=frozenset({ADA}), member=ADA, groups=frozenset({GroupId(NOBODY)})),
+        PeopleQuestion(ESTATE, users=frozenset({ADA}), manager_of=BEN),
+        PeopleQuestion(ESTATE, membership_rules=frozenset({"user.department -eq 1"})),
+    ],
+)
+async def test_what_is_not_there_and_all_but_users_and_labels_is_asked_for_each_time(
+    stage: Stage, question: PeopleQuestion
+) -> None:
+    async with hearing(stage):
+        answers = [await stage.remembered.look_up(question) for _ in range(2)]
+
+    assert answers[0] == answers[1]
+    assert stage.counted.asked == 2
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE directory.users SET display_name = 'Ada the Second' WHERE display_name = 'Ada Achterberg'",
+        "UPDATE directory.users SET properties = '{\"department\": \"Law\"}' WHERE display_name = 'Ada Achterberg'",
+        "DELETE FROM directory.service_plans",
+        "DELETE FROM directory.users WHERE display_name = 'Ben Okafor'",
+        "DELETE FROM directory.labels",
+    ],
+)
+async def test_a_change_counts_as_soon_as_it_is_heard_of(stage: Stage, statement: str) -> None:
+    async with hearing(stage):
+        await stage.name_of_ada()
+        await change(stage, statement)
+
+        async def is_asked_anew() -> bool:
+            await stage.name_of_ada()
+            return stage.counted.asked == 2
+
+        await until(is_asked_anew)
+        remembered = await stage.remembered.look_up(ABOUT_ADA)
+
+    assert remembered == await stage.counted.look_up(ABOUT_ADA)
+
+
+async def test_what_says_nothing_of_anybody_is_no_change(stage: Stage) -> None:
+    async with hearing(stage):
+        await stage.name_of_ada()
+        await change(stage, "UPDATE directory.users SET last_seen_at = now()")
+        await change(stage, "UPDATE directory.users SET display_name = display_name")
+        # Notifications keep their order: what was to be heard of those is heard before this one.
+        heard = stage.told
+        await change(stage, "SELECT pg_notify('directory_people', '')")
+
+        async def is_told() -> bool:
+            return stage.told > heard
+
+        await until(is_told)
+
+    assert stage.told == heard + 1
+
+
+async def test_nothing_is_remembered_while_nobody_tells(stage: Stage) -> None:
+    await stage.name_of_ada()
+    await stage.name_of_ada()
+    assert stage.counted.asked == 2
+
+    async with hearing(stage):
+        await stage.name_of_ada()
+        await stage.name_of_ada()
+    assert stage.counted.asked == 3
+
+    await stage.name_of_ada()
+    await stage.name_of_ada()
+    assert stage.counted.asked == 5
+
+
+async def test_an_answer_that_is_older_than_a_change_is_not_remembered(stage: Stage) -> None:
+    stage.remembered.heard()
+    stage.counted.meanwhile = stage.remembered.heard
+    await stage.name_of_ada()
+    stage.counted.meanwhile = None
+
+    await stage.name_of_ada()
+
+    assert stage.counted.asked == 2
+
+
+async def test_nobody_is_believed_in_for_ever(stage: Stage) -> None:
+    stage.remembered.heard()
+    await stage.name_of_ada()
+    stage.seconds = TRUSTED_FOR
+
+    await stage.name_of_ada()
+
+    assert stage.counted.asked == 2
