@@ -730,6 +730,61 @@ async def test_those_that_wait_keep_nobody_else_waiting_and_do_not_wait_for_ever
     assert (await narrow.read(adoption_id)).record.released == 2
 
 
+async def test_a_mark_that_the_directory_keeps_ends_the_undoing_after_a_day_and_is_told(adopter: Adopter) -> None:
+    stuck, other = await adopter.mailbox_before(plain()), await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm()
+    adopter.port.faults[stuck.id] = TryAgain(timedelta(seconds=30), "Slow down.")
+    await adopter.work()
+    adopter.port.faults.clear()
+    await adopter.work()
+    # It has waited for its mark; that says nothing about how long it waits to lose it.
+    adopter.estate.moment += timedelta(days=1)
+    adopter.port.faults[stuck.id] = TryAgain(timedelta(seconds=30), "Slow down.")
+    await adopter.undo(adoption_id)
+
+    await adopter.work()
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.UNDOING
+    adopter.estate.moment += timedelta(days=1)
+    await adopter.work()
+
+    view = await adopter.read(adoption_id)
+    assert (view.record.state, view.record.released) == (AdoptionState.UNDONE, 2)
+    assert [(each.item.id, each.obstacle.code) for each in view.refused] == [(stuck.id, "markStays")]
+    marks = {key: bool(one.marks) for key, one in (await adopter.shown()).items()}
+    assert marks == {stuck.id: True, other.id: False}
+    assert await adopter.estate.rows("SELECT request_id FROM chamberlain.request") == []
+    assert await adopter.estate.rows("SELECT value FROM chamberlain.reservation") == []
+    assert await adopter.estate.rows("SELECT kind FROM chamberlain.job WHERE kind = 'adoptionRun'") == []
+
+
+@dataclass
+class Keeping(TroubledAdoptions):
+    """A directory that takes marks, and asks to wait whenever one is to be taken away."""
+
+    async def unmark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
+        return [TryAgain(timedelta(seconds=30), "Slow down.") for _ in markings]
+
+
+async def test_one_that_is_refused_and_keeps_its_mark_keeps_nobody_else_waiting(adopter: Adopter) -> None:
+    nobodys = await make_group(adopter.estate, "Nobodys", owners=())
+    taken = await make_group(adopter.estate, "Crew")
+    await steward_of(adopter.estate).look_around()
+    adoption_id = await adopter.confirm(chosen("", TemplateKind.GROUP, PROJECT_GROUP))
+    keeping = replace(adopter, run=replace(adopter.run, adoptions=Keeping(adopter.port.adoptions)))
+
+    await keeping.work()
+    await request_of(adopter, taken)
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.RUNNING
+    adopter.estate.moment += timedelta(days=2)
+    await keeping.work()
+
+    view = await adopter.read(adoption_id)
+    assert view.record.state is AdoptionState.SUCCEEDED
+    [refused] = [each for each in view.refused if each.item.id == nobodys]
+    assert refused.obstacle.code == "noOwner"
+    assert "mark" in refused.obstacle.detail
+
+
 async def test_the_audit_trail_says_who_took_and_who_gave_back(adopter: Adopter) -> None:
     await adopter.mailbox_before(plain())
     adoption_id = await adopter.confirm()

@@ -87,7 +87,7 @@ class Adoption(Struct, rename="camel", frozen=True):
 
 
 class WholeAdoption(Adoption, rename="camel", frozen=True):
-    """The same, with the first hundred that could not be taken."""
+    """The same, with the first hundred that could not be taken, or whose mark the directory has kept."""
 
     refused: tuple[NotAdoptable, ...]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from chamberlain.rules.adoptions import ALREADY_MANAGED, Candidate, Obstacle, type_differs
+from chamberlain.rules.adoptions import ALREADY_MANAGED, Candidate, Obstacle, not_representable, type_differs
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.mailbox_names import alias_of, comparison_form
 from chamberlain.rules.mailbox_plans import plan_mailbox, remaining_of_mailbox
@@ -104,7 +104,7 @@ def _obstacle(
         detail = f"It has {len(observed.owners)} owners, and a record holds {MOST_OWNERS}. Take the others from it."
         return Obstacle("tooManyOwners", detail)
     if unwritable is not None:
-        return Obstacle("notRepresentable", f"A record cannot hold what it shows. {unwritable}")
+        return not_representable(unwritable)
     return None
 
 

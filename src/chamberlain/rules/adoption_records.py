@@ -44,18 +44,19 @@ class AdoptionRecord:
 @dataclass(frozen=True, slots=True)
 class AdoptionItem:
     """One that is taken, by the id that the directory knows it by, and the request whose mark it carries. The directory
-    has kept it waiting since `waits_since`."""
+    has kept it waiting since `waits_since`. `held` is what is reserved for it, by kind and value."""
 
     id: UUID
     request_id: RequestId
     display_name: str
     mail: str
+    held: frozenset[tuple[str, str]] = frozenset()
     waits_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedItem:
-    """One that was to be taken and could not be, and why."""
+    """One that was to be taken and could not be, and why; or one that was given back, and why its mark has stayed."""
 
     item: AdoptionItem
     obstacle: Obstacle
@@ -63,7 +64,7 @@ class RefusedItem:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionView:
-    """An adoption with the first hundred of those that could not be taken."""
+    """An adoption with the first hundred of those that could not be taken, or whose mark has stayed."""
 
     record: AdoptionRecord
     refused: tuple[RefusedItem, ...]

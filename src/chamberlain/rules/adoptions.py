@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
 
@@ -190,12 +190,23 @@ CHANGED = Obstacle(
     "changedSince", "It has another name or address than when it was confirmed. Look at it again, and take it then."
 )
 NO_ANSWER = Obstacle("noAnswer", "The directory has not marked it for a day. Look at it again, and take it then.")
+MARK_STAYS = Obstacle("markStays", "The directory has not taken its mark away for a day. Take it away there.")
 GONE = Obstacle("gone", "The directory does not have it any more.")
 
 
 def type_differs(wanted: TemplateKind, shown: str) -> Obstacle:
     """What to say of one that the template does not make."""
     return Obstacle("typeDiffers", f"It is a {shown}, and the template makes a {wanted}. Use a template of its kind.")
+
+
+def not_representable(why: str) -> Obstacle:
+    """What to say of one that shows what no record can hold."""
+    return Obstacle("notRepresentable", f"A record cannot hold what it shows. {why}")
+
+
+def with_mark(obstacle: Obstacle) -> Obstacle:
+    """What to say of one that is not taken, and whose mark the directory does not take away."""
+    return replace(obstacle, detail=f"{obstacle.detail} {MARK_STAYS.detail}")
 
 
 def _taken_names(one: Candidate, used: Collection[tuple[str, str]]) -> Iterator[Obstacle]:

@@ -7,10 +7,10 @@ from typing import Final
 import msgspec
 
 from chamberlain.rules.adoption_records import AdoptedObject, AdoptionItem, AdoptionRecord
-from chamberlain.rules.adoptions import ItemState, ObjectType, object_type_of
+from chamberlain.rules.adoptions import ObjectType, object_type_of
 from chamberlain.rules.drift_pages import paths_of
 from chamberlain.rules.requests import RequestKind
-from chamberlain.store import adoptions
+from chamberlain.store import adoption_items
 from chamberlain.store.database import Transaction
 
 # As a request of its own would have written it, when it had succeeded. It has no steps: none were taken.
@@ -116,8 +116,7 @@ async def adopt(tx: Transaction, record: AdoptionRecord, objects: Sequence[Adopt
     if object_type_of(rule.kind) is ObjectType.GROUP:
         ids = [each.item.id for each in objects]
         await tx.execute(NAME_REQUESTS, record.tenant_id, ids, [each.item.request_id for each in objects])
-    await adoptions.settle_items(tx, record, [each.item for each in objects], ItemState.ADOPTED)
-    await adoptions.count(tx, record, adopted=len(objects), at=at)
+    await adoption_items.take(tx, record, [each.item for each in objects], at=at)
 
 
 async def release(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], *, at: datetime) -> None:
@@ -130,14 +129,12 @@ async def release(tx: Transaction, record: AdoptionRecord, items: Sequence[Adopt
     mailboxes = await tx.fetch(FORGET_MAILBOXES, record.tenant_id, request_ids)
     for statement in FORGET_REQUESTS:
         await tx.execute(statement, record.tenant_id, request_ids)
-    await adoptions.give_back(tx, record.tenant_id, request_ids)
     mailbox_ids = [row["mailbox_id"] for row in mailboxes]
     subject_ids = [*mailbox_ids, *[item.id for item in items]]
     paths = list(paths_of(RequestKind(record.rule.kind)))
     await tx.execute(LEAVE, record.tenant_id, subject_ids, list(_OF_DRIFT), at, paths)
     await tx.execute(FORGET_REPAIRS, record.tenant_id, subject_ids, paths)
-    await adoptions.settle_items(tx, record, items, ItemState.RELEASED)
-    await adoptions.count(tx, record, released=len(items), at=at)
+    await adoption_items.release(tx, record, items, at=at)
 
 
 async def _insert_mailboxes(tx: Transaction, record: AdoptionRecord, objects: Sequence[AdoptedObject]) -> None:

@@ -27,16 +27,17 @@ from chamberlain.rules.adoptions import (
 )
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Editor
-from chamberlain.rules.errors import BodyInvalid, NotPossible, TryAgain, Unavailable
+from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.rules.ids import AdoptionId, GroupId, RequestId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mailbox_templates import MailboxTemplate
-from chamberlain.rules.mailboxes import MailboxOrder, ObservedMailbox
+from chamberlain.rules.mailboxes import ObservedMailbox
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.subject_records import SubjectEntry
 from chamberlain.rules.templates import GroupTemplate, TemplateHead, template_fault
 from chamberlain.rules.tenants import Tenant
-from chamberlain.shapes.mailboxes import read_mailbox_order, write_mailbox_order
-from chamberlain.store import adoptions, changes, idempotency, jobs, mailboxes
+from chamberlain.shapes.adopted_objects import unwritable_part
+from chamberlain.store import adoption_items, adoptions, changes, idempotency, jobs, mailboxes
 from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog, Entry
 from chamberlain.store.database import Database, Transaction
@@ -87,8 +88,9 @@ class ConfirmAdoption:
         return answer
 
     async def _write(self, tx: Transaction, record: AdoptionRecord, preview: Preview) -> None:
-        items = [(_item(one, RequestId(self.new_id())), one.held) for one in preview.taken]
-        if not await adoptions.put_new(tx, record, items):
+        items = [_item(one, RequestId(self.new_id())) for one in preview.taken]
+        await adoptions.put(tx, record)
+        if not await adoption_items.put_new(tx, record, items):
             raise changed_since()
         await jobs.queue(tx, JobKind.ADOPTION_RUN, record.id, record.editor.trace_id)
         await changes.record(tx, confirmed(record))
@@ -120,7 +122,7 @@ class ConfirmAdoption:
         while True:
             page = await self.directory.mailboxes(tenant.id, extension, cursor)
             # A page takes its time, and others are to be answered meanwhile.
-            for candidate in await asyncio.to_thread(_chosen_of, page.mailboxes, template, tenant, rule):
+            for candidate in await asyncio.to_thread(_chosen_mailboxes_of, page.mailboxes, template, tenant, rule):
                 yield candidate
             if (cursor := page.cursor) is None:
                 return
@@ -130,15 +132,15 @@ class ConfirmAdoption:
         while True:
             async with self.database.transaction(tenant.id) as tx:
                 page = await adoptions.find_groups(tx, tenant.id, behind)
-            for one in page:
-                if is_chosen(rule.filter, object_id=one.id, names=(one.display_name,), mail=one.mail):
-                    yield group_candidate(one, template)
+            # A page takes its time, as one of mailboxes does.
+            for candidate in await asyncio.to_thread(_chosen_groups_of, page, template, rule):
+                yield candidate
             if len(page) < adoptions.GROUPS_TOGETHER:
                 return
             behind = page[-1].id
 
 
-def _chosen_of(
+def _chosen_mailboxes_of(
     shown: Sequence[ObservedMailbox], template: MailboxTemplate, tenant: Tenant, rule: AdoptionRule
 ) -> Sequence[Candidate]:
     return [
@@ -148,13 +150,14 @@ def _chosen_of(
     ]
 
 
-def unwritable_part(order: MailboxOrder) -> str | None:
-    """Why no record can hold this; None when one can. Directories have other bounds than bodies have."""
-    try:
-        read_mailbox_order(write_mailbox_order(order))
-    except BodyInvalid as error:
-        return error.faults[0].detail
-    return None
+def _chosen_groups_of(
+    known: Sequence[SubjectEntry], template: GroupTemplate, rule: AdoptionRule
+) -> Sequence[Candidate]:
+    return [
+        group_candidate(one, template)
+        for one in known
+        if is_chosen(rule.filter, object_id=one.id, names=(one.display_name,), mail=one.mail)
+    ]
 
 
 def _head(entry: Entry, rule: AdoptionRule) -> TemplateHead:
@@ -175,4 +178,4 @@ async def _given(tx: Transaction, candidates: Sequence[Candidate]) -> frozenset[
 
 
 def _item(one: Candidate, request_id: RequestId) -> AdoptionItem:
-    return AdoptionItem(one.id, request_id, one.display_name, one.mail or "")
+    return AdoptionItem(one.id, request_id, one.display_name, one.mail or "", frozenset(one.held))

@@ -8,7 +8,7 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import AdoptionId
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
-from chamberlain.store import adoptions
+from chamberlain.store import adoption_items, adoptions
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
@@ -28,4 +28,4 @@ class ReadAdoption:
             record = await adoptions.find(tx, caller.tenant_id, adoption_id)
             if record is None:
                 raise NotFound("There is no such adoption. The list has those that there are.")
-            return AdoptionView(record, tuple(await adoptions.find_refused(tx, record, MOST_SHOWN)))
+            return AdoptionView(record, tuple(await adoption_items.find_refused(tx, record, MOST_SHOWN)))

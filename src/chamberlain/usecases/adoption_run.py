@@ -4,7 +4,7 @@ Running it twice is boring: which request each one belongs to was written down w
 there stays, and a page is written together with what is done of it.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -12,42 +12,36 @@ from uuid import UUID
 
 from chamberlain.directory.port import Adoptions, Directory, Marking, People
 from chamberlain.rules.adopted_groups import adopted_group
-from chamberlain.rules.adopted_mailboxes import obstacle_of_marked, order_of_mailbox
+from chamberlain.rules.adopted_mailboxes import obstacle_of_marked
 from chamberlain.rules.adoption_records import (
     AdoptedObject,
     AdoptionItem,
     AdoptionRecord,
-    MailboxPart,
     RefusedItem,
     given_back,
     taken,
 )
+from chamberlain.rules.adoption_waits import NOT_SHOWN, Waiting, end_of_refused, end_of_wait, has_waited
 from chamberlain.rules.adoptions import (
     CHANGED,
     GONE,
-    NO_ANSWER,
+    MARK_STAYS,
     AdoptionState,
     ItemState,
     ObjectType,
     Obstacle,
     object_type_of,
 )
-from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.errors import BodyInvalid, OutsideFault, Rejected, TryAgain
+from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.rules.groups import GroupReference, MemberShipType, ObservedGroup
-from chamberlain.rules.ids import AdoptionId, GroupId, MailboxId, RequestId, TenantId, UserId
+from chamberlain.rules.ids import AdoptionId, GroupId, MailboxId, UserId
 from chamberlain.rules.jobs import Claim, Job, Postponed
-from chamberlain.rules.mailbox_drafts import readers_of
-from chamberlain.rules.mailbox_names import alias_of, comparison_form
-from chamberlain.rules.mailbox_records import mailbox_result
-from chamberlain.rules.mailbox_templates import MailboxTemplate, completed
+from chamberlain.rules.mailbox_templates import MailboxTemplate
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.requests import RequestResult
 from chamberlain.rules.tenants import Tenant
-from chamberlain.shapes.groups import read_group_order, write_group_order
-from chamberlain.shapes.mailboxes import read_mailbox_order, write_mailbox_order
-from chamberlain.store import adopted_objects, adoptions, changes, jobs, subjects, templates, tenants
+from chamberlain.shapes.adopted_objects import adopted_group_of, adopted_mailbox_of
+from chamberlain.store import adopted_objects, adoption_items, adoptions, changes, jobs, subjects, templates, tenants
 from chamberlain.store.database import Database, Transaction
 
 # So many are marked and written together, so that little is done twice by whoever takes over.
@@ -55,13 +49,8 @@ PAGE = 50
 # So many pages at a time, so that every tenant has its turn.
 PAGES = 20
 AT_ONCE = timedelta(0)
-# What the directory does not answer for, or does not show, for so long is refused.
-PATIENCE = timedelta(days=1)
-# A search is often behind what was just written.
-NOT_SHOWN = TryAgain(timedelta(seconds=30), "The directory does not show it under its mark yet.")
 
-# What has to wait, and what for.
-Waiting: TypeAlias = tuple[AdoptionItem, TryAgain]
+# What has to wait, by its id.
 Waits: TypeAlias = Mapping[UUID, TryAgain]
 # What came of one that carries its mark.
 Made: TypeAlias = AdoptedObject | RefusedItem | Waiting
@@ -135,9 +124,10 @@ class RunAdoptions:
             tenant = await tenants.find(tx, job.tenant_id)
             if record is None or tenant is None or record.state not in _LEFT:
                 return None
-            items = tuple(await adoptions.find_items(tx, record, _LEFT[record.state], self.page, but=waits))
+            items = tuple(await adoption_items.find(tx, record, _LEFT[record.state], self.page, but=waits))
             template = await _mailbox_template(tx, record)
-            joined = await _joined(tx, record.tenant_id, items) if template is None else {}
+            groups = [GroupId(item.id) for item in items] if template is None else []
+            joined = await subjects.member_ship_types(tx, record.tenant_id, groups)
         return _Work(record, tenant, items, template, joined)
 
     async def _end(self, claim: Claim, job: Job, work: _Work | None) -> bool:
@@ -153,43 +143,31 @@ class RunAdoptions:
 
     async def _take(self, work: _Work) -> Waits:
         """Mark a page and write its records; gives those that have to wait. Raises TryAgain when all have to."""
-        faults = await self.adoptions.mark(work.markings(work.items))
-        marked = [item for item, fault in zip(work.items, faults, strict=True) if fault is None]
+        came = list(zip(work.items, await self.adoptions.mark(work.markings(work.items)), strict=True))
+        marked = [item for item, fault in came if fault is None]
         made = await (self._mailboxes(work, marked) if work.template else self._groups(work, marked))
-        ends: list[Made] = [
-            RefusedItem(item, Obstacle(fault.code, fault.detail))
-            for item, fault in zip(work.items, faults, strict=True)
-            if isinstance(fault, Rejected)
-        ]
-        made += [(item, fault) for item, fault in zip(work.items, faults, strict=True) if isinstance(fault, TryAgain)]
-        made = await self._as_confirmed(work, made)
-        ends += [self._end_of(*each) if isinstance(each, tuple) else each for each in made]
-        await self._unmark(work, [each.item for each in ends if isinstance(each, RefusedItem) and each.item in marked])
+        made += [RefusedItem(item, _obstacle(fault)) for item, fault in came if isinstance(fault, Rejected)]
+        made += [(item, fault) for item, fault in came if isinstance(fault, TryAgain)]
+        now = self.now()
+        ends = [end_of_wait(*each, now=now) if isinstance(each, tuple) else each for each in made]
+        ends = await self._without_marks(work, ends, marked)
         written = [each for each in ends if isinstance(each, AdoptedObject)]
         waits = {each[0].id: each[1] for each in ends if isinstance(each, tuple)}
         refused = [each for each in ends if isinstance(each, RefusedItem)]
-        if await self._record(work, written, refused, waits):
-            return waits
-        await self._unmark(work, marked)
-        return {}
+        if not await self._record(work, written, refused, waits):
+            # Being undone, or undone: nothing of it may stay.
+            if (later := _soonest(await self.adoptions.unmark(work.markings(marked)))) is not None:
+                raise later
+            return {}
+        return waits
 
-    def _end_of(self, item: AdoptionItem, fault: TryAgain) -> RefusedItem | Waiting:
-        """What becomes of one that the directory does not mark or show yet: nobody waits for ever."""
-        if item.waits_since is None or self.now() - item.waits_since < PATIENCE:
-            return item, fault
-        return RefusedItem(item, GONE if fault is NOT_SHOWN else NO_ANSWER)
-
-    async def _as_confirmed(self, work: _Work, made: Sequence[Made]) -> list[Made]:
-        """The same, without those who are not called as they were when it was confirmed: their names are not theirs."""
-        pairs = {pair for each in made if isinstance(each, AdoptedObject) for pair in each.held}
-        async with self.database.across_tenants() as tx:
-            held = await adoptions.held(tx, work.record.tenant_id, pairs)
-        return [_unless_changed(each, held) if isinstance(each, AdoptedObject) else each for each in made]
-
-    async def _unmark(self, work: _Work, items: Sequence[AdoptionItem]) -> None:
-        """Take marks away that must not stay. Raises TryAgain when one of them has to wait."""
-        if (later := _soonest(await self.adoptions.unmark(work.markings(items)))) is not None:
-            raise later
+    async def _without_marks(self, work: _Work, ends: Sequence[Made], marked: Sequence[AdoptionItem]) -> list[Made]:
+        """The same, when the marks of those that are refused are taken away; who keeps one is waited for."""
+        refused = [each for each in ends if isinstance(each, RefusedItem) and each.item in marked]
+        faults = await self.adoptions.unmark(work.markings([each.item for each in refused])) if refused else ()
+        others = [each for each in ends if each not in refused]
+        now = self.now()
+        return others + [end_of_refused(*pair, now=now) for pair in zip(refused, faults, strict=True)]
 
     async def _record(
         self, work: _Work, written: Sequence[AdoptedObject], refused: Sequence[RefusedItem], waits: Waits
@@ -201,30 +179,31 @@ class RunAdoptions:
             if current is None or current.state is not AdoptionState.RUNNING:
                 return False
             # Whoever had the job before us may have written some of it after all.
-            left = await adoptions.left_of(tx, record, work.items, (ItemState.PENDING,))
+            left = await adoption_items.left_of(tx, record, work.items, (ItemState.PENDING,))
             new = [each for each in written if each.item.id in left]
             await adopted_objects.adopt(tx, record, new, at=at)
-            await adoptions.refuse(tx, record, [each for each in refused if each.item.id in left], at=at)
-            await adoptions.wait(tx, record, waits, at=at)
+            await adoption_items.refuse(tx, record, [each for each in refused if each.item.id in left], at=at)
+            await adoption_items.wait(tx, record, waits, at=at)
             await changes.record_all(tx, [taken(record, each) for each in new])
         return True
 
     async def _release(self, work: _Work) -> Waits:
-        """Take marks and records of a page away; gives those that have to wait. Raises TryAgain when all have to."""
-        faults = await self.adoptions.unmark(work.markings(work.items))
+        """Take marks and records of a page away; gives those that have to wait. Nobody waits for ever: a mark that
+        stays is told. Raises TryAgain when all have to wait."""
+        faults, now = await self.adoptions.unmark(work.markings(work.items)), self.now()
         # What the directory refuses to unmark it does not have any more.
-        bare = [item for item, fault in zip(work.items, faults, strict=True) if not isinstance(fault, TryAgain)]
-        record, at = work.record, self.now()
+        kept = {item: fault for item, fault in zip(work.items, faults, strict=True) if isinstance(fault, TryAgain)}
+        waits = {item.id: fault for item, fault in kept.items() if not has_waited(item, now=now)}
+        free = [item for item in work.items if item.id not in waits]
+        record = work.record
         async with self.database.across_tenants() as tx:
             await adoptions.hold(tx, record.tenant_id, record.id)
-            left = await adoptions.left_of(tx, record, bare, _LEFT[AdoptionState.UNDOING])
-            now_free = [item for item in bare if item.id in left]
-            await adopted_objects.release(tx, record, now_free, at=at)
+            left = await adoption_items.left_of(tx, record, free, _LEFT[AdoptionState.UNDOING])
+            now_free = [item for item in free if item.id in left]
+            await adopted_objects.release(tx, record, now_free, at=now)
+            await adoption_items.tell(tx, record, [RefusedItem(item, MARK_STAYS) for item in now_free if item in kept])
             await changes.record_all(tx, [given_back(record, item) for item in now_free])
-            waits = {
-                item.id: fault for item, fault in zip(work.items, faults, strict=True) if isinstance(fault, TryAgain)
-            }
-            await adoptions.wait(tx, record, waits, at=at)
+            await adoption_items.wait(tx, record, waits, at=now)
         return waits
 
     async def _mailboxes(self, work: _Work, items: Sequence[AdoptionItem]) -> list[Made]:
@@ -233,29 +212,14 @@ class RunAdoptions:
         return [self._mailbox(work, item, one) for item, one in zip(items, shown, strict=True)]
 
     def _mailbox(self, work: _Work, item: AdoptionItem, observed: ObservedMailbox | None) -> Made:
-        template, actor = work.template, work.record.editor.actor
-        if observed is None or template is None:
+        if observed is None or work.template is None:
             return item, NOT_SHOWN
-        if (obstacle := obstacle_of_marked(observed, template, work.tenant, unwritable=None)) is not None:
+        if (obstacle := obstacle_of_marked(observed, work.template, work.tenant, unwritable=None)) is not None:
             return RefusedItem(item, obstacle)
-        order = order_of_mailbox(observed, template.head.id)
-        whole = completed(order, template)
-        body, mailbox_id = write_mailbox_order(order), MailboxId(self.new_id())
-        try:
-            read_mailbox_order(body)
-        except BodyInvalid as error:
-            return _unwritable(item, error)
-        creator = UserId(actor.id) if actor.type is ActorType.USER and actor.id is not None else None
-        part = MailboxPart(
-            id=mailbox_id,
-            name=observed.name,
-            name_key=comparison_form(observed.name),
-            alias=alias_of(order, observed.type, observed.mail.rpartition("@")[2]),
-            content=write_mailbox_order(whole),
-            readers=readers_of(whole, creator),
+        mailbox_id, actor = MailboxId(self.new_id()), work.record.editor.actor
+        return _as_confirmed(
+            item, adopted_mailbox_of(item, observed, work.template, actor=actor, mailbox_id=mailbox_id)
         )
-        result = mailbox_result(mailbox_id, observed)
-        return AdoptedObject(item, observed.display_name, observed.mail, body, actor, result, part)
 
     async def _groups(self, work: _Work, items: Sequence[AdoptionItem]) -> list[Made]:
         references = [GroupReference(work.tenant.id, work.extension, item.request_id) for item in items]
@@ -286,28 +250,19 @@ def _group(work: _Work, item: AdoptionItem, observed: ObservedGroup | None, name
     adopted = adopted_group(observed, rule.kind, rule.template_id, work.joined[item.id])
     if isinstance(adopted, Obstacle):
         return RefusedItem(item, adopted)
-    body = write_group_order(adopted.order)
-    try:
-        read_group_order(body)
-    except BodyInvalid as error:
-        return _unwritable(item, error)
-    owner = Actor(ActorType.USER, adopted.owner, names.get(adopted.owner, ""))
-    result = RequestResult(work.record.rule.kind, observed.id, observed.display_name, observed.mail)
-    return AdoptedObject(item, observed.display_name, observed.mail, body, owner, result, None)
+    owner_name = names.get(adopted.owner, "")
+    return _as_confirmed(item, adopted_group_of(item, observed, adopted, kind=rule.kind, owner_name=owner_name))
 
 
-def _unless_changed(
-    adopted: AdoptedObject, held: Collection[tuple[str, str, RequestId]]
-) -> AdoptedObject | RefusedItem:
-    item = adopted.item
-    is_same = all((kind, value, item.request_id) in held for kind, value in adopted.held)
-    return adopted if is_same else RefusedItem(item, CHANGED)
+def _as_confirmed(item: AdoptionItem, adopted: AdoptedObject | Obstacle) -> Made:
+    """What is taken, unless it is not called as it was when that was confirmed: its names would not be its own."""
+    if isinstance(adopted, Obstacle):
+        return RefusedItem(item, adopted)
+    return adopted if adopted.held <= item.held else RefusedItem(item, CHANGED)
 
 
-def _unwritable(item: AdoptionItem, error: BodyInvalid) -> RefusedItem:
-    return RefusedItem(
-        item, Obstacle("notRepresentable", f"A record cannot hold what it shows. {error.faults[0].detail}")
-    )
+def _obstacle(fault: Rejected) -> Obstacle:
+    return Obstacle(fault.code, fault.detail)
 
 
 def _soonest(faults: Sequence[OutsideFault | None]) -> TryAgain | None:
@@ -325,8 +280,3 @@ async def _mailbox_template(tx: Transaction, record: AdoptionRecord) -> MailboxT
     if compiled is None:
         raise LookupError(f"Adoption {record.id} names a revision of a template that is not there.")
     return compiled.template
-
-
-async def _joined(tx: Transaction, tenant_id: TenantId, items: Sequence[AdoptionItem]) -> Mapping[UUID, MemberShipType]:
-    """How people join those of these groups that are known still."""
-    return await subjects.member_ship_types(tx, tenant_id, [GroupId(item.id) for item in items])

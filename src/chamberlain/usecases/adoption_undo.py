@@ -13,7 +13,7 @@ from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import AdoptionId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
-from chamberlain.store import adoptions, changes, held_jobs, idempotency, jobs
+from chamberlain.store import adoption_items, adoptions, changes, held_jobs, idempotency, jobs
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
@@ -53,10 +53,11 @@ class UndoAdoption:
         require_undoable(None if before is None else before.state)
         if before is None or (after := await adoptions.undo(tx, before, editor, at=self.now())) is None:
             raise NotFound("There is no such adoption any more.")
+        await adoption_items.wait_anew(tx, after)
         if before.state is AdoptionState.SUCCEEDED:
             await jobs.queue(tx, JobKind.ADOPTION_RUN, adoption_id, editor.trace_id)
         else:
             # One that is running has its job still, which meets the new state; one that met a bug waits to be let go.
             await held_jobs.release_of(tx, JobKind.ADOPTION_RUN, adoption_id)
         await changes.record(tx, undone(before, editor, act.said))
-        return AdoptionView(after, tuple(await adoptions.find_refused(tx, after, MOST_SHOWN)))
+        return AdoptionView(after, tuple(await adoption_items.find_refused(tx, after, MOST_SHOWN)))
