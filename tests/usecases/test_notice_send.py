@@ -7,81 +7,31 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
-from chamberlain.notices.addresses import read_address
-from chamberlain.notices.messages import Sender
-from chamberlain.notices.server import MailServer
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.ids import RequestId, UserId
-from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.notices import END
-from chamberlain.store import lanes
-from chamberlain.store.database import open_database
-from chamberlain.usecases.notice_send import SendNotices
 from tests.databases import Databases
-from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, LEASE, PROJECT_TEAM, Estate, caller_of
-from tests.post_office import PostOffice, Received, open_post_office
+from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, LEASE, PROJECT_TEAM, caller_of
+from tests.post_office import PostOffice, open_post_office
 from tests.usecases.acts import act, administrator, retry
 from tests.usecases.approvers import ALL_STAFF, Approving, all_of, any_of, approving, group, user
-
-SENDER = Sender("Chamberlain", "chamberlain@estate.example")
-LINK = "https://portal.estate.example/requests/{}"
-SPEAKS = """
-UPDATE directory.users SET properties = properties || jsonb_build_object('preferredLanguage', $2::text) WHERE id = $1
-"""
-HAS_MAIL = "UPDATE directory.users SET mail = $2 WHERE id = $1"
+from tests.usecases.mailrooms import HAS_MAIL, LINK, SPEAKS, Mailroom, mailroom_of, open_told
 
 
 @dataclass
-class House:
-    """An estate where people are told by mail, with a worker for that."""
+class House(Mailroom):
+    """An estate where people approve and are told by mail."""
 
     house: Approving
-    office: PostOffice
-    send: SendNotices
-
-    @property
-    def estate(self) -> Estate:
-        return self.house.estate
-
-    async def claim(self) -> Claim:
-        """Lease the notices that are due, as a worker does."""
-        lease_id = uuid4()
-        async with self.estate.databases.worker.across_tenants() as tx:
-            taken = await lanes.claim(
-                tx,
-                lease_id,
-                kinds=[JobKind.NOTICE_SEND],
-                most=10,
-                of_one=10,
-                lease=LEASE,
-                named=(),
-                only_named=False,
-            )
-        return Claim(lease_id, tuple(job for _, job in taken))
-
-    async def work(self) -> list[Received]:
-        """Send what is due, once, and give what has come of it at the mail server."""
-        before = len(self.office.received)
-        await self.send(await self.claim())
-        return self.office.received[before:]
 
     async def wait(self, span: timedelta) -> None:
         """Let time pass, and leases with it."""
-        await self.house.wait_for(span)
-        await self.change("UPDATE chamberlain.job SET lease_until = lease_until - $1::interval", span)
-
-    async def change(self, statement: str, *values: object) -> None:
-        async with self.estate.databases.worker.across_tenants() as tx:
-            await tx.execute(statement, *values)
-
-    async def left(self) -> tuple[int, int]:
-        """How many notices and jobs for them there are."""
-        notices = await self.estate.rows("SELECT FROM chamberlain.notice")
-        return len(notices), len(await self.estate.rows("SELECT FROM chamberlain.job WHERE kind = 'noticeSend'"))
+        self.estate.moment += span
+        await self.let_pass(span)
 
     async def fail(self, name: str = "Apollo") -> RequestId:
         """A request that the directory has refused."""
@@ -93,13 +43,8 @@ class House:
 
 @pytest.fixture
 async def told(databases: Databases) -> AsyncIterator[Databases]:
-    """The database, for processes that tell people by mail."""
-    addresses = databases.addresses
-    application = await open_database(addresses.application, most=4, name="test application", notices=True)
-    worker = await open_database(addresses.worker, most=4, name="test worker", notices=True)
-    yield Databases(addresses, application, worker)
-    await application.close()
-    await worker.close()
+    async with open_told(databases) as told:
+        yield told
 
 
 @pytest.fixture
@@ -109,12 +54,8 @@ async def office() -> AsyncIterator[PostOffice]:
 
 
 def house_of(house: Approving, office: PostOffice) -> House:
-    estate = house.estate
-    server = MailServer(read_address(office.url), SENDER)
-    send = SendNotices(
-        estate.databases.worker, estate.people, server, lambda _tenant, request: LINK.format(request), "", estate.now
-    )
-    return House(house, office, send)
+    mailroom = mailroom_of(house.estate, office)
+    return House(mailroom.estate, mailroom.office, mailroom.send, house)
 
 
 @pytest.fixture
@@ -383,7 +324,7 @@ async def test_it_tells_nobody_what_is_not_so_any_more(place: House) -> None:
 
 async def test_it_waits_where_there_is_no_server_any_more(place: House) -> None:
     await place.fail()
-    without = House(place.house, place.office, replace(place.send, server=None))
+    without = replace(place, send=replace(place.send, server=None))
 
     assert await without.work() == []
     assert await place.left() == (1, 1)
