@@ -5,12 +5,14 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from chamberlain.rules.errors import Unavailable
-from chamberlain.store.database import connect, open_database
+from chamberlain.store.database import Database, connect, open_database
 from chamberlain.store.hosts import Hosts, are_several, single_addresses
 from tests.databases import Databases
 
@@ -60,13 +62,12 @@ def test_it_works(address: str, expected: list[str]) -> None:
 async def test_it_finds_who_answers_and_begins_with_it_the_next_time(
     databases: Databases, other: Callable[[], AbstractContextManager[str]]
 ) -> None:
-    async with reached_by_tcp(databases.addresses.application) as (host, database):
+    async with reached_by_tcp(databases) as road:
         with other() as before:
-            hosts = Hosts(f"postgresql://chamberlain_application@{before},{host}/{database}")
+            hosts = Hosts(address_of(databases, before, road.place))
             first = await hosts.connect()
             begin = time.monotonic()
             second = await hosts.connect()
-
             taken = time.monotonic() - begin
             await first.close()
             await second.close()
@@ -75,48 +76,89 @@ async def test_it_finds_who_answers_and_begins_with_it_the_next_time(
 
 
 async def test_it_rejects_hosts_that_do_not_lead(databases: Databases) -> None:
-    async with (
-        reached_by_tcp(databases.addresses.application) as (host, database),
-        reached_by_tcp(databases.addresses.application) as (another, _),
-    ):
-        address = f"postgresql://chamberlain_application@{host},{another}/{database}?target_session_attrs=standby"
+    async with reached_by_tcp(databases) as one, reached_by_tcp(databases) as other:
+        address = address_of(databases, one.place, other.place, option="?target_session_attrs=standby")
 
         with pytest.raises(Unavailable):
             await connect(address)
 
 
 async def test_a_pool_finds_who_answers(databases: Databases) -> None:
-    async with reached_by_tcp(databases.addresses.application) as (host, database):
+    async with reached_by_tcp(databases) as road:
         with hanging_host() as before:
-            pool = await open_database(
-                f"postgresql://chamberlain_application@{before},{host}/{database}", most=1, name="test"
-            )
+            pool = await open_database(address_of(databases, before, road.place), most=1, name="test")
             async with pool.statement() as connection:
-                found = await connection.fetchval("SELECT current_database()")
+                found = await connection.fetchval("SELECT 1")
             await pool.close()
 
-    assert found == database
+    assert found == 1
+
+
+async def test_a_pool_leaves_a_server_that_has_begun_to_hang(databases: Databases) -> None:
+    patience = timedelta(milliseconds=1_200)
+    async with reached_by_tcp(databases) as one, reached_by_tcp(databases) as other:
+        pool = await open_database(
+            address_of(databases, one.place, other.place), most=2, name="test", patience=patience
+        )
+        await asyncio.gather(select(pool), select(pool))
+        one.open.clear()
+
+        with pytest.raises(Unavailable):
+            await select(pool)
+        begin = time.monotonic()
+        await asyncio.gather(select(pool), select(pool))
+        taken = time.monotonic() - begin
+        await pool.close()
+
+    # What hangs is waited for once, while a connection is made, and never for an answer.
+    assert taken < 5
+
+
+async def select(pool: Database) -> None:
+    """A statement that does nothing."""
+    async with pool.statement() as connection:
+        await connection.execute("SELECT")
+
+
+@dataclass(slots=True)
+class Road:
+    """A place on loopback from which everything goes on to the socket of the server, until it hangs."""
+
+    socket: str
+    place: str = ""
+    open: asyncio.Event = field(default_factory=asyncio.Event)
+    travellers: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass on what comes in both directions."""
+        from_server, to_server = await asyncio.open_unix_connection(self.socket)
+        self.travellers += map(asyncio.create_task, (self._pump(reader, to_server), self._pump(from_server, writer)))
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while some := await reader.read(65536):
+                await self.open.wait()
+                writer.write(some)
+                await writer.drain()
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 @asynccontextmanager
-async def reached_by_tcp(address: str) -> AsyncIterator[tuple[str, str]]:
-    """A place on loopback from which everything goes on to the socket of the server, and the name of the database."""
-    parts = urlsplit(address)
-    folder = parse_qs(parts.query)["host"][0]
-    port = parse_qs(parts.query)["port"][0]
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_unix_connection(f"{folder}/.s.PGSQL.{port}")
-        await asyncio.gather(pump(reader, to_server), pump(from_server, writer))
-
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", parts.path.lstrip("/")
+async def reached_by_tcp(databases: Databases) -> AsyncIterator[Road]:
+    """One more way to the server."""
+    where = parse_qs(urlsplit(databases.addresses.application).query)
+    road = Road(f"{where['host'][0]}/.s.PGSQL.{where['port'][0]}")
+    road.open.set()
+    async with await asyncio.start_server(road.serve, "127.0.0.1", 0) as server:
+        road.place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield road
+        road.open.set()
+        await asyncio.gather(*road.travellers)
 
 
-async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass on what comes until one side is gone."""
-    with suppress(ConnectionError):
-        while some := await reader.read(65536):
-            writer.write(some)
-            await writer.drain()
-    writer.close()
+def address_of(databases: Databases, *places: str, option: str = "") -> str:
+    """One address of several hosts."""
+    name = urlsplit(databases.addresses.application).path
+    return f"postgresql://chamberlain_application@{','.join(places)}{name}{option}"

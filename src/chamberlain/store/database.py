@@ -16,6 +16,7 @@ from asyncpg.pool import PoolConnectionProxy
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import TenantId
 from chamberlain.store.hosts import Hosts
+from chamberlain.store.pool import WatchfulPool
 
 Answer = TypeVar("Answer")
 Record: TypeAlias = asyncpg.Record
@@ -43,7 +44,6 @@ UNREACHABLE: tuple[type[Exception], ...] = (
     asyncpg.ReadOnlySQLTransactionError,
 )
 COMMAND_TIMEOUT = timedelta(seconds=30)
-RELEASED_WITHIN = timedelta(seconds=2)
 # Each costs the second that PostgreSQL takes to notice (deadlock_timeout).
 _DEADLOCKS = 5
 
@@ -135,14 +135,12 @@ class Database:
             connection = await self.pool.acquire()
         try:
             yield connection
-        except (TimeoutError, asyncpg.ReadOnlySQLTransactionError):
-            # The server hangs, or follows another one by now: new connections find who leads.
+        except asyncpg.ReadOnlySQLTransactionError:
+            # The server follows another one by now: new connections find who leads.
             await self.pool.expire_connections()
             raise
         finally:
-            # A server that hangs does not answer either when it is told to give up what it was asked for.
-            with suppress(TimeoutError):
-                await self.pool.release(connection, timeout=RELEASED_WITHIN.total_seconds())
+            await self.pool.release(connection)
 
     async def close(self) -> None:
         """End all connections, at once if they do not end by themselves soon."""
@@ -217,10 +215,14 @@ async def open_database(
 ) -> Database:
     """A pool of at most `most` connections; `name` is what PostgreSQL shows of them, `patience` how long one statement
     may take. Connections are made when needed."""
-    pool = await asyncpg.create_pool(
+    pool = await WatchfulPool(
         connect=Hosts(address).connect,
         min_size=0,
         max_size=most,
+        max_queries=50_000,
+        max_inactive_connection_lifetime=300,
+        loop=None,
+        record_class=asyncpg.Record,
         connection_class=LeanConnection,
         command_timeout=patience.total_seconds(),
         # Our statements are short: compiling them costs more than it saves.
