@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 CLIENTS_VENV = ROOT / ".venv-clients"
+ORDINARY_WAY_VENV = ROOT / ".venv-ordinary"
 
 # What an environment is made of, in the order of installing: locks, and the tree itself.
 TREE = "pyproject.toml"
@@ -35,6 +36,7 @@ TO_RUN = ("requirements.lock", TREE)
 TO_TEST = ("requirements.lock", "requirements-test.lock", TREE)
 TRACES = ("requirements-traces.lock",)
 CLIENTS = ("requirements-clients.lock",)
+ORDINARY_WAY = ("requirements-ordinary.lock",)
 
 # How the ordinary tests run; a file stays together, for it may share a running service. The files keep their order:
 # by the number of their tests the long ones, which are a story each, would come last and leave one core idle.
@@ -54,6 +56,7 @@ LOCKS = {
     "requirements-traces.lock": (TREE, "--extra", "traces", "--constraints", "requirements.lock"),
     "requirements-test.lock": ("--group", "test", "--constraints", "requirements.lock"),
     "requirements-clients.lock": ("--group", "clients"),
+    "requirements-ordinary.lock": ("--group", "ordinary"),
 }
 
 
@@ -97,6 +100,7 @@ def test(arguments: list[str]) -> int:
 def test_everything(arguments: list[str]) -> int:
     """Run all tests, say what the machine lacks for some of them, and end with the sum in pytest's own form."""
     prepare(CLIENTS_VENV, CLIENTS)
+    prepare(ORDINARY_WAY_VENV, ORDINARY_WAY)
     missing = {part: cure for part, (is_there, cure) in PARTS.items() if not is_there()}
     heavy = ("-m", "heavy", f"--missing={','.join(missing)}")
     with tempfile.TemporaryDirectory() as reports:
@@ -133,6 +137,7 @@ def check(_: list[str]) -> int:
 def bench(arguments: list[str]) -> int:
     """Run the measurements of bench/, all or those named; options such as --quick go to each."""
     python = prepare(VENV, TO_RUN) / "python"
+    prepare(ORDINARY_WAY_VENV, ORDINARY_WAY)
     options = [argument for argument in arguments if argument.startswith("-")]
     named = [argument for argument in arguments if argument not in options]
     questions = named or sorted(file.stem for file in Path("bench").glob("[!_]*.py"))

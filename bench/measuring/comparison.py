@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 
 from bench.measuring.arguments import read_arguments
-from bench.measuring.contestant import Contestant, contestants
+from bench.measuring.contestant import Contestant, contestants, ordinary_contestant
 from bench.measuring.limit import prepare_limit, run_limit
 from bench.measuring.question import Question
 from bench.measuring.report import Row, report
@@ -24,8 +25,11 @@ def compare(question: Question, description: str | None) -> None:
     """Read the arguments of the command line, measure and report. bench/README.md says what the columns mean."""
     asked = read_arguments(description, quick=QUICK, rounds=3, seconds=3, connections=CONNECTIONS)
     rounds: Rounds = defaultdict(list)
-    with contestants() as all_of_them:
+    with ExitStack() as stack:
+        all_of_them = stack.enter_context(contestants())
         prepare_limit(question.limit, all_of_them[0].database)
+        if question.has_ordinary_way:
+            all_of_them = [stack.enter_context(ordinary_contestant(all_of_them[0])), *all_of_them]
         if question.preparation is not None:
             for contestant in all_of_them:
                 contestant.database.execute(question.preparation.read_text())

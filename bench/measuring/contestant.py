@@ -1,10 +1,11 @@
-"""Those that are compared with the limit: running services, which differ in where their worker is."""
+"""Those that are compared with the limit: services that differ in where their worker is, and the ordinary way."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench.measuring.database import Measured, database_of
+from bench.measuring.ordinary import ordinary_way
 from bench.measuring.services import running_services
 from bench.measuring.worker import worker_of
 from tests.services import Service
@@ -12,13 +13,19 @@ from tests.services import Service
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A running service and how its worker runs. `processes` are ours; PostgreSQL is a child of the first."""
+    """Who is asked at `url`, and how its worker runs.
+
+    `processes` are those whose time it takes: PostgreSQL is a child of the service. What it accepts is in the table
+    `requests`.
+    """
 
     name: str
     service: Service
     database: Measured
+    url: str
     processes: Sequence[int]
     has_worker: bool = True
+    requests: str = "chamberlain.request"
 
 
 @contextmanager
@@ -29,7 +36,28 @@ def contestants() -> Iterator[Sequence[Contestant]]:
         worker_of(apart) as worker,
     ):
         yield (
-            Contestant("no worker", alone, database_of(alone), [alone.process.pid], has_worker=False),
-            Contestant("worker within", together, database_of(together), [together.process.pid]),
-            Contestant("worker apart", apart, database_of(apart), [apart.process.pid, worker]),
+            _contestant("no worker", alone, has_worker=False),
+            _contestant("worker within", together),
+            _contestant("worker apart", apart, worker),
         )
+
+
+@contextmanager
+def ordinary_contestant(beside: Contestant) -> Iterator[Contestant]:
+    """The ordinary way on the database of a service that is idle meanwhile."""
+    with ordinary_way(beside.service) as (url, process):
+        processes = [process, *beside.processes]
+        yield Contestant(
+            "ordinary way",
+            beside.service,
+            beside.database,
+            url,
+            processes,
+            has_worker=False,
+            requests="ordinary.request",
+        )
+
+
+def _contestant(name: str, service: Service, *workers: int, has_worker: bool = True) -> Contestant:
+    processes = [service.process.pid, *workers]
+    return Contestant(name, service, database_of(service), service.url, processes, has_worker)

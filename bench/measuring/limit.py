@@ -15,6 +15,8 @@ from chamberlain.embedded.postgres import find_programs
 SCHEMA = Path(__file__).with_name("schema.sql")
 # The embedded database takes a hundred connections; more clients than these make no more of one transaction a request.
 MOST_CLIENTS = 64
+# Its clients connect within the time that it has.
+LEAST_SECONDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Reached:
 
     rate: float
     mean: float
+    transactions: float
 
 
 def prepare_limit(limit: Limit, database: Measured) -> None:
@@ -46,11 +49,16 @@ def run_limit(limit: Limit, database: Measured, *, connections: int, seconds: in
         "--protocol=prepared",
         f"--file={limit.transaction}",
     ]
-    command += [f"--client={min(connections, MOST_CLIENTS)}", "--jobs=1", f"--time={seconds}", database.application]
+    command += [f"--client={min(connections, MOST_CLIENTS)}", "--jobs=1"]
+    command += [f"--time={max(seconds, LEAST_SECONDS)}", database.application]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 60)
     if done.returncode:
         raise SystemExit(f"pgbench failed: {done.stderr}")
-    return Reached(_figure(r"tps = ([\d.]+)", done.stdout), _figure(r"latency average = ([\d.]+) ms", done.stdout))
+    return Reached(
+        rate=_figure(r"tps = ([\d.]+)", done.stdout),
+        mean=_figure(r"latency average = ([\d.]+) ms", done.stdout),
+        transactions=_figure(r"actually processed: (\d+)", done.stdout),
+    )
 
 
 def _figure(pattern: str, said: str) -> float:

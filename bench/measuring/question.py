@@ -18,7 +18,8 @@ class Question:
     `name` is that of its files in bench/: a script for wrk, the tables of the limit, and its transaction. `environment`
     is what the script reads beside the token and the number of the run. `made` is a statement that counts what has come
     about, `unfinished` one that counts the jobs that are left, `is_retrievable` looks over HTTP for what one request
-    has made. `preparation` are statements that the database of each service is prepared with.
+    has made. `preparation` are statements that the database of each service is prepared with. `has_ordinary_way` says
+    that bench/ordinary/ takes the same calls.
     """
 
     name: str
@@ -28,14 +29,15 @@ class Question:
     unfinished: str
     is_retrievable: Callable[[Service, str], bool]
     preparation: Path | None = None
+    has_ordinary_way: bool = False
 
     @property
     def limit(self) -> Limit:
         """What PostgreSQL alone does with the same rows."""
         return Limit(BENCH / f"{self.name}.tables.sql", BENCH / f"{self.name}.limit.sql")
 
-    def load(self, service: Service, run: int) -> Load:
-        """Requests for something that no other run of this service asks for."""
+    def load(self, service: Service, url: str, run: int) -> Load:
+        """Requests for something that no other run asks for, with a token of this service."""
         token = service.token("ada@estate.example", self.scope)
         environment = {**self.environment, "BENCH_TOKEN": token, "BENCH_RUN": str(run)}
-        return Load(BENCH / f"{self.name}.lua", service.url, environment)
+        return Load(BENCH / f"{self.name}.lua", url, environment)

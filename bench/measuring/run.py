@@ -5,7 +5,7 @@ from itertools import count
 
 from bench.measuring.contestant import Contestant
 from bench.measuring.limit import run_limit
-from bench.measuring.load import run_load
+from bench.measuring.load import Answered, run_load
 from bench.measuring.processor import seconds_used
 from bench.measuring.question import Question
 
@@ -24,14 +24,16 @@ def measure_limit(question: Question, contestant: Contestant, *, connections: in
     used_before = seconds_used(contestant.processes)
     reached = run_limit(question.limit, contestant.database, connections=connections, seconds=seconds)
     used = seconds_used(contestant.processes) - used_before
-    return {"rate": reached.rate, "ratio": 1.0, "cpu": 1e6 * used / (reached.rate * seconds)}
+    return {"rate": reached.rate, "ratio": 1.0, "cpu": 1e6 * used / reached.transactions}
 
 
 def measure(question: Question, contestant: Contestant, *, connections: int, seconds: int) -> dict[str, float]:
     """One run: submissions, and what has come about meanwhile and when the queue is empty."""
     made_before = contestant.database.count(question.made)
+    accepted = f"SELECT count(*) FROM {contestant.requests}"
+    accepted_before = contestant.database.count(accepted)
     used_before = seconds_used(contestant.processes)
-    load = question.load(contestant.service, next(run_number))
+    load = question.load(contestant.service, contestant.url, next(run_number))
     began = time.monotonic()
     answered = run_load(load, connections=connections, seconds=seconds)
     ended = time.monotonic()
@@ -41,10 +43,9 @@ def measure(question: Question, contestant: Contestant, *, connections: int, sec
         figures["made"] = made / (ended - began)
         _wait_until_drained(question, contestant)
         figures["drain"] = time.monotonic() - ended
-        made = contestant.database.count(question.made) - made_before
-        # A request that was under way when wrk left is made all the same.
-        assert answered.requests <= made <= answered.requests + connections, (answered.requests, made)
+        _check_number(answered, contestant.database.count(question.made) - made_before, connections)
     figures["cpu"] = 1e6 * (seconds_used(contestant.processes) - used_before) / answered.requests
+    _check_number(answered, contestant.database.count(accepted) - accepted_before, connections)
     return figures
 
 
@@ -52,6 +53,11 @@ def check_retrievable(question: Question, contestant: Contestant) -> None:
     """What is counted by SQL can be found over HTTP: the last few requests of a run, by their ids."""
     for request_id in contestant.database.texts(LAST):
         assert question.is_retrievable(contestant.service, request_id), request_id
+
+
+def _check_number(answered: Answered, written: int, connections: int) -> None:
+    """Each answer stands for one that is there. What was under way when wrk left is there without an answer."""
+    assert answered.requests <= written <= answered.requests + connections, (answered.requests, written)
 
 
 def _wait_until_drained(question: Question, contestant: Contestant) -> None:

@@ -4,14 +4,14 @@ CREATE SCHEMA bench;
 GRANT USAGE ON SCHEMA bench TO chamberlain_application;
 
 -- The same table with its indexes and row-level security, but without room for later versions of a row, since none will come.
-CREATE FUNCTION bench.copy_table(name text) RETURNS void
+CREATE FUNCTION bench.copy_table(name text, place text DEFAULT 'bench') RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    EXECUTE format('CREATE TABLE bench.%I (LIKE chamberlain.%I INCLUDING ALL)', name, name);
-    EXECUTE format('ALTER TABLE bench.%I ENABLE ROW LEVEL SECURITY', name);
+    EXECUTE format('CREATE TABLE %I.%I (LIKE chamberlain.%I INCLUDING ALL)', place, name, name);
+    EXECUTE format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY', place, name);
     EXECUTE format(
-        'CREATE POLICY own_tenant ON bench.%I TO chamberlain_application '
-        'USING (tenant_id = nullif(current_setting(''chamberlain.tenant_id'', true), '''')::uuid)', name);
-    EXECUTE format('GRANT SELECT, INSERT ON bench.%I TO chamberlain_application', name);
+        'CREATE POLICY own_tenant ON %I.%I TO chamberlain_application '
+        'USING (tenant_id = nullif(current_setting(''chamberlain.tenant_id'', true), '''')::uuid)', place, name);
+    EXECUTE format('GRANT SELECT, INSERT ON %I.%I TO chamberlain_application', place, name);
 END
 $$;

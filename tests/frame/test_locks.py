@@ -45,6 +45,7 @@ def test_it_works_for_all_that_pyproject_names() -> None:
     assert names(project["project"]["optional-dependencies"]["traces"]) <= versions("requirements-traces.lock").keys()
     assert names(groups["test"]) <= versions("requirements-test.lock").keys()
     assert names(groups["clients"]) <= versions("requirements-clients.lock").keys()
+    assert names(groups["ordinary"]) <= versions("requirements-ordinary.lock").keys()
 
 
 def test_it_rejects_two_versions_in_one_environment() -> None:
