@@ -12,10 +12,11 @@ from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guest
 from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingState
+from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import GroupId, TenantId
 from chamberlain.rules.jobs import NOBODY
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
-from tests.estates import BEN, CLEO, ESTATE, INTERNAL, OTHER_HOUSE, PROJECT_TEAM, TRACE, Estate
+from tests.estates import BEN, CLEO, ESTATE, INTERNAL, OTHER_HOUSE, PROJECT_TEAM, TRACE, Estate, TroubledDirectory
 from tests.usecases.deadly import Cut, CutDatabase, Killed
 from tests.usecases.drifters import Watchman, watchman_of
 from tests.usecases.policy_runs import Runs
@@ -623,3 +624,35 @@ async def test_it_handles_a_group_that_two_requests_name(watchman: Watchman) -> 
 
     (finding,) = await watchman.found()
     assert (finding.property, finding.wanted) == ("displayName", "Borealis")
+
+
+@dataclass
+class Tiring(TroubledDirectory):
+    """A directory that asks to wait after so many looks at groups."""
+
+    looks: int = 0
+
+    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
+        self.looks -= 1
+        if self.looks < 0:
+            raise TryAgain(timedelta(minutes=1), "Busy.")
+        return await super().observe(references)
+
+
+async def test_groups_with_many_members_end_a_page(watchman: Watchman) -> None:
+    for place in range(5):
+        await watchman.group(displayName=f"Apollo {place}")
+    await watchman.change("UPDATE directory.groups SET display_name = 'X' WHERE display_name LIKE 'Apollo%'")
+    tired = Tiring(watchman.estate.directory, looks=2)
+    check = replace(watchman.check, together=2, most_people=1, directory=tired)
+    await check.begin(TRACE)
+    await watchman.turn(check)
+    await watchman.turn(check)
+    # Each has an owner: what was seen of two is written before the next two are looked at.
+    seen = await watchman.told()
+    tired.looks = 100
+
+    await watchman.finish(check)
+
+    assert seen == [("drift", OPEN, "displayName")] * 4
+    assert await watchman.told() == [("drift", OPEN, "displayName")] * 5

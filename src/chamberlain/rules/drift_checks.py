@@ -1,6 +1,6 @@
 """Checks for drift: what is looked at, in which order, how far one has come, and when the next one begins."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
@@ -10,9 +10,9 @@ from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.drift import Difference
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.findings import FindingKind, FindingSource, FindingSubject, Found, FoundMailbox
-from chamberlain.rules.groups import ObservedGroup, WantedGroup
+from chamberlain.rules.groups import GroupReference, ObservedGroup, WantedGroup
 from chamberlain.rules.ids import TenantId, UserId
-from chamberlain.rules.mailboxes import WantedMailbox
+from chamberlain.rules.mailboxes import MailboxReference, WantedMailbox
 from chamberlain.rules.requests import RequestKind
 from chamberlain.rules.tenants import Tenant
 
@@ -49,6 +49,11 @@ class ManagedMailbox:
     wanted: WantedMailbox
     replies_freely: bool
 
+    @property
+    def reference(self) -> MailboxReference:
+        """How the directory finds it."""
+        return MailboxReference(self.wanted.tenant_id, self.wanted.extension, self.wanted.request_id)
+
 
 @dataclass(frozen=True, slots=True)
 class ManagedGroup:
@@ -59,6 +64,11 @@ class ManagedGroup:
     since: datetime
     wanted: WantedGroup
     removed: frozenset[UserId] = frozenset()
+
+    @property
+    def reference(self) -> GroupReference:
+        """How the directory finds it."""
+        return GroupReference(self.wanted.tenant_id, self.wanted.extension, self.wanted.request_id)
 
     def without_removed(self, observed: ObservedGroup) -> "ManagedGroup":
         """The same without those whom nobody shall give back: a guest whose time is over is wanted no more, whatever
@@ -98,6 +108,35 @@ class Position:
     id: UUID
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What of a tenant is looked at next: what follows a position in its phase, so many things at most."""
+
+    tenant_id: TenantId
+    position: Position
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Things that follow one another in a phase, each with its place. `following` is where the next ones begin; None
+    when these are the last of the phase."""
+
+    managed: Sequence[tuple[Managed, Position]]
+    following: Position | None
+
+    @property
+    def things(self) -> Sequence[Managed]:
+        """The things alone."""
+        return [managed for managed, _ in self.managed]
+
+    def first(self, number: int) -> "Stretch":
+        """No more than so many of them; the next ones begin behind these then."""
+        if number >= len(self.managed):
+            return self
+        return Stretch(self.managed[:number], self.managed[number - 1][1])
+
+
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 
 
@@ -116,16 +155,20 @@ class DriftCheck:
         """Whether somebody has asked for one since the last one began."""
         return self.asked_at is not None and (self.began_at is None or self.asked_at > self.began_at)
 
+    def at(self, position: Position | None, *, now: datetime) -> "DriftCheck":
+        """The same when it has come so far, which is the end of it without a position."""
+        return replace(self, position=position, finished_at=now if position is None else self.finished_at)
+
 
 def first_of(phase: RequestKind) -> Position:
     """Before everything in a phase."""
     return Position(phase, BEGINNING, UUID(int=0))
 
 
-def phase_after(phase: RequestKind) -> RequestKind | None:
-    """The phase that follows; None after the last."""
+def beginning_after(phase: RequestKind) -> Position | None:
+    """Where the phase that follows begins; None after the last."""
     following = PHASES[PHASES.index(phase) + 1 :]
-    return following[0] if following else None
+    return first_of(following[0]) if following else None
 
 
 def next_night(tenant_id: TenantId, now: datetime) -> datetime:

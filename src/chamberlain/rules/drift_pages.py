@@ -163,6 +163,19 @@ def look_at(tenant: Tenant, managed: Managed, observed: Observed | None) -> Look
     return Look(managed, observed, tuple(counting))
 
 
+def people_in(observed: Observed | None) -> int:
+    """How many people are named by what the directory shows: what a page takes in memory goes by that."""
+    match observed:
+        case ObservedMailbox():
+            return len(observed.permissions)
+        case ObservedGroup():
+            return len(observed.members) + len(observed.owners)
+        case ObservedSubject():
+            return len(observed.guests)
+        case None:
+            return 0
+
+
 def judge_all(
     tenant: Tenant, known: Mapping[Place, Standing], looks: Sequence[Look], *, now: datetime
 ) -> Sequence[Judged]:

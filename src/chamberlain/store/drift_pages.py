@@ -7,7 +7,15 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.rules.drift_checks import Managed, ManagedAssignment, ManagedGroup, ManagedMailbox, Position
+from chamberlain.rules.drift_checks import (
+    Extent,
+    Managed,
+    ManagedAssignment,
+    ManagedGroup,
+    ManagedMailbox,
+    Position,
+    Stretch,
+)
 from chamberlain.rules.findings import FindingKind, FindingSubject, FoundMailbox
 from chamberlain.rules.groups import wanted_group
 from chamberlain.rules.ids import GroupId, MailboxId, RequestId, TenantId, UserId
@@ -89,17 +97,18 @@ _GROUP_KINDS = frozenset({RequestKind.GROUP, RequestKind.TEAM})
 _decode_result = msgspec.json.Decoder(RequestResult).decode
 
 
-async def read(
-    tx: Transaction, revisions: Revisions, tenant_id: TenantId, position: Position, most: int
-) -> tuple[Sequence[Managed], Position | None]:
-    """What follows a position in its phase, and the position behind it; None when nothing follows in this phase."""
-    rows = await _rows(tx, tenant_id, position, most)
-    managed = [await _managed(tx, revisions, position.phase, row) for row in rows]
-    # A group that has lost its mark and was adopted anew has two requests: what was asked for last holds.
-    found = list({each.subject.id: each for each in managed}.values())
-    if position.phase in _GROUP_KINDS:
-        found = await _without_removed(tx, tenant_id, found)
-    return found, Position(position.phase, rows[-1]["at"], rows[-1]["id"]) if len(rows) == most else None
+async def read(tx: Transaction, revisions: Revisions, extent: Extent) -> Stretch:
+    """What is looked at next."""
+    phase, found = extent.position.phase, dict[UUID, tuple[Managed, Position]]()
+    rows = await _rows(tx, extent)
+    for row in rows:
+        managed = await _managed(tx, revisions, phase, row)
+        # A group that has lost its mark and was adopted anew has two requests: what was asked for last holds, in its
+        # own place.
+        found.pop(managed.subject.id, None)
+        found[managed.subject.id] = managed, _position(phase, row)
+    stretch = Stretch(list(found.values()), _position(phase, rows[-1]) if len(rows) == extent.most else None)
+    return await _without_removed(tx, extent.tenant_id, stretch) if phase in _GROUP_KINDS else stretch
 
 
 async def released(tx: Transaction, tenant_id: TenantId, managed: Sequence[Managed]) -> frozenset[UUID]:
@@ -120,22 +129,32 @@ async def _held(
     return frozenset([row["request_id"] for row in rows])
 
 
-async def _rows(tx: Transaction, tenant_id: TenantId, position: Position, most: int) -> Sequence[Record]:
+async def _rows(tx: Transaction, extent: Extent) -> Sequence[Record]:
+    tenant_id, position, most = extent.tenant_id, extent.position, extent.most
     if position.phase is RequestKind.ASSIGNMENT:
         return await tx.fetch(ASSIGNMENTS, tenant_id, position.id, most)
     statement = GROUPS if position.phase in _GROUP_KINDS else MAILBOXES
     return await tx.fetch(statement, tenant_id, position.phase, position.at, position.id, most)
 
 
-async def _without_removed(tx: Transaction, tenant_id: TenantId, page: Sequence[Managed]) -> list[Managed]:
+def _position(phase: RequestKind, row: Record) -> Position:
+    return Position(phase, row["at"], row["id"])
+
+
+async def _without_removed(tx: Transaction, tenant_id: TenantId, stretch: Stretch) -> Stretch:
     """The groups, each with the guests whom nobody shall give back."""
     removed: dict[UUID, set[UserId]] = {}
-    for row in await tx.fetch(REMOVED, tenant_id, [each.subject.id for each in page], _GUEST_KINDS):
+    for row in await tx.fetch(REMOVED, tenant_id, [each.subject.id for each in stretch.things], _GUEST_KINDS):
         removed.setdefault(row["subject_id"], set()).add(UserId(UUID(row["about"])))
-    return [
-        replace(each, removed=frozenset(removed.get(each.subject.id, ()))) if isinstance(each, ManagedGroup) else each
-        for each in page
-    ]
+    return replace(
+        stretch,
+        managed=[
+            (replace(each, removed=frozenset(removed.get(each.subject.id, ()))), at)
+            if isinstance(each, ManagedGroup)
+            else (each, at)
+            for each, at in stretch.managed
+        ],
+    )
 
 
 async def _managed(tx: Transaction, revisions: Revisions, phase: RequestKind, row: Record) -> Managed:

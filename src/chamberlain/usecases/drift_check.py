@@ -17,25 +17,35 @@ from chamberlain.rules.drift import EXISTENCES, Difference
 from chamberlain.rules.drift_checks import (
     LATE,
     PHASES,
-    DriftCheck,
+    Extent,
     Managed,
     ManagedAssignment,
     ManagedGroup,
     ManagedMailbox,
-    Position,
+    Stretch,
+    beginning_after,
     first_of,
     next_night,
-    phase_after,
 )
-from chamberlain.rules.drift_pages import Broken, Look, Observed, Page, change_of, judge_all, look_at, paths_of
+from chamberlain.rules.drift_pages import (
+    Broken,
+    Look,
+    Observed,
+    Page,
+    change_of,
+    judge_all,
+    look_at,
+    paths_of,
+    people_in,
+)
 from chamberlain.rules.drift_properties import DriftProperty
 from chamberlain.rules.drift_works import assignment_repair, group_repair, mailbox_repair, steps_of
 from chamberlain.rules.errors import OutsideFault, TryAgain
 from chamberlain.rules.findings import FindingKind, FindingSource, FindingState, Searched, Standpoint, standpoint_of
-from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.ids import TraceId
 from chamberlain.rules.jobs import NOBODY, Claim, Job, JobKind, Postponed
-from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
+from chamberlain.rules.mailboxes import ObservedMailbox
 from chamberlain.rules.requests import RequestKind
 from chamberlain.rules.subjects import ObservedSubject
 from chamberlain.rules.tenants import Tenant
@@ -48,6 +58,9 @@ SPREAD_EVERY = timedelta(minutes=1)
 # So many things are looked at in one page, and so many pages at a time, so that every tenant has its turn.
 MOST = 200
 PAGES = 10
+# So many are asked for in one call, and with so many people in them a page ends: a group has up to 10,000 members.
+TOGETHER = 25
+MOST_PEOPLE = 50_000
 AT_ONCE = timedelta(0)
 EXISTENCE = frozenset(name.path for name in EXISTENCES)
 # What a check finds.
@@ -67,6 +80,8 @@ class CheckDrift:
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
     most: int = MOST
+    most_people: int = MOST_PEOPLE
+    together: int = TOGETHER
 
     async def begin(self, trace_id: TraceId) -> None:
         """See to it that there is the job for the installation. Raises Unavailable."""
@@ -128,32 +143,38 @@ class CheckDrift:
             check = await drift.hold(tx, tenant.id)
             if check.position is None:
                 return False
-            managed, behind = await drift_pages.read(tx, self.revisions, tenant.id, check.position, self.most)
+            extent = Extent(tenant.id, check.position, self.most)
+            stretch = await drift_pages.read(tx, self.revisions, extent)
             paths = paths_of(check.position.phase)
-            known = await drift.known(tx, tenant.id, [each.subject.id for each in managed], paths)
-        looks = await self._look(tenant, managed)
+            known = await drift.known(tx, tenant.id, [each.subject.id for each in stretch.things], paths)
+        stretch, looks = await self._look_along(tenant, stretch)
         judged = judge_all(tenant, known, looks, now=self.now())
         looked = Page(tenant, paths, known, looks, looks, judged)
         page = await self._repair(looked)
-        following = behind or _beginning_after(check.position.phase)
+        following = stretch.following or beginning_after(check.position.phase)
         async with self.database.across_tenants() as tx:
             current = await _current(tx, page)
             await self._write(tx, current, trace_id)
             # What was assigned anew meanwhile is looked at once more.
             at = following if len(current.looks) == len(looked.looks) else check.position
-            await drift.put(tx, tenant.id, self._after(check, at))
+            await drift.put(tx, tenant.id, check.at(at, now=self.now()))
             if at is None:
                 await drift.let_go(tx, tenant.id, paths_of(RequestKind.ASSIGNMENT), at=self.now())
         return at is not None
 
-    def _after(self, check: DriftCheck, at: Position | None) -> DriftCheck:
-        finished_at = self.now() if at is None else check.finished_at
-        return replace(check, position=at, finished_at=finished_at)
+    async def _look_along(self, tenant: Tenant, stretch: Stretch) -> tuple[Stretch, Sequence[Look]]:
+        """What the directory shows, until it has shown so many people that the page ends there; and as much of the
+        stretch as that is."""
+        things, shown = stretch.things, list[Observed | None]()
+        while len(shown) < len(things) and sum(map(people_in, shown)) < self.most_people:
+            shown += await self._observe(things[len(shown) : len(shown) + self.together])
+        seen = stretch.first(len(shown))
+        return seen, self._looks(tenant, seen.things, shown)
 
-    async def _look(self, tenant: Tenant, page: Sequence[Managed]) -> Sequence[Look]:
-        """What the directory shows of each; what it does not show yet is left out, and so is an assignment to a group
+    def _looks(self, tenant: Tenant, page: Sequence[Managed], shown: Sequence[Observed | None]) -> Sequence[Look]:
+        """What is seen of each; what the directory does not show yet is left out, and so is an assignment to a group
         that it does not show: whoever follows the directory's changes finds out that it is gone."""
-        shown, now = await self._observe(page), self.now()
+        now = self.now()
         return [
             look_at(tenant, managed, observed)
             for managed, observed in zip(page, shown, strict=True)
@@ -162,8 +183,8 @@ class CheckDrift:
 
     async def _observe(self, page: Sequence[Managed]) -> Sequence[Observed | None]:
         """What the directory shows of each; a page holds things of one kind alone."""
-        mailboxes = [_mailbox_reference(each) for each in page if isinstance(each, ManagedMailbox)]
-        groups = [_group_reference(each) for each in page if isinstance(each, ManagedGroup)]
+        mailboxes = [each.reference for each in page if isinstance(each, ManagedMailbox)]
+        groups = [each.reference for each in page if isinstance(each, ManagedGroup)]
         assignments = [each.assigned.reference for each in page if isinstance(each, ManagedAssignment)]
         shown: list[Observed | None] = []
         shown += await self.directory.observe_mailboxes(mailboxes) if mailboxes else ()
@@ -180,7 +201,8 @@ class CheckDrift:
             page = await _current(tx, page)
             await findings.keep(tx, [(self.new_id(), each) for each in page.announced], at=self.now())
         faults = await self._ensure(page.broken)
-        again = await self._look(page.tenant, [look.managed for look, _ in page.broken])
+        things = [look.managed for look, _ in page.broken]
+        again = self._looks(page.tenant, things, await self._observe(things))
         return page.faulted(faults, {look.id: look for look in again})
 
     async def _ensure(self, broken: Sequence[Broken]) -> Mapping[UUID, OutsideFault | None]:
@@ -268,18 +290,3 @@ async def _current(tx: Transaction, page: Page) -> Page:
     gone: set[UUID] = {each.id for each in assigned if each.place not in same}
     gone |= await drift_pages.released(tx, page.tenant.id, [look.managed for look in page.looks])
     return page.without(gone) if gone else page
-
-
-def _beginning_after(phase: RequestKind) -> Position | None:
-    following = phase_after(phase)
-    return None if following is None else first_of(following)
-
-
-def _mailbox_reference(managed: ManagedMailbox) -> MailboxReference:
-    wanted = managed.wanted
-    return MailboxReference(wanted.tenant_id, wanted.extension, wanted.request_id)
-
-
-def _group_reference(managed: ManagedGroup) -> GroupReference:
-    wanted = managed.wanted
-    return GroupReference(wanted.tenant_id, wanted.extension, wanted.request_id)
