@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from chamberlain.bootstrap.backup_file import BackupUnusable
 from chamberlain.bootstrap.data_folder import DataFolderUnusable
 from chamberlain.bootstrap.databases import DatabaseNotReady
 from chamberlain.bootstrap.listeners import PortTaken
@@ -12,6 +13,7 @@ from chamberlain.store.keyring import KeysUnusable
 from chamberlain.store.migrate import MigrationRefused
 
 EXPECTED = (
+    BackupUnusable,
     DataFolderUnusable,
     DatabaseNotReady,
     EmbeddedPostgresError,

@@ -331,6 +331,28 @@ def release_job(
     release(_settings(data_dir=data_dir), job)
 
 
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it; it must not be there yet.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Write a backup of the embedded database, beside the running service. The keys are not in it."""
+    from chamberlain.cli.backups import take
+
+    take(_settings(data_dir=data_dir), file)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Put a backup into a data directory that has no database yet."""
+    from chamberlain.cli.backups import restore as restore_backup
+
+    restore_backup(_settings(data_dir=data_dir), file)
+
+
 keys = typer.Typer(name="keys", help="Show, rotate and drop the keys that seal what is stored.", no_args_is_help=True)
 app.add_typer(keys)
 

@@ -116,6 +116,15 @@ async def missing_files(connection: Connection, sets: Sequence[MigrationSet]) ->
     ]
 
 
+async def applied_files(connection: Connection) -> list[str]:
+    """The names of the migrations that were run; functions, which come and go, are left out."""
+    rows = await connection.fetch(
+        "SELECT DISTINCT set_name || '/' || file_name AS name FROM migration.applied WHERE file_name NOT LIKE 'sql/%' "
+        "ORDER BY 1"
+    )
+    return [row["name"] for row in rows]
+
+
 async def migration_state(connection: Connection, sets: Sequence[MigrationSet]) -> MigrationState:
     """How the database stands to these files; nothing is changed."""
     missing = await missing_files(connection, sets)

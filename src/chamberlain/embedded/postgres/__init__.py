@@ -6,8 +6,10 @@ closed folder, by the user who runs the service; there is no password and no net
 """
 
 from chamberlain.embedded.postgres.addresses import Addresses
+from chamberlain.embedded.postgres.backup import FILES, OpenFile, back_up, forget, restore
 from chamberlain.embedded.postgres.errors import (
     AlreadyRunning,
+    BackupFailed,
     DidNotStart,
     EmbeddedPostgresError,
     FolderNotUsable,
@@ -22,19 +24,22 @@ from chamberlain.embedded.postgres.errors import (
     UnsupportedVersion,
     UserWithoutName,
 )
-from chamberlain.embedded.postgres.programs import find_programs
+from chamberlain.embedded.postgres.programs import find_programs, major_version
 from chamberlain.embedded.postgres.roles import database_statements
 from chamberlain.embedded.postgres.server import Server, addresses_of, has_data, start
 
 __all__ = [
+    "FILES",
     "Addresses",
     "AlreadyRunning",
+    "BackupFailed",
     "DidNotStart",
     "EmbeddedPostgresError",
     "FolderNotUsable",
     "FolderOutOfReach",
     "InitializationFailed",
     "NoUserForServer",
+    "OpenFile",
     "OtherMajorVersion",
     "ProgramsMissing",
     "ProgramsOutOfReach",
@@ -44,8 +49,12 @@ __all__ = [
     "UnsupportedVersion",
     "UserWithoutName",
     "addresses_of",
+    "back_up",
     "database_statements",
     "find_programs",
+    "forget",
     "has_data",
+    "major_version",
+    "restore",
     "start",
 ]

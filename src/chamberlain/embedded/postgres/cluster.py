@@ -18,7 +18,8 @@ def make_cluster(folder: Folder, *, programs: Path, version: int, user: ServerUs
     end_left_over(folder.unfinished_data)
     data = new_data_folder(folder, user)
     _run([programs / "initdb", f"--pgdata={data}", *_initdb_options(version)], folder, user)
-    # Set up without a server: nobody can connect before everything is closed, and the superuser is needed never again.
+    # Set up without a server: nobody can connect before everything is closed. The superuser is needed for
+    # backups alone, from then on (decision 25).
     single: list[str | Path] = [programs / "postgres", "--single", "-D", data, "-c", "exit_on_error=true"]
     _run([*single, "template1"], folder, user, roles.closing_statements())
     _run([*single, "postgres"], folder, user, roles.role_statements() + roles.database_statements(database))

@@ -65,7 +65,9 @@ def write_configuration(folder: Folder, *, visitor: str, extra_settings: Mapping
         "ident_file": str(users),
         "unix_socket_directories": '"' + str(folder.data).replace('"', '""') + '"',
     }
-    _write(access, [f"local all {','.join(roles.ALL)} peer map={_MAP}"])
+    # The second line is for backups.
+    lines = [f"local all {','.join(roles.ALL)} peer map={_MAP}", f"local replication {roles.SET_UP} peer map={_MAP}"]
+    _write(access, lines)
     _write(users, [f'{_MAP} "{visitor}" {role}' for role in roles.ALL])
     _write(settings, [f"{name} = {_quote(value)}" for name, value in (_SETTINGS | own | dict(extra_settings)).items()])
     return settings

@@ -14,6 +14,7 @@ EmbeddedPostgresError
 +-- OtherMajorVersion       the data was made by another major version
 +-- InitializationFailed    initdb or the set-up of roles and database failed
 +-- DidNotStart             the server ended, or was not ready in time
++-- BackupFailed            what the server has could not be copied
 """
 
 import shlex
@@ -136,3 +137,11 @@ class InitializationFailed(EmbeddedPostgresError):
 class DidNotStart(EmbeddedPostgresError):
     def __init__(self, data: Path, reason: str, output: str) -> None:
         super().__init__(f"PostgreSQL on {data} {reason}. Its last lines follow; more is in {data / 'log'}.\n{output}")
+
+
+class BackupFailed(EmbeddedPostgresError):
+    def __init__(self, said: str) -> None:
+        super().__init__(
+            f"The database could not be copied: {said}. Make room where the backup is to be. If the service was "
+            "started by an older version, start it anew."
+        )
