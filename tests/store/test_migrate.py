@@ -1,5 +1,6 @@
 """Migrations: each once, in order, never edited, and row-level security on every table of a tenant."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ from chamberlain.store.migrate import (
     MigrationRefused,
     MigrationSet,
     migrate,
+    migrate_before,
     migration_state,
     missing_files,
     script,
 )
 from tests.databases import SETS, Databases
+from tests.estates import until
 from tests.postgres import connected, new_database
 
 
@@ -68,6 +71,47 @@ async def test_it_handles_a_file_that_fails_by_leaving_nothing_of_it(
             found = await connection.fetchval("SELECT to_regnamespace('first')")
 
     assert found is None
+
+
+async def test_it_leaves_out_what_comes_after_the_old_processes(
+    postgres_server: postgres.Server, tmp_path: Path
+) -> None:
+    names = ("0001_a.pre", "0002_b.post", "0003_c.pre", "0004_d.post", "0005_e.post.alone")
+    for name in names:
+        (tmp_path / f"{name}.sql").write_text(f"CREATE SCHEMA {name[5]}")
+    (tmp_path / "sql").mkdir()
+    (tmp_path / "sql" / "z.sql").write_text("CREATE SCHEMA z")
+    sets = [MigrationSet("trial", tmp_path, tmp_path / "sql")]
+    async with new_database(postgres_server) as addresses:
+        before = await migrate_before(addresses.owner, sets)
+        async with connected(addresses.application) as connection:
+            missing = await missing_files(connection, sets)
+        after = await migrate(addresses.owner, sets)
+
+    # The post file of the version before has waited long enough.
+    assert before == ["trial/0001_a.pre.sql", "trial/0002_b.post.sql", "trial/0003_c.pre.sql", "trial/sql/z.sql"]
+    assert after == ["trial/0004_d.post.sql", "trial/0005_e.post.alone.sql"]
+    assert missing == []
+
+
+async def test_it_keeps_nobody_from_a_table_that_it_waits_for(databases: Databases, tmp_path: Path) -> None:
+    (tmp_path / "0001_first.pre.sql").write_text("ALTER TABLE chamberlain.tenant ADD COLUMN later text")
+    sets = [MigrationSet("trial", tmp_path, tmp_path / "sql")]
+    read = "SELECT count(tenant_id) FROM chamberlain.tenant"
+    async with connected(databases.addresses.worker) as report, connected(databases.addresses.worker) as other:
+        long = report.transaction()
+        await long.start()
+        await report.execute(read)
+        migrating = asyncio.create_task(migrate(databases.addresses.owner, sets))
+
+        async def waits() -> bool:
+            return bool(await other.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted AND database <> 0"))
+
+        await until(waits)
+        await other.execute(read, timeout=2)
+        await long.rollback()
+
+        assert await asyncio.wait_for(migrating, timeout=10) == ["trial/0001_first.pre.sql"]
 
 
 async def test_functions_are_put_in_anew_when_their_text_changes(

@@ -11,7 +11,7 @@ from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.rules.ids import JobId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.settings import Settings
-from chamberlain.store.migrate import migrate, script
+from chamberlain.store.migrate import migrate, migrate_before, script
 from chamberlain.usecases.job_list import ListJobsByHand
 from chamberlain.usecases.job_release import ReleaseJobByHand
 
@@ -19,9 +19,13 @@ from chamberlain.usecases.job_release import ReleaseJobByHand
 async def bring_up_to_date(settings: Settings) -> list[str]:
     """Run the migrations on an outside database, as its owner; the names of the files that were run."""
     with expected_faults():
-        if settings.database_owner_url is None:
-            raise DatabaseNotReady("Set CHAMBERLAIN_DATABASE_OWNER_URL to the address of the owner's role.")
-        return await migrate(settings.database_owner_url.get_secret_value(), migration_sets())
+        return await migrate(_owner_address(settings), migration_sets())
+
+
+async def bring_up_to_date_beside_old_processes(settings: Settings) -> list[str]:
+    """The same, but for what may only come when the processes of the version before are gone."""
+    with expected_faults():
+        return await migrate_before(_owner_address(settings), migration_sets())
 
 
 async def load_example(settings: Settings) -> bool:
@@ -46,6 +50,12 @@ async def release_job(settings: Settings, job_id: JobId) -> HeldJob:
     with expected_faults():
         async with opened_beside(settings) as database:
             return await ReleaseJobByHand(database)(job_id, actor=command_line(), trace_id=new_trace_id())
+
+
+def _owner_address(settings: Settings) -> str:
+    if settings.database_owner_url is None:
+        raise DatabaseNotReady("Set CHAMBERLAIN_DATABASE_OWNER_URL to the address of the owner's role.")
+    return settings.database_owner_url.get_secret_value()
 
 
 def migration_script() -> str:

@@ -75,12 +75,17 @@ def migrate(
     *,
     show: Annotated[bool, typer.Option("--print", help="Print the SQL, roles included, and change nothing.")] = False,
     example: Annotated[bool, typer.Option("--example", help="Load the example estate if there is no tenant.")] = False,
+    before: Annotated[
+        bool, typer.Option("--before", help="Only what comes before new processes, while old ones run on.")
+    ] = False,
 ) -> None:
     """Bring an outside database up to date, as its owner (CHAMBERLAIN_DATABASE_OWNER_URL)."""
-    from chamberlain.cli.migrating import print_migrations, run_migrations
+    from chamberlain.cli.migrating import print_migrations, run_migrations, run_migrations_before
 
     if show:
         print_migrations()
+    elif before:
+        run_migrations_before(_settings(data_dir=data_dir))
     else:
         run_migrations(_settings(data_dir=data_dir), example=example)
 

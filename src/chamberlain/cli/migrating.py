@@ -2,10 +2,17 @@
 
 import asyncio
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import typer
 
-from chamberlain.bootstrap.errands import bring_up_to_date, load_example, migration_script
+from chamberlain.bootstrap.errands import (
+    bring_up_to_date,
+    bring_up_to_date_beside_old_processes,
+    load_example,
+    migration_script,
+)
 from chamberlain.bootstrap.faults import CannotStart
 from chamberlain.settings import Settings
 
@@ -17,11 +24,24 @@ def print_migrations() -> None:
 
 def run_migrations(settings: Settings, *, example: bool) -> None:
     """Run what is missing, and say what that was."""
-    try:
+    with _told():
         for name in asyncio.run(bring_up_to_date(settings)):
             print(name)
         if example:
             asyncio.run(load_example(settings))
+
+
+def run_migrations_before(settings: Settings) -> None:
+    """The same, but for what may only come when the processes of the version before are gone."""
+    with _told():
+        for name in asyncio.run(bring_up_to_date_beside_old_processes(settings)):
+            print(name)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
     except CannotStart as error:
         print(error, file=sys.stderr)
         raise typer.Exit(1) from error

@@ -16,7 +16,7 @@ from asyncpg.pool import PoolConnectionProxy
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import TenantId
 from chamberlain.store.hosts import Hosts
-from chamberlain.store.pool import WatchfulPool
+from chamberlain.store.pool import RELEASED_WITHIN, WatchfulPool
 
 Answer = TypeVar("Answer")
 Record: TypeAlias = asyncpg.Record
@@ -162,9 +162,10 @@ async def _begun(connection: Connection, begin: str) -> AsyncIterator[None]:
 
 
 async def _roll_back(connection: Connection) -> None:
-    # A connection that is gone has taken its transaction with it.
+    # A connection that is gone has taken its transaction with it, and so will one whose server hangs.
     with suppress(*UNREACHABLE):
-        await connection.execute("ROLLBACK")
+        async with asyncio.timeout(RELEASED_WITHIN.total_seconds()):
+            await connection.execute("ROLLBACK")
 
 
 @contextmanager

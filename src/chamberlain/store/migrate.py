@@ -6,9 +6,12 @@ gone) or `NNNN_name.post.alone.sql` (outside a transaction, for statements that 
 run is never edited: its checksum is kept. Several sets stand side by side, one for each schema.
 """
 
+import asyncio
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum
 from pathlib import Path
 
@@ -16,7 +19,11 @@ import asyncpg
 
 from chamberlain.rules.migrations import MigrationState
 from chamberlain.store.database import Connection
+from chamberlain.store.hosts import Hosts
 
+LOCK_PATIENCE_MS = 300
+LOCK_PAUSE = timedelta(seconds=1)
+LOCK_ATTEMPTS = 60
 LOCK = 0x6368616D  # "cham": the advisory lock that lets one runner work at a time.
 
 LEDGER = """
@@ -85,7 +92,16 @@ class MigrationRefused(Exception):
 
 async def migrate(owner_address: str, sets: Sequence[MigrationSet]) -> list[str]:
     """Bring the database to these files, as its owner. Gives the names of the files that were run."""
-    connection: Connection = await asyncpg.connect(owner_address, timeout=10)
+    return await _run(owner_address, known_files(sets))
+
+
+async def migrate_before(owner_address: str, sets: Sequence[MigrationSet]) -> list[str]:
+    """The same while processes of the version before run, and go on to: what may only come after them is left out."""
+    return await _run(owner_address, (file for each in sets for file in _before(list(known_files([each])))))
+
+
+async def _run(owner_address: str, files: Iterable[MigrationFile]) -> list[str]:
+    connection: Connection = await Hosts(owner_address).connect()
     try:
         await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
         await _require_roles(connection)
@@ -93,7 +109,7 @@ async def migrate(owner_address: str, sets: Sequence[MigrationSet]) -> list[str]
         done = await _applied(connection)
         return [
             f"{file.set_name}/{file.name}"
-            for file in known_files(sets)
+            for file in files
             if await _apply(connection, file, done.get((file.set_name, file.name)))
         ]
     finally:
@@ -161,6 +177,15 @@ def known_files(sets: Sequence[MigrationSet]) -> Iterator[MigrationFile]:
             yield MigrationFile(each.name, f"sql/{path.name}", path.read_text(encoding="utf-8"), None)
 
 
+def _before(files: Sequence[MigrationFile]) -> Iterator[MigrationFile]:
+    """All but the last `post` files of a set: one that a `pre` file follows belongs to a version before, whose old
+    processes are gone."""
+    last = max((number for number, file in enumerate(files) if file.phase is Phase.PRE), default=-1)
+    for number, file in enumerate(files):
+        if number < last or file.phase in {Phase.PRE, None}:
+            yield file
+
+
 def _phase(name: str) -> Phase:
     for phase in (Phase.POST_ALONE, Phase.PRE, Phase.POST):
         if name.endswith(phase.value):
@@ -196,11 +221,24 @@ async def _apply(connection: Connection, file: MigrationFile, before: str | None
         await connection.execute(file.text)
         await _note(connection, file)
         return True
-    async with connection.transaction():
-        await connection.execute("SET LOCAL lock_timeout = '5s'")
-        await connection.execute(file.text)
-        await _note(connection, file)
+    await _apply_patiently(connection, file)
     return True
+
+
+async def _apply_patiently(connection: Connection, file: MigrationFile) -> None:
+    # Whoever waits for a table keeps everybody else from it. So the wait is short, and those who run come in between.
+    for _ in range(LOCK_ATTEMPTS):
+        with suppress(asyncpg.LockNotAvailableError):
+            async with connection.transaction():
+                await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_PATIENCE_MS}ms'")
+                await connection.execute(file.text)
+                await _note(connection, file)
+            return
+        await asyncio.sleep(LOCK_PAUSE.total_seconds())
+    raise MigrationRefused(
+        f"{file.set_name}/{file.name} needs a table that others hold without a break, as a long report or a backup does. "
+        "Nothing of it was done: run it again when they are through."
+    )
 
 
 async def _note(connection: Connection, file: MigrationFile) -> None:
