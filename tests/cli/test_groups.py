@@ -1,7 +1,7 @@
 import pytest
 
 from tests.cli.shell import Shell
-from tests.services import API, BEN, GROUP_TEMPLATE
+from tests.services import API, BEN, GROUP_TEMPLATE, wait_until
 
 ALL_STAFF = "94000000-0000-4000-8000-000000000001"
 HANDBOOK = "51730000-0000-4000-8000-000000000001"
@@ -62,6 +62,36 @@ def test_it_lists_and_shows_groups_and_sites(ada: Shell) -> None:
     assert ada.done("group", "show", ALL_STAFF, "--json").json["displayName"] == "All staff"
     assert "Handbook" in ada.done("site", "list").out
     assert ada.done("site", "show", HANDBOOK, "--json").json["securityGroupId"] == HANDBOOK
+
+
+@pytest.mark.parametrize("written", ["handbook", "https://sites.estate.example/Handbook/"])
+def test_a_site_goes_by_its_name_and_its_address(ada: Shell, written: str) -> None:
+    assert ada.done("site", "show", written, "--json").json["id"] == HANDBOOK
+    given = ada.done("site", "assign", written, "--policy", "Yearly review", "--json").json
+    cleared = ada.done("site", "assign", written, "--no-policy", "--json").json
+
+    assert (given["id"], given["policy"]["name"], cleared["policy"]) == (HANDBOOK, "Yearly review", None)
+
+
+def test_a_group_goes_by_its_name_and_its_address(ada: Shell) -> None:
+    for written in ("all STAFF", "all-staff@estate.example"):
+        assert ada.done("group", "show", written, "--json").json["id"] == ALL_STAFF
+    simulated = ada.done("policy", "simulate", "90 days", "--group", "All staff", "--site", "Handbook", "--json").json
+    assert simulated["subjects"] == 2
+
+
+def test_it_rejects_names_of_several_and_of_none(ada: Shell) -> None:
+    for _ in range(2):
+        ada.done(*GROUP, "--display-name", "Twin house", "--wait", "--json")
+    listed = ("group", "list", "-q", "Twin house", "--json")
+    wait_until(lambda: len(ada.done(*listed).lines) == 2, within=60)
+
+    twins, nobody = ada.run("group", "show", "twin house"), ada.run("site", "assign", "No house", "--no-policy")
+
+    assert (twins.code, "is the name of several" in twins.err) == (1, True)
+    assert all(each["id"] in twins.err for each in ada.done(*listed).lines)
+    assert nobody.code == 4
+    assert "There is no site No house. chamberlain site list shows those there are." in nobody.err
 
 
 def test_it_assigns_by_name_waits_and_takes_away(ada: Shell) -> None:

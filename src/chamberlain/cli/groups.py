@@ -30,18 +30,19 @@ def create_group(call: "Call", *, options: GroupOptions) -> None:
 @takes_options(ManagedListOptions)
 def list_groups(call: "Call", *, options: ManagedListOptions) -> None:
     """List the groups of the directory by name, with the guest rules that they have. For administrators."""
-    from chamberlain.cli.managed import list_managed
+    from chamberlain.cli.managed import GROUP, list_managed
     from chamberlain.cli.showing import Column
-    from chamberlain_client.operations import LIST_MANAGED_GROUPS
 
-    list_managed(call, LIST_MANAGED_GROUPS, options, (Column("MAIL", "mail"), Column("TEAM", "isTeam")))
+    list_managed(call, GROUP.list, options, (Column("MAIL", "mail"), Column("TEAM", "isTeam")))
 
 
 @groups.command("show")
 @calls
 def show_group(
     call: "Call",
-    group: Annotated[str | None, typer.Argument(metavar="ID", help="Its id. For administrators.")] = None,
+    group: Annotated[
+        str | None, typer.Argument(metavar="GROUP", help="By name, mail address or id. For administrators.")
+    ] = None,
     request: Annotated[
         str | None, typer.Option(metavar="ID", help="Look into the directory for what this request has made.")
     ] = None,
@@ -50,14 +51,13 @@ def show_group(
     ] = "chamberlain",
 ) -> None:
     """Show a group with its guest rules and their effects; or, as the directory shows it, the group of a request."""
-    from chamberlain.cli.managed import show_group_of_request, show_managed
+    from chamberlain.cli.managed import GROUP, show_group_of_request, show_managed
     from chamberlain.cli.misuse import Misused
-    from chamberlain_client.operations import READ_MANAGED_GROUP
 
     if (group is None) == (request is None):
-        raise Misused("Name either the ID of the group, or the --request that has made it.")
+        raise Misused("Name either the GROUP, or the --request that has made it.")
     if group is not None:
-        show_managed(call, READ_MANAGED_GROUP, group)
+        show_managed(call, group, GROUP)
     elif request is not None:
         show_group_of_request(call, request, extension_prefix)
 
@@ -68,11 +68,10 @@ def show_group(
 def assign_to_group(
     call: "Call",
     *,
-    group: Annotated[str, typer.Argument(metavar="ID", help="The id of the group.")],
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="By name, mail address or id.")],
     options: AssignmentOptions,
 ) -> None:
     """Assign a guest template and a guest policy to a group, or take them away. What is not named stays."""
-    from chamberlain.cli.managed import assign
-    from chamberlain_client.operations import ASSIGN_TO_GROUP, READ_MANAGED_GROUP
+    from chamberlain.cli.managed import GROUP, assign
 
-    assign(call, group, options, change=ASSIGN_TO_GROUP, read=READ_MANAGED_GROUP)
+    assign(call, group, options, GROUP)

@@ -1,13 +1,14 @@
 """Groups and sites under management: listed, shown, and given guest rules."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from chamberlain.cli.call import Area, Call
 from chamberlain.cli.exit_codes import ExitCode
-from chamberlain.cli.listing import show, show_list, show_one
+from chamberlain.cli.listing import show, show_list
 from chamberlain.cli.managed_options import AssignmentOptions, ManagedListOptions
 from chamberlain.cli.misuse import Misused
-from chamberlain.cli.names import id_of_name
+from chamberlain.cli.names import id_of_managed, id_of_name
 from chamberlain.cli.parameters import most
 from chamberlain.cli.refusals import ended
 from chamberlain.cli.service import Service
@@ -18,6 +19,24 @@ from chamberlain_client.operations import Operation
 
 # What clears a field (docs/reference/groups-and-sites.md).
 _NONE = "00000000-0000-0000-0000-000000000000"
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """What is managed, by its noun, and the operations on it."""
+
+    noun: str
+    list: Operation
+    read: Operation
+    change: Operation
+
+    def id_of(self, service: Service, written: str) -> str:
+        """The id of the one that was written down by id, name or address."""
+        return id_of_managed(service, written, self.list, self.noun)
+
+
+GROUP = Managed("group", operations.LIST_MANAGED_GROUPS, operations.READ_MANAGED_GROUP, operations.ASSIGN_TO_GROUP)
+SITE = Managed("site", operations.LIST_MANAGED_SITES, operations.READ_MANAGED_SITE, operations.ASSIGN_TO_SITE)
 
 
 def list_managed(call: Call, operation: Operation, options: ManagedListOptions, columns: Sequence[Column]) -> None:
@@ -31,9 +50,10 @@ def list_managed(call: Call, operation: Operation, options: ManagedListOptions, 
     show_list(call, Area.ADMIN, operation, filters=filters, columns=(*before, *columns, *behind), most=at_most)
 
 
-def show_managed(call: Call, operation: Operation, id_: str) -> None:
+def show_managed(call: Call, written: str, managed: Managed) -> None:
     """Show one of them."""
-    show_one(call, Area.ADMIN, operation, id_)
+    with call.service(Area.ADMIN) as service:
+        show(call, service.read(managed.read, managed.id_of(service, written)))
 
 
 def show_group_of_request(call: Call, request_id: str, prefix: str) -> None:
@@ -46,17 +66,18 @@ def show_group_of_request(call: Call, request_id: str, prefix: str) -> None:
     show(call, found)
 
 
-def assign(call: Call, id_: str, options: AssignmentOptions, *, change: Operation, read: Operation) -> None:
+def assign(call: Call, written: str, options: AssignmentOptions, managed: Managed) -> None:
     """Change what is assigned, show the record, and wait for the effects where that is wanted."""
     with call.service(Area.ADMIN) as service:
-        before = service.read(read, id_)
-        record = service.change(change, id_, body=_body(service, options), if_match=options.if_match)
+        id_ = managed.id_of(service, written)
+        before = service.read(managed.read, id_)
+        record = service.change(managed.change, id_, body=_body(service, options), if_match=options.if_match)
         request_id = record["assignmentRequestId"]
         if request_id == before["assignmentRequestId"]:
             say("It was assigned so already.")
         elif options.wait:
             wait_for(call, str(request_id), options.timeout)
-            record = service.read(read, id_)
+            record = service.read(managed.read, id_)
         show(call, record)
     if not options.wait and request_id != before["assignmentRequestId"]:
         hint_at(request_id)

@@ -1,4 +1,5 @@
-"""Names that people type where the API takes ids: templates and policies by name, users by mail address."""
+"""Names that people type where the API takes ids: templates and policies by name, groups and sites by name or address,
+users by mail address."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -39,6 +40,20 @@ def id_of_name(
     return _only(found, f"{noun} {written}", f"chamberlain {noun} list shows those there are.")
 
 
+def id_of_managed(service: Service, written: str, operation: Operation, noun: str) -> str:
+    """The id, or that of the only group or site in this list that has the display name or the address; letter case is
+    all the same."""
+    if is_id(written):
+        return written
+    wanted = _comparable(written)
+    is_address = "@" in written or "://" in written
+    # The list knows how names begin, and nothing of addresses.
+    query = {} if is_address else {"q": written}
+    listed = service.items(operation, query, None)
+    found = [record for record in listed if wanted in map(_comparable, _called(record))]
+    return _only(found, f"{noun} {written}", f"chamberlain {noun} list shows those there are.")
+
+
 def user_id(service: Service, written: str) -> str:
     """The id, or that of the user with the mail address, as the directory says."""
     if "@" not in written:
@@ -59,6 +74,15 @@ def user_id(service: Service, written: str) -> str:
 def user_ids(service: Service, written: Iterable[str]) -> list[str]:
     """The ids of several, in their order."""
     return [user_id(service, each) for each in written]
+
+
+def _called(record: Record) -> list[str]:
+    """What a group or site is called: a site has an address of the web, most groups have one of mail."""
+    return [str(record[member]) for member in ("displayName", "mail", "siteUrl") if record.get(member)]
+
+
+def _comparable(name: str) -> str:
+    return name.casefold().rstrip("/")
 
 
 def _only(found: Sequence[Record], called: str, cure: str) -> str:

@@ -60,11 +60,12 @@ def simulate_policy(
     policy: Policy,
     *,
     group: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Only this group; may be given repeatedly.")
+        list[str] | None,
+        typer.Option(metavar="GROUP", help="Only this group, by name, mail address or id; may be given repeatedly."),
     ] = None,
     site: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="Only this site, by its security group; may be given repeatedly."),
+        typer.Option(metavar="SITE", help="Only this site, by name, address or id; may be given repeatedly."),
     ] = None,
 ) -> None:
     """Show what a policy would do from now on, to some groups and sites or to all. Nothing is done."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from chamberlain.cli.call import Area, Call
 from chamberlain.cli.listing import show, show_records
+from chamberlain.cli.managed import GROUP, SITE
 from chamberlain.cli.names import id_of_name
 from chamberlain.cli.showing import Column, say
 from chamberlain_client import operations
@@ -21,8 +22,9 @@ _COLUMNS = (
 
 def simulate_policy(call: Call, written: str, groups: list[str] | None, sites: list[str] | None) -> None:
     """Show what a policy would do, the earliest first, and say how much that is."""
-    body = {name: ids for name, ids in (("groupIds", groups), ("siteIds", sites)) if ids}
+    chosen = (("groupIds", GROUP, groups), ("siteIds", SITE, sites))
     with call.service(Area.ADMIN) as service:
+        body = {name: [managed.id_of(service, each) for each in named] for name, managed, named in chosen if named}
         policy_id = id_of_name(service, written, (operations.LIST_POLICIES,), "policy")
         # The members of an answer may be anything.
         simulated: Any = service.post(operations.SIMULATE_POLICY, policy_id, body=body)

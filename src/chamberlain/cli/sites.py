@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 sites = typer.Typer(name="site", help="Look at managed sites, and assign guest rules to them.", no_args_is_help=True)
 
-Site = Annotated[str, typer.Argument(metavar="ID", help="The id of the site's security group.")]
+Site = Annotated[str, typer.Argument(metavar="SITE", help="By name, address, or the id of its security group.")]
 
 
 @sites.command("list")
@@ -21,21 +21,19 @@ Site = Annotated[str, typer.Argument(metavar="ID", help="The id of the site's se
 @takes_options(ManagedListOptions)
 def list_sites(call: "Call", *, options: ManagedListOptions) -> None:
     """List managed sites by name, with the guest rules that they have. For administrators."""
-    from chamberlain.cli.managed import list_managed
+    from chamberlain.cli.managed import SITE, list_managed
     from chamberlain.cli.showing import Column
-    from chamberlain_client.operations import LIST_MANAGED_SITES
 
-    list_managed(call, LIST_MANAGED_SITES, options, (Column("SITE", "siteUrl"), Column("SHARING", "sharingCapability")))
+    list_managed(call, SITE.list, options, (Column("SITE", "siteUrl"), Column("SHARING", "sharingCapability")))
 
 
 @sites.command("show")
 @calls
 def show_site(call: "Call", site: Site) -> None:
     """Show a managed site with its guest rules and their effects. For administrators."""
-    from chamberlain.cli.managed import show_managed
-    from chamberlain_client.operations import READ_MANAGED_SITE
+    from chamberlain.cli.managed import SITE, show_managed
 
-    show_managed(call, READ_MANAGED_SITE, site)
+    show_managed(call, site, SITE)
 
 
 @sites.command("assign")
@@ -43,7 +41,6 @@ def show_site(call: "Call", site: Site) -> None:
 @takes_options(AssignmentOptions)
 def assign_to_site(call: "Call", *, site: Site, options: AssignmentOptions) -> None:
     """Assign a guest template and a guest policy to a site, or take them away. What is not named stays."""
-    from chamberlain.cli.managed import assign
-    from chamberlain_client.operations import ASSIGN_TO_SITE, READ_MANAGED_SITE
+    from chamberlain.cli.managed import SITE, assign
 
-    assign(call, site, options, change=ASSIGN_TO_SITE, read=READ_MANAGED_SITE)
+    assign(call, site, options, SITE)
