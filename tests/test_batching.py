@@ -56,6 +56,28 @@ async def test_what_arrives_while_one_batch_runs_goes_together() -> None:
     assert doubler.batches == [[1], [2, 3, 4]]
 
 
+async def test_another_batch_goes_beside_the_first_as_soon_as_it_is_as_large() -> None:
+    doubler = Doubler()
+    doubler.gate.clear()
+    batcher = Batcher(doubler.flush, at_once=2)
+    numbers = [asyncio.create_task(batcher.submit(number)) for number in (1, 2, 3)]
+    await doubler.begun.wait()
+
+    async def come(*more: int) -> list[list[int]]:
+        numbers.extend(asyncio.create_task(batcher.submit(number)) for number in more)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return list(doubler.batches)
+
+    assert await come(4, 5) == [[1, 2, 3]]
+    assert await come(6) == [[1, 2, 3], [4, 5, 6]]
+    assert await come(7, 8, 9, 10) == [[1, 2, 3], [4, 5, 6]]
+    doubler.gate.set()
+
+    assert await asyncio.gather(*numbers) == [2 * number for number in range(1, 11)]
+    assert doubler.batches[2:] == [[7, 8, 9, 10]]
+
+
 async def test_the_next_batch_is_on_its_way_before_those_of_the_last_go_on() -> None:
     happened: list[str] = []
     begun, gate = asyncio.Event(), asyncio.Event()

@@ -27,7 +27,8 @@ class _Failure:
 
 
 class Batcher(Generic[Item, Answer]):
-    """Turns single calls into batches, one batch at a time.
+    """Turns single calls into batches, one batch at a time, or `at_once` of them beside each other: then another one
+    goes as soon as as many wait as are under way in any. Fewer would make small batches, which cost more for each.
 
     `flush` answers a batch in its order. When it raises one of `divisible`, one item is taken to be the cause: the
     batch is halved until that item is alone and gets the error itself. Any other error goes to everybody in the
@@ -41,14 +42,17 @@ class Batcher(Generic[Item, Answer]):
         *,
         divisible: tuple[type[Exception], ...] = (),
         most: int = 512,
+        at_once: int = 1,
         pending_limit: int = 20_000,
     ) -> None:
         self._flush = flush
         self._divisible = divisible
         self._most = most
+        self._at_once = at_once
         self._pending_limit = pending_limit
         self._pending: deque[tuple[Item, asyncio.Future[Answer | _Failure]]] = deque()
-        self._flusher: asyncio.Task[None] | None = None
+        # Each with the size of its batch.
+        self._flushers: dict[asyncio.Task[None], int] = {}
 
     async def submit(self, item: Item) -> Answer:
         """The answer to this one item, after the batch it travelled in is through."""
@@ -56,8 +60,8 @@ class Batcher(Generic[Item, Answer]):
             raise Unavailable("overloaded", "Too much is waiting to be written. Send the request again after a second.")
         future: asyncio.Future[Answer | _Failure] = asyncio.get_running_loop().create_future()
         self._pending.append((item, future))
-        if self._flusher is None:
-            self._flusher = asyncio.create_task(self._run())
+        if len(self._flushers) < self._at_once and len(self._pending) >= max(self._flushers.values(), default=0):
+            self._start_flusher()
         outcome = await future
         if isinstance(outcome, _Failure):
             raise outcome.error.with_traceback(outcome.found_at)
@@ -65,13 +69,20 @@ class Batcher(Generic[Item, Answer]):
 
     async def close(self) -> None:
         """Wait until everything that was submitted has its answer."""
-        if self._flusher is not None:
-            await self._flusher
+        while self._flushers:
+            await asyncio.wait(self._flushers)
+
+    def _start_flusher(self) -> None:
+        # Until it has taken its batch, it takes all who wait.
+        self._flushers[asyncio.create_task(self._run())] = self._pending_limit
 
     async def _run(self) -> None:
+        if (this := asyncio.current_task()) is None:
+            raise RuntimeError("Batches are sent by tasks.")
         try:
             flush = self._begin_next()
             while flush is not None:
+                self._flushers[this] = len(flush.batch)
                 await asyncio.wait({flush.work})
                 if self._is_divisible(flush):
                     await self._settle_halves(flush.batch)
@@ -81,7 +92,8 @@ class Batcher(Generic[Item, Answer]):
                     done, flush = flush, self._begin_next()
                     _tell(done)
         finally:
-            self._flusher = None
+            # In the same step in which nobody was left: whoever comes now starts another one.
+            del self._flushers[this]
 
     def _begin_next(self) -> "_Flush[Item, Answer] | None":
         """Begin the next batch, if anybody waits for one."""
