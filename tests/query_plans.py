@@ -1,5 +1,7 @@
 """What a statement looks at: told by its plan, so that it is the same on a busy machine as on a quiet one."""
 
+from collections.abc import Iterator
+
 import msgspec
 import pytest
 
@@ -13,6 +15,23 @@ async def rows_looked_at(tx: Transaction, statement: str, *values: object) -> in
     """Run a statement, and give how many rows the largest step of its plan looks at, with those it throws away."""
     (row,) = await tx.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *values)
     return _largest(msgspec.json.decode(row[0]))
+
+
+async def tables_looked_into(tx: Transaction, statement: str, *values: object) -> set[str]:
+    """Run a statement, and give the tables that its plan has really read something from, or looked for it in."""
+    (row,) = await tx.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *values)
+    return set(_tables(msgspec.json.decode(row[0])))
+
+
+def _tables(plan: object) -> Iterator[str]:
+    if isinstance(plan, list):
+        for each in plan:
+            yield from _tables(each)
+    elif isinstance(plan, dict):
+        # A part that was ruled out while the statement ran is shown, with no loops.
+        if plan.get("Node Type") != "ModifyTable" and plan.get("Actual Loops") and "Relation Name" in plan:
+            yield str(plan["Relation Name"])
+        yield from _tables(list(plan.values()))
 
 
 def _largest(plan: object) -> int:

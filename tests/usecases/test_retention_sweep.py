@@ -10,12 +10,13 @@ from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.jobs import NOBODY, Claim, JobKind
 from chamberlain.rules.pages import FeedPosition, FeedWanted
 from chamberlain.rules.requests import RequestState
-from chamberlain.rules.retention import BATCH, BATCHES, PAUSE, SHORT_PAUSE, Retention
-from chamberlain.store import events, jobs
+from chamberlain.rules.retention import BATCH, BATCHES, PAUSE, SHORT_PAUSE, Retention, cutoffs
+from chamberlain.store import delivery_weeks, events, jobs
 from chamberlain.usecases.retention_sweep import SweepRetention
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, ESTATE, LEASE, OTHER_HOUSE, TRACE, Estate, caller_of
 from tests.usecases.acts import act, cancel, put, watchers
 
+TABLE = "chamberlain.delivery"
 KEEP = Retention(failed_requests=timedelta(days=30), finished_requests=timedelta(days=400), events=timedelta(days=500))
 
 
@@ -253,6 +254,39 @@ async def test_there_is_one_job_however_many_workers_start(estate: Estate) -> No
     assert (await claim(estate)).jobs == ()
 
 
+async def test_findings_that_have_ended_are_kept_for_400_days_and_those_that_stand_for_good(estate: Estate) -> None:
+    await estate.rows(
+        "INSERT INTO chamberlain.finding (tenant_id, finding_id, kind, state, source, subject_type, subject_id, "
+        "subject_name, about, detail, first_seen_at, last_seen_at) SELECT $1, gen_random_uuid(), 'drift', state, "
+        "'drift', 'group', gen_random_uuid(), '', '', '', now() - interval '900 days', now() "
+        "FROM unnest(ARRAY['open', 'accepted', 'gone', 'repaired']) state",
+        ESTATE,
+    )
+
+    await sweep(estate, days=399.9)
+    early = await estate.rows("SELECT count(*) FROM chamberlain.finding")
+    await sweep(estate, days=400.1)
+
+    assert early == [(4,)]
+    left = await estate.rows("SELECT state FROM chamberlain.finding ORDER BY state")
+    assert left == [("accepted",), ("open",)]
+
+
+async def test_repairs_that_have_held_are_forgotten(estate: Estate) -> None:
+    await estate.rows(
+        "INSERT INTO chamberlain.drift_repair (tenant_id, subject_id, about, repairs, digest, found_at, has_given_up) "
+        "SELECT $1, gen_random_uuid(), 'city', 2, '', now(), given_up FROM unnest(ARRAY[true, false]) given_up",
+        ESTATE,
+    )
+
+    await sweep(estate, days=29.9)
+    early = await estate.rows("SELECT count(*) FROM chamberlain.drift_repair")
+    await sweep(estate, days=30.1)
+
+    assert early == [(2,)]
+    assert await estate.rows("SELECT FROM chamberlain.drift_repair") == []
+
+
 async def test_running_it_twice_is_boring(estate: Estate) -> None:
     await failed(estate, ["Apollo"])
     await sweep(estate, days=31)
@@ -263,17 +297,85 @@ async def test_running_it_twice_is_boring(estate: Estate) -> None:
     assert await estate.counts() == before
 
 
-async def test_deliveries_are_removed_after_a_month_but_for_those_that_are_pending(estate: Estate) -> None:
+async def deliver(estate: Estate, *, days_ago: float, known_by_time: bool = True) -> None:
+    """Deliveries that were made so long ago, one in each state; with ids that say so, or with such as there once
+    were."""
     await estate.rows(
         "INSERT INTO chamberlain.delivery "
-        "(tenant_id, delivery_id, event_id, type, template_id, url, payload, trace_id, state) "
-        "SELECT $1, gen_random_uuid(), gen_random_uuid(), 'group.created', gen_random_uuid(), '', '{}', '', state "
-        "FROM unnest($2::text[]) state RETURNING 1",
+        "(tenant_id, delivery_id, event_id, type, template_id, url, payload, trace_id, state, created_at) "
+        "SELECT $1, CASE WHEN $4 THEN chamberlain.new_delivery_id(made.at) ELSE gen_random_uuid() END, "
+        "gen_random_uuid(), 'group.created', gen_random_uuid(), '', '{}', '', state, made.at "
+        "FROM unnest($2::text[]) state, (SELECT now() - $3::interval AS at) made RETURNING 1",
         ESTATE,
         ["pending", "succeeded", "failed", "cancelled"],
+        timedelta(days=days_ago),
+        known_by_time,
     )
+
+
+async def weeks(estate: Estate) -> set[str]:
+    """The parts of deliveries that belong to a week."""
+    found = await estate.rows("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = $1::regclass", TABLE)
+    return {str(name) for (name,) in found} - {"chamberlain.delivery_elsewhere"}
+
+
+async def test_deliveries_are_removed_after_a_month_with_their_week_but_for_those_that_are_pending(
+    estate: Estate,
+) -> None:
+    await deliver(estate, days_ago=0)
 
     await sweep(estate, days=29.9)
     assert await estate.rows("SELECT count(*) FROM chamberlain.delivery") == [(4,)]
-    await sweep(estate, days=30.1)
+    await sweep(estate, days=37.1)
     assert await estate.rows("SELECT state FROM chamberlain.delivery") == [("pending",)]
+
+
+async def test_a_week_of_deliveries_that_has_had_its_time_goes_as_a_whole(estate: Estate) -> None:
+    await deliver(estate, days_ago=0)
+    await estate.rows("UPDATE chamberlain.delivery SET state = 'succeeded' RETURNING 1")
+    before = await weeks(estate)
+
+    await sweep(estate, days=37.1)
+
+    assert await estate.rows("SELECT FROM chamberlain.delivery") == []
+    assert before - await weeks(estate) == {min(before)}
+
+
+async def test_weeks_are_made_before_they_come(estate: Estate) -> None:
+    before = await weeks(estate)
+
+    await sweep(estate, days=70)
+    far = await weeks(estate)
+    await sweep(estate, days=70)
+
+    assert len(far - before) == 3
+    assert await weeks(estate) == far
+
+
+async def test_a_delivery_for_which_there_is_no_week_is_kept_and_goes_as_well(estate: Estate) -> None:
+    await deliver(estate, days_ago=300)
+    await deliver(estate, days_ago=3, known_by_time=False)
+
+    await sweep(estate)
+    kept = await estate.rows("SELECT tableoid::regclass::text, state FROM chamberlain.delivery ORDER BY created_at, 2")
+    await sweep(estate, days=37)
+
+    elsewhere = "chamberlain.delivery_elsewhere"
+    assert kept[0] == (elsewhere, "pending")
+    assert sorted(str(state) for _, state in kept[1:]) == ["cancelled", "failed", "pending", "succeeded"]
+    assert await estate.rows("SELECT DISTINCT state FROM chamberlain.delivery") == [("pending",)]
+
+
+async def test_a_sweep_passes_by_a_week_that_somebody_holds(estate: Estate) -> None:
+    await deliver(estate, days_ago=0)
+    await estate.rows("UPDATE chamberlain.delivery SET state = 'succeeded' RETURNING 1")
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        await tx.execute("SELECT FROM chamberlain.delivery FOR UPDATE")
+        run = sweeper(estate, after=timedelta(days=37.1))
+        async with estate.databases.worker.across_tenants() as other:
+            removed = await delivery_weeks.keep(other, now=run.now(), oldest=cutoffs(KEEP, run.now()).deliveries)
+    await sweep(estate, days=37.1)
+
+    assert removed == 0
+    assert await estate.rows("SELECT FROM chamberlain.delivery") == []

@@ -1,12 +1,19 @@
 """Retention: for how long what is done with is kept, and how a sweep goes about it."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+
+from chamberlain.rules.drift_repairs import HOLDS_AFTER
 
 # A client that has no answer after a week has given up (docs/reference/api.md, "Headers").
 KEYS = timedelta(days=7)
-# So long a delivery of a webhook can be looked at and sent again (docs/reference/webhooks.md).
+# So long a delivery of a webhook can be looked at and sent again, at least: it goes with all of its week
+# (docs/reference/webhooks.md).
 DELIVERIES = timedelta(days=30)
+# What was found and has ended can be looked at for as long as a finished request is by default, and so can an adoption
+# that was undone (docs/reference/retention.md).
+FINDINGS = timedelta(days=400)
+ADOPTIONS = timedelta(days=400)
 
 # What one transaction takes: little enough that nobody waits for its locks.
 BATCH = 1_000
@@ -36,6 +43,9 @@ class Cutoffs:
     finished_requests: datetime
     events: datetime
     deliveries: datetime
+    findings: datetime
+    repairs: datetime
+    adoptions: datetime
 
 
 def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
@@ -45,8 +55,18 @@ def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
         failed_requests=now - retention.failed_requests,
         finished_requests=now - retention.finished_requests,
         events=now - retention.events,
-        deliveries=now - DELIVERIES,
+        deliveries=_week_of(now - DELIVERIES),
+        findings=now - FINDINGS,
+        # One that has held counts for nothing any more.
+        repairs=now - HOLDS_AFTER,
+        adoptions=now - ADOPTIONS,
     )
+
+
+def _week_of(moment: datetime) -> datetime:
+    """When its week began: on Monday, 0:00 UTC (store/sql/delivery_weeks.sql)."""
+    day = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return day - timedelta(days=day.weekday())
 
 
 def next_sweep(*, swept: int) -> timedelta:

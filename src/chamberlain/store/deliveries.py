@@ -1,6 +1,7 @@
 """Deliveries: written with the event that they tell, with a job each, and kept with every attempt.
 
-A delivery that is pending has a job, whose `run_at` is the time of its next attempt and whose lane is the template.
+A delivery that is pending has a job, whose `run_at` is the time of its next attempt and whose lane is the template. The
+table has a part for each week, which the id says (delivery_weeks.py).
 """
 
 from collections.abc import Collection, Sequence
@@ -53,8 +54,8 @@ SELECT asked.request_id, asked.template_id, asked.trace_id, hook.url FROM asked 
 
 ACCEPT: Final = """
 WITH told AS MATERIALIZED (
-    SELECT gen_random_uuid() AS delivery_id, e.tenant_id, e.event_id, e.type, e.request_id, e.template_id, e.url,
-        e.payload, e.trace_id, e.place
+    SELECT chamberlain.new_delivery_id(now()) AS delivery_id, e.tenant_id, e.event_id, e.type, e.request_id,
+        e.template_id, e.url, e.payload, e.trace_id, e.place
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[])
         WITH ORDINALITY AS e (tenant_id, event_id, type, request_id, template_id, url, payload, trace_id, place)
 ), queued AS (
@@ -329,6 +330,7 @@ async def cancel_pending(tx: Transaction, tenant_id: TenantId, template_id: Temp
 
 async def sweep(tx: Transaction, *, before: datetime, most: int) -> int:
     """Remove what was made before this time and is not pending, of all tenants; says how many there were."""
+    await tx.execute(PLANNING)
     return len(await tx.fetch(SWEEP, before, most))
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from chamberlain.rules.ids import RequestId, TenantId
-from chamberlain.store.database import Transaction
+from chamberlain.store.database import Record, Transaction
+from chamberlain.store.request_lists import PLANNING
 
 FAILED = """
 SELECT tenant_id, request_id FROM chamberlain.request_by_state
@@ -63,20 +64,95 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS removed FROM gone
 """
 
+# What stands, accepted or not, stays. One that somebody has just made up their mind about is left to them.
+REMOVE_FINDINGS = """
+WITH old AS MATERIALIZED (
+    SELECT f.tenant_id, f.finding_id FROM chamberlain.finding f
+    WHERE f.state IN ('gone', 'repaired') AND f.last_seen_at < $1
+    ORDER BY f.last_seen_at LIMIT $2 FOR UPDATE SKIP LOCKED
+), gone AS (
+    DELETE FROM chamberlain.finding f USING old WHERE f.tenant_id = old.tenant_id AND f.finding_id = old.finding_id
+    RETURNING f.finding_id
+)
+SELECT count(*) AS removed FROM gone
+"""
+
+# Repairs of what has not differed since this time.
+REMOVE_REPAIRS = """
+WITH old AS MATERIALIZED (
+    SELECT d.tenant_id, d.subject_id, d.about FROM chamberlain.drift_repair d
+    WHERE d.found_at < $1 ORDER BY d.found_at LIMIT $2 FOR UPDATE SKIP LOCKED
+), gone AS (
+    DELETE FROM chamberlain.drift_repair d USING old
+    WHERE d.tenant_id = old.tenant_id AND d.subject_id = old.subject_id AND d.about = old.about
+    RETURNING d.about
+)
+SELECT count(*) AS removed FROM gone
+"""
+
+# First what an adoption has taken, which may be very many, and when nothing of that is left, the adoption.
+REMOVE_ADOPTIONS = """
+WITH old AS MATERIALIZED (
+    SELECT a.tenant_id, a.adoption_id FROM chamberlain.adoption a
+    WHERE a.state = 'undone' AND a.finished_at < $1 ORDER BY a.finished_at LIMIT 10
+), items AS MATERIALIZED (
+    SELECT item.tenant_id, item.adoption_id, item.object_id FROM old CROSS JOIN LATERAL (
+        SELECT i.tenant_id, i.adoption_id, i.object_id FROM chamberlain.adoption_item i
+        WHERE i.tenant_id = old.tenant_id AND i.adoption_id = old.adoption_id LIMIT $2
+    ) item
+    LIMIT $2
+), released AS (
+    DELETE FROM chamberlain.adoption_item i USING items
+    WHERE i.tenant_id = items.tenant_id AND i.adoption_id = items.adoption_id AND i.object_id = items.object_id
+    RETURNING i.object_id
+), gone AS (
+    DELETE FROM chamberlain.adoption a USING old
+    WHERE a.tenant_id = old.tenant_id AND a.adoption_id = old.adoption_id AND NOT EXISTS (
+        SELECT FROM chamberlain.adoption_item i WHERE i.tenant_id = a.tenant_id AND i.adoption_id = a.adoption_id
+    )
+    RETURNING a.adoption_id
+)
+SELECT (SELECT count(*) FROM released) + (SELECT count(*) FROM gone) AS removed
+"""
+
 
 async def failed_before(tx: Transaction, before: datetime, most: int) -> Sequence[tuple[TenantId, RequestId]]:
     """The requests that have been failed since before this time, longest first."""
-    rows = await tx.fetch(FAILED, before, most)
+    rows = await _fetch(tx, FAILED, before, most)
     return [(TenantId(row["tenant_id"]), RequestId(row["request_id"])) for row in rows]
 
 
 async def remove_finished(tx: Transaction, before: datetime, most: int) -> int:
     """Remove requests that ended before this time, and give their addresses back; says how many there were."""
-    (row,) = await tx.fetch(REMOVE_FINISHED, before, most)
-    return int(row["removed"])
+    return await _remove(tx, REMOVE_FINISHED, before, most)
 
 
 async def remove_events(tx: Transaction, before: datetime, most: int) -> int:
     """Remove events from before this time, whether somebody has read them or not; says how many there were."""
-    (row,) = await tx.fetch(REMOVE_EVENTS, before, most)
+    return await _remove(tx, REMOVE_EVENTS, before, most)
+
+
+async def remove_findings(tx: Transaction, before: datetime, most: int) -> int:
+    """Remove findings that ended before this time; says how many there were."""
+    return await _remove(tx, REMOVE_FINDINGS, before, most)
+
+
+async def remove_repairs(tx: Transaction, before: datetime, most: int) -> int:
+    """Forget repairs of what has not differed since before this time; says how many there were."""
+    return await _remove(tx, REMOVE_REPAIRS, before, most)
+
+
+async def remove_adoptions(tx: Transaction, before: datetime, most: int) -> int:
+    """Remove what adoptions took that were undone before this time, and then these; says how much there was."""
+    return await _remove(tx, REMOVE_ADOPTIONS, before, most)
+
+
+async def _remove(tx: Transaction, statement: str, before: datetime, most: int) -> int:
+    (row,) = await _fetch(tx, statement, before, most)
     return int(row["removed"])
+
+
+async def _fetch(tx: Transaction, statement: str, before: datetime, most: int) -> Sequence[Record]:
+    """Along an index, whatever the planner believes of the table."""
+    await tx.execute(PLANNING)
+    return await tx.fetch(statement, before, most)

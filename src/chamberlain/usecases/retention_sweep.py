@@ -14,7 +14,16 @@ from chamberlain.rules.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.rules.jobs import Claim, JobKind, Postponed
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.retention import BATCH, BATCHES, Retention, cutoffs, next_sweep
-from chamberlain.store import changes, deliveries, idempotency, jobs, requests, retention, webhook_secrets
+from chamberlain.store import (
+    changes,
+    deliveries,
+    delivery_weeks,
+    idempotency,
+    jobs,
+    requests,
+    retention,
+    webhook_secrets,
+)
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.deeds import cancel
 from chamberlain.store.notifier import Notifier
@@ -51,11 +60,22 @@ class SweepRetention:
             failed = await retention.failed_before(tx, before.failed_requests, BATCH)
         for tenant_id, request_id in failed:
             await self._cancel(tenant_id, request_id, trace_id)
-        finished = await self._remove(lambda tx: retention.remove_finished(tx, before.finished_requests, BATCH))
-        events = await self._remove(lambda tx: retention.remove_events(tx, before.events, BATCH))
-        told = await self._remove(lambda tx: deliveries.sweep(tx, before=before.deliveries, most=BATCH))
-        secrets = await self._remove(lambda tx: webhook_secrets.sweep(tx, before=self.now(), most=BATCH))
-        return max(keys, len(failed), finished, events, told, secrets)
+        removed = [
+            await self._remove(lambda tx: retention.remove_finished(tx, before.finished_requests, BATCH)),
+            await self._remove(lambda tx: retention.remove_events(tx, before.events, BATCH)),
+            await self._remove(lambda tx: retention.remove_findings(tx, before.findings, BATCH)),
+            await self._remove(lambda tx: retention.remove_repairs(tx, before.repairs, BATCH)),
+            await self._remove(lambda tx: retention.remove_adoptions(tx, before.adoptions, BATCH)),
+            await self._remove(lambda tx: webhook_secrets.sweep(tx, before=self.now(), most=BATCH)),
+            await self._sweep_deliveries(before.deliveries),
+        ]
+        return max(keys, len(failed), *removed)
+
+    async def _sweep_deliveries(self, before: datetime) -> int:
+        """Weeks as a whole, and one by one what there is of weeks in which something waits still."""
+        async with self.database.across_tenants() as tx:
+            await delivery_weeks.keep(tx, now=self.now(), oldest=before)
+        return await self._remove(lambda tx: deliveries.sweep(tx, before=before, most=BATCH))
 
     async def _remove(self, batch: Callable[[Transaction], Awaitable[int]]) -> int:
         """Gives the size of the last batch; when that was full, there may be more."""

@@ -75,7 +75,7 @@ ABOUT_LIST = About(
     id="listDeliveries",
     tag=_TAG,
     summary="List deliveries of webhooks, newest first",
-    description="Every attempt is on record. Deliveries are kept for 30 days.",
+    description="Every attempt is on record. Deliveries are kept for 30 days at least.",
 )
 ABOUT_REDELIVER = About(
     id="redeliverDelivery",

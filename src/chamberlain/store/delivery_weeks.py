@@ -1,0 +1,16 @@
+"""The weeks that deliveries are kept in, each a table of its own (sql/delivery_weeks.sql)."""
+
+from datetime import datetime
+from typing import Final
+
+from chamberlain.store.database import Transaction
+
+KEEP: Final = "SELECT chamberlain.keep_delivery_weeks($1, $2) AS removed"
+
+
+async def keep(tx: Transaction, *, now: datetime, oldest: datetime) -> int:
+    """Make the weeks that are near, and remove those that ended before `oldest` and have nothing to be called any more;
+    says how many these were. As the worker's role, in a transaction of its own: it holds up everybody else until that
+    ends. Whoever is in the way is not waited for, and the rest is left to the next time."""
+    (row,) = await tx.fetch(KEEP, now, oldest)
+    return int(row["removed"])

@@ -1,0 +1,194 @@
+"""Deliveries are kept in weeks: whoever has an id looks into one of them, and nobody reaches one past the whole."""
+
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from chamberlain.embedded import postgres
+from chamberlain.rules.deliveries import DeliveryFilter, DeliveryState
+from chamberlain.rules.ids import TemplateId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.pages import PageWanted
+from chamberlain.store import deliveries, delivery_weeks
+from chamberlain.store.migrate import MigrationSet, migrate
+from chamberlain.store.request_lists import PLANNING
+from tests.databases import PACKAGE, SETS, Databases
+from tests.estates import ESTATE, OTHER_HOUSE, PROJECT_GROUP, PROJECT_TEAM
+from tests.postgres import connected, new_database
+from tests.query_plans import rows_looked_at, tables_looked_into
+
+# So many of each tenant, made one after another over the weeks that are kept, for two templates; one in a hundred
+# waits.
+FILL = """
+INSERT INTO chamberlain.delivery (
+    tenant_id, delivery_id, event_id, type, request_id, template_id, url, payload, trace_id, state, created_at
+)
+SELECT $1::uuid, chamberlain.new_delivery_id(made.at), gen_random_uuid(), 'group.created', gen_random_uuid(),
+    (ARRAY[$2, $3]::uuid[])[1 + n % 2], '', '{}', '', CASE WHEN n % 100 = 0 THEN 'pending' ELSE 'succeeded' END, made.at
+FROM generate_series(1, $4::integer) n CROSS JOIN LATERAL (
+    SELECT now() - interval '36 days' * (1 - n::float8 / $4) AS at
+) made
+"""
+PARTS = "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'chamberlain.delivery'::regclass"
+# Rows as they were written before there were weeks; the one whose id begins as that of a week was just as random.
+BEFORE = """
+INSERT INTO chamberlain.delivery (tenant_id, delivery_id, event_id, type, template_id, url, payload, trace_id, state)
+SELECT $1, id, gen_random_uuid(), 'group.created', gen_random_uuid(), '', '{}', '', 'pending' FROM unnest($2::uuid[]) id
+"""
+SHOWN = "SELECT state FROM chamberlain.delivery WHERE tenant_id = $1 AND delivery_id = $2"
+NUMBER = 40_000
+
+
+@pytest.fixture
+async def filled(databases: Databases) -> Databases:
+    """Two tenants with deliveries of five weeks, each week in a part."""
+    now = datetime.now(UTC)
+    async with databases.worker.across_tenants() as tx:
+        for age in (35, 21, 14):
+            await delivery_weeks.keep(tx, now=now - timedelta(days=age), oldest=now - timedelta(days=400))
+        for tenant in (ESTATE, OTHER_HOUSE):
+            await tx.execute(FILL, tenant, PROJECT_GROUP, PROJECT_TEAM, NUMBER)
+    async with connected(databases.addresses.owner) as connection:
+        await connection.execute("ANALYZE chamberlain.delivery")
+    return databases
+
+
+async def some_of(databases: Databases, number: int) -> list[UUID]:
+    """Ids of a middle week."""
+    async with databases.worker.across_tenants() as tx:
+        rows = await tx.fetch(
+            "SELECT delivery_id FROM chamberlain.delivery WHERE tenant_id = $1 ORDER BY created_at OFFSET $2 LIMIT $3",
+            ESTATE,
+            NUMBER // 2,
+            number,
+        )
+    return [row["delivery_id"] for row in rows]
+
+
+def by_id(ids: list[UUID]) -> Iterator[tuple[str, tuple[object, ...]]]:
+    """The statements that look for deliveries by their ids."""
+    tenants = [ESTATE] * len(ids)
+    nothing: list[object] = [None] * len(ids)
+    results = (tenants, ids, nothing, nothing, ["failed"] * len(ids), nothing, nothing, nothing, 10)
+    yield deliveries.FIND, (ESTATE, ids[0])
+    yield deliveries.TAKE_UP, (tenants, ids)
+    yield deliveries.RECORD, results
+    yield deliveries.REDELIVER, (ESTATE, JobKind.WEBHOOK_DELIVER, ids[0])
+
+
+async def test_it_works_that_an_id_says_where_its_delivery_is(filled: Databases) -> None:
+    ids = await some_of(filled, 20)
+
+    async with filled.worker.across_tenants() as tx:
+        for statement, values in by_id(ids):
+            looked_into = await tables_looked_into(tx, statement, *values)
+            parts = {name for name in looked_into if name.startswith("delivery")}
+            assert len(parts) == 1, (parts, statement)
+            assert parts != {"delivery_elsewhere"}
+
+
+async def test_what_is_looked_for_by_id_is_all_that_is_looked_at(filled: Databases) -> None:
+    ids = await some_of(filled, 20)
+
+    async with filled.worker.across_tenants() as tx:
+        for statement, values in by_id(ids):
+            assert await rows_looked_at(tx, statement, *values) <= 2 * len(ids), statement
+
+
+async def test_a_page_takes_a_page_of_each_part_at_most(filled: Databases) -> None:
+    filters = [
+        DeliveryFilter(),
+        DeliveryFilter(state=DeliveryState.PENDING),
+        DeliveryFilter(template_id=TemplateId(PROJECT_TEAM)),
+    ]
+
+    async with filled.application.transaction(ESTATE) as tx:
+        await tx.execute(PLANNING)
+        for wanted in filters:
+            statement, values = deliveries.page_statement(tx, wanted, PageWanted(50, None))
+            assert await rows_looked_at(tx, statement, *values) <= 51 + 20, wanted
+
+
+async def test_a_batch_of_a_sweep_takes_a_batch(filled: Databases) -> None:
+    before = datetime.now(UTC) - timedelta(days=30)
+
+    async with filled.worker.across_tenants() as tx:
+        await tx.execute(PLANNING)
+        assert await rows_looked_at(tx, deliveries.SWEEP, before, 1_000) <= 1_100
+        nothing = before - timedelta(days=30)
+        assert await rows_looked_at(tx, deliveries.SWEEP, nothing, 1_000) <= 10
+
+
+async def test_ids_follow_the_time(databases: Databases) -> None:
+    async with databases.worker.across_tenants() as tx:
+        (row,) = await tx.fetch(
+            "SELECT chamberlain.new_delivery_id($1) AS new, chamberlain.lowest_delivery_id($1) AS low, "
+            "chamberlain.lowest_delivery_id($1 + interval '1 ms') AS high",
+            datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC),
+        )
+
+    assert row["low"] < row["new"] < row["high"]
+    assert row["new"].version == 7
+    assert row["new"].int >> 80 == 1795167001000
+
+
+async def test_nobody_but_the_owner_reaches_a_part(filled: Databases) -> None:
+    async with filled.worker.across_tenants() as tx:
+        parts = [row["name"] for row in await tx.fetch(PARTS)]
+
+    assert len(parts) > 8
+    for part in parts:
+        for database in (filled.application, filled.worker):
+            for statement in ("SELECT FROM {}", "DELETE FROM {}", "UPDATE {} SET url = ''", "DROP TABLE {}"):
+                with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                    async with database.transaction(ESTATE) as tx:
+                        await tx.execute(statement.format(part))
+
+
+async def test_a_part_that_somebody_was_let_into_shows_nothing(filled: Databases) -> None:
+    async with connected(filled.addresses.owner) as connection:
+        parts = [row["name"] for row in await connection.fetch(PARTS)]
+        for part in parts:
+            await connection.execute(f"GRANT SELECT ON {part} TO chamberlain_application")
+
+    async with filled.application.transaction(ESTATE) as tx:
+        for part in parts:
+            assert await tx.fetch(f"SELECT FROM {part}") == []
+
+
+async def test_weeks_are_for_the_role_of_the_worker_to_keep(databases: Databases) -> None:
+    now = datetime.now(UTC)
+
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        async with databases.application.transaction(ESTATE) as tx:
+            await delivery_weeks.keep(tx, now=now, oldest=now)
+
+
+async def test_what_was_there_before_stays_where_an_update_finds_it(
+    postgres_server: postgres.Server, tmp_path: Path
+) -> None:
+    for file in (PACKAGE / "store" / "migrations").glob("*.sql"):
+        if file.name < "0028":
+            shutil.copy(file, tmp_path)
+    monday = datetime.now(UTC) - timedelta(days=datetime.now(UTC).weekday())
+    milliseconds = f"{int((monday + timedelta(days=17)).timestamp() * 1000):012x}"
+    misplaced = UUID(milliseconds + "4" + "ab" * 9 + "0")
+    usual = UUID("5b1f0a52-7a0e-4f0b-8a55-0f6f5b7f2f11")
+    async with new_database(postgres_server) as addresses, connected(addresses.owner) as connection:
+        await migrate(addresses.owner, [MigrationSet("chamberlain", tmp_path, tmp_path / "sql")])
+        await connection.execute(BEFORE, ESTATE, [usual, misplaced])
+
+        await migrate(addresses.owner, SETS)
+
+        found = await connection.fetch("SELECT delivery_id, tableoid::regclass::text FROM chamberlain.delivery")
+        async with connected(addresses.worker) as worker:
+            by_id = [await worker.fetchval(SHOWN, ESTATE, each) for each in (usual, misplaced)]
+    places = dict(map(tuple, found))
+    assert places[usual] == "chamberlain.delivery_elsewhere"
+    assert places[misplaced].startswith("chamberlain.delivery_of_")
+    assert by_id == ["pending", "pending"]
