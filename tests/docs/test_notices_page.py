@@ -2,14 +2,17 @@
 
 import os
 import re
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
 from chamberlain.bootstrap.notices import link_maker, mail_server
 from chamberlain.rules.ids import RequestId, TenantId
-from chamberlain.rules.notices import END, WAITS, NoticeKind
+from chamberlain.rules.notices import END, POLICY_REPORT, WAITS, NoticeKind
+from chamberlain.rules.policy_reports import MOST_NAMED
 from chamberlain.settings import read_settings
+from chamberlain.store.policy_reports import WAIT
 from tests.docs.pages import ROOT, named, section
 
 TENANT = UUID("e57a7e00-0000-4000-8000-000000000001")
@@ -39,7 +42,15 @@ def test_it_works_with_the_settings_of_the_page(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_it_names_every_notice_and_no_other() -> None:
-    assert named(section(PAGE, "## Who is told what")) == list(NoticeKind)
+    assert named(section(PAGE, "## Who is told what")) == [*NoticeKind, POLICY_REPORT]
+
+
+def test_it_names_the_bounds_of_reports() -> None:
+    text = " ".join(section(PAGE, "## What a report about a policy says").split())
+
+    assert f"the first {MOST_NAMED} guests" in text
+    assert timedelta(minutes=5) == WAIT
+    assert "for five minutes at most" in text
 
 
 def test_it_names_every_wait() -> None:

@@ -123,7 +123,7 @@ def report(*lines: ReportLine, about: PolicyTask | None = None, findings: Findin
         (task(replace(REMINDED, action_at=None)), False),
         (task(), False),
         (task(replace(REMINDED, rule=PolicyRule.EXPIRY)), False),
-        (replace(task(REMINDED), accepted=frozenset((REMINDED.place,))), False),
+        (replace(task(REMINDED), accepted={REMINDED.place: None}), False),
         (task(REMINDED, policy_id=None), False),
         (task(REMINDED, policy_id=PolicyId(uuid4())), False),
     ],
