@@ -36,9 +36,9 @@ def contestants() -> Iterator[Sequence[Contestant]]:
         worker_of(apart) as worker,
     ):
         yield (
-            _contestant("no worker", alone, has_worker=False),
-            _contestant("worker within", together),
-            _contestant("worker apart", apart, worker),
+            contestant_of("no worker", alone, has_worker=False),
+            contestant_of("worker within", together),
+            contestant_of("worker apart", apart, worker),
         )
 
 
@@ -58,6 +58,7 @@ def ordinary_contestant(beside: Contestant) -> Iterator[Contestant]:
         )
 
 
-def _contestant(name: str, service: Service, *workers: int, has_worker: bool = True) -> Contestant:
+def contestant_of(name: str, service: Service, *workers: int, has_worker: bool = True) -> Contestant:
+    """A service with its embedded database, and workers in processes of their own."""
     processes = [service.process.pid, *workers]
     return Contestant(name, service, database_of(service), service.url, processes, has_worker)

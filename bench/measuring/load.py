@@ -45,6 +45,8 @@ def run_load(load: Load, *, connections: int, seconds: int) -> Answered:
     said = json.loads(done.stdout.splitlines()[-1])
     if said["refused"] or said["broken"]:
         raise SystemExit(f"{said['refused']} calls were refused and {said['broken']} broke: this measures nothing.")
+    if not said["requests"]:
+        raise SystemExit(f"No call was answered within {seconds} s: this measures nothing.")
     elapsed = said["microseconds"] / 1e6
     return Answered(
         said["requests"] / elapsed, said["p50"] / 1e3, said["p99"] / 1e3, said["requests"], elapsed, said["bytes"]

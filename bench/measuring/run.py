@@ -5,7 +5,7 @@ from itertools import count
 
 from bench.measuring.contestant import Contestant
 from bench.measuring.limit import run_limit
-from bench.measuring.load import Answered, run_load
+from bench.measuring.load import run_load
 from bench.measuring.processor import seconds_used
 from bench.measuring.question import Question
 
@@ -41,11 +41,11 @@ def measure(question: Question, contestant: Contestant, *, connections: int, sec
     if contestant.has_worker:
         made = contestant.database.count(question.made) - made_before
         figures["made"] = made / (ended - began)
-        _wait_until_drained(question, contestant)
+        wait_until_drained(question, contestant)
         figures["drain"] = time.monotonic() - ended
-        _check_number(answered, contestant.database.count(question.made) - made_before, connections)
+        check_number(answered.requests, contestant.database.count(question.made) - made_before, connections)
     figures["cpu"] = 1e6 * (seconds_used(contestant.processes) - used_before) / answered.requests
-    _check_number(answered, contestant.database.count(accepted) - accepted_before, connections)
+    check_number(answered.requests, contestant.database.count(accepted) - accepted_before, connections)
     return figures
 
 
@@ -55,12 +55,13 @@ def check_retrievable(question: Question, contestant: Contestant) -> None:
         assert question.is_retrievable(contestant.service, request_id), request_id
 
 
-def _check_number(answered: Answered, written: int, connections: int) -> None:
+def check_number(answered: int, written: int, connections: int) -> None:
     """Each answer stands for one that is there. What was under way when wrk left is there without an answer."""
-    assert answered.requests <= written <= answered.requests + connections, (answered.requests, written)
+    assert answered <= written <= answered + connections, (answered, written)
 
 
-def _wait_until_drained(question: Question, contestant: Contestant) -> None:
+def wait_until_drained(question: Question, contestant: Contestant) -> None:
+    """Wait until no job of the question is left."""
     end = time.monotonic() + DRAINED_WITHIN
     while contestant.database.count(question.unfinished):
         if time.monotonic() > end:
