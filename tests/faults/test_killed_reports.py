@@ -1,0 +1,84 @@
+"""A worker is killed while it takes the actions of policies and tells of them by mail: in the end there is one report of
+each group, which names everybody."""
+
+import asyncio
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Thread
+
+import pytest
+
+from tests.faults.test_killed_policies import (
+    GROUPS,
+    GUESTS,
+    KILLED_AFTER,
+    LET_TIME_PASS,
+    MAKE_GROUPS,
+    MAKE_GUESTS,
+    TAKEN,
+    assign,
+    number,
+    reach,
+)
+from tests.post_office import PostOffice, open_post_office
+from tests.services import look_up, outside_database, wait_until
+
+# Reports wait five minutes at most for what was cut short, and a killed worker's leases end long before.
+ALL_TOLD_WITHIN = 120.0
+LEFT = "SELECT count(*) FROM chamberlain.notice"
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(300)
+def test_it_tells_of_every_group_once() -> None:
+    with outside_database() as empty, standing_office() as office:
+        outside = replace(empty, environment={**empty.environment, "CHAMBERLAIN_SMTP_URL": office.url})
+        service = outside.ready_service("--no-worker")
+        look_up(outside.addresses.owner, MAKE_GROUPS, GROUPS)
+        look_up(outside.addresses.owner, MAKE_GUESTS, GUESTS)
+        assign(service)
+        worker = outside.start_worker()
+        reach(outside, "SELECT count(*) FROM chamberlain.policy_clock", GROUPS * GUESTS)
+
+        look_up(outside.addresses.owner, LET_TIME_PASS)
+        reach(outside, TAKEN, KILLED_AFTER)
+        worker.kill()
+        assert number(outside, TAKEN) < GROUPS * GUESTS
+        outside.start_worker()
+        reach(outside, TAKEN, GROUPS * GUESTS)
+        wait_until(lambda: number(outside, LEFT) == 0, ALL_TOLD_WITHIN, lambda: str(number(outside, LEFT)))
+
+        reports: dict[str, dict[str, set[str]]] = defaultdict(dict)
+        for letter in office.received:
+            text = letter.part("plain")
+            (group,) = re.findall(r"^About (\S+) of", text, re.MULTILINE)
+            reports[group][letter.message["Message-ID"]] = set(re.findall(r"^- Guest \d+ ", text, re.MULTILINE))
+        assert len(reports) == GROUPS
+        # What comes twice, because nobody has put down that it was sent, comes as the same.
+        assert {len(of_group) for of_group in reports.values()} == {1}
+        assert {len(guests) for of_group in reports.values() for guests in of_group.values()} == {GUESTS}
+
+
+@contextmanager
+def standing_office() -> Iterator[PostOffice]:
+    """A post office that is open whatever this test waits for."""
+    office, loop, end = PostOffice(), asyncio.new_event_loop(), asyncio.Event()
+    is_open = asyncio.Event()
+
+    async def stand() -> None:
+        async with open_post_office(office):
+            is_open.set()
+            await end.wait()
+
+    thread = Thread(target=loop.run_until_complete, args=(stand(),))
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(is_open.wait(), loop).result(timeout=10)
+        yield office
+    finally:
+        loop.call_soon_threadsafe(end.set)
+        thread.join()
+        loop.close()
