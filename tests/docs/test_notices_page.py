@@ -7,7 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.bootstrap.notices import link_maker, mail_server
+from chamberlain.api.app import ENDPOINTS
+from chamberlain.bootstrap.notices import confirm_address, link_maker, mail_server
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.notices import END, POLICY_REPORT, WAITS, NoticeKind
 from chamberlain.rules.policy_reports import MOST_NAMED
@@ -39,6 +40,16 @@ def test_it_works_with_the_settings_of_the_page(monkeypatch: pytest.MonkeyPatch)
     assert (server.sender.name, server.sender.address) == ("IT of Example Estate", "it@estate.example")
     tenant_id, request_id = TenantId(TENANT), RequestId(REQUEST)
     assert link_maker(settings)(tenant_id, request_id) == f"https://portal.estate.example/requests/{REQUEST}"
+
+
+def test_it_names_where_a_guest_is_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_BASE_URL", "https://api.estate.example")
+
+    address = confirm_address(read_settings())
+
+    path = address.removeprefix("https://api.estate.example")
+    assert f"POST {path}" in section(PAGE, "## What a report about a policy says")
+    assert ("POST", path.replace("ID", "{findingId}")) in [(each.method, each.path) for each in ENDPOINTS]
 
 
 def test_it_names_every_notice_and_no_other() -> None:

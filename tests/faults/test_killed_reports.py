@@ -1,5 +1,5 @@
-"""A worker is killed while it takes the actions of policies and tells of them by mail: in the end there is one report of
-each group, which names everybody."""
+"""A worker is killed while it takes the actions of policies and tells of them by mail: in the end there is one report
+of each group, which names everybody."""
 
 import asyncio
 import re

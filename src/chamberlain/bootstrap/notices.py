@@ -35,7 +35,7 @@ def notice_loop(means: WorkMeans) -> LaneLoop:
             means.people,
             server,
             link_maker(means.settings),
-            f"{means.settings.base_url}/admin/v1/findings/ID/confirm/",
+            confirm_address(means.settings),
             now,
         ),
         wake=asyncio.Event(),
@@ -61,6 +61,11 @@ def link_maker(settings: Settings) -> Callable[[TenantId, RequestId], str | None
         return link and link.replace("{tenantId}", str(tenant_id)).replace("{requestId}", str(request_id))
 
     return link_of
+
+
+def confirm_address(settings: Settings) -> str:
+    """Where a finding is confirmed, with ID for its id."""
+    return f"{settings.base_url}/admin/v1/findings/ID/confirm/"
 
 
 def _sender(written: str) -> Sender:
