@@ -1,5 +1,6 @@
 """Looking ahead at a policy: what it would do to groups and sites, without doing it."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from chamberlain.directory.port import ActOutcome
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.errors import Forbidden, NotFound, NotPossible, TryAgain, Unavailable
+from chamberlain.rules.errors import Forbidden, NotFound, NotPossible, Rejected, TryAgain, Unavailable
 from chamberlain.rules.ids import GroupId, PolicyId, UserId
 from chamberlain.rules.policy_simulation import OccurrenceType
 from chamberlain.rules.simulations import Simulation, SimulationOrder
@@ -16,6 +18,7 @@ from chamberlain.store.callers import Callers
 from chamberlain.usecases.policy_simulate import SimulatePolicy
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, PREFIXES, Estate, caller_of
 from tests.usecases.acts import administrator, application
+from tests.usecases.findings import inspector_of
 from tests.usecases.policy_runs import MAKE_GUESTS, Runs, new_group
 from tests.usecases.stewards import (
     ALL_STAFF,
@@ -61,6 +64,12 @@ RULES = st.fixed_dictionaries(
         "minimumOwners": st.just({"count": 1, "reminderDays": [], "action": "notify"}),
     },
 )
+HAS_BEEN_SEEN = """
+UPDATE directory.users SET last_seen_at = $2, properties = jsonb_build_object('department', $3::text) WHERE id = $1
+"""
+FOLLOWS_RULE = """
+UPDATE directory.groups SET membership_rule = $2, group_types = '{Unified,DynamicMembership}' WHERE id = $1
+"""
 NOWHERE = GroupId(UUID(int=7))
 
 
@@ -197,32 +206,44 @@ async def test_it_says_so_while_the_directory_does_not_answer(steward: Steward) 
     assert (refused.value.code, refused.value.after) == ("overloaded", timedelta(seconds=7))
 
 
-@settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+@dataclass(frozen=True)
+class Course:
+    """What a generated group goes through before it is looked ahead. The directory has refused what it was asked for
+    until then; what was found stands (`open`), or is accepted for good, or for so many days."""
+
+    rules: dict[str, object]
+    seen: list[int | None]
+    before: int
+    was_refused: bool
+    follows_rule: bool
+    acceptances: list[str | int]
+
+
+COURSES = st.builds(
+    Course,
+    RULES,
+    st.lists(st.none() | st.integers(-20, 0), max_size=3),
+    st.integers(-1, 20),
+    st.booleans(),
+    st.booleans(),
+    st.lists(st.sampled_from(["open", "for good", 1, 3, 10]), max_size=4),
 )
-@given(rules=RULES, seen=st.lists(st.none() | st.integers(-20, 0), max_size=3), before=st.integers(-1, 20))
-async def test_it_equals_what_then_happens(
-    steward: Steward, rules: dict[str, object], seen: list[int | None], before: int
-) -> None:
-    runs = await new_group(steward)
-    guests = [UserId(uuid4()) for _ in seen]
-    await runs.execute(MAKE_GUESTS, ESTATE, guests)
-    for guest, day in zip(guests, seen, strict=True):
-        at = None if day is None else runs.began_at + timedelta(days=day)
-        await runs.execute("UPDATE directory.users SET last_seen_at = $2 WHERE id = $1", guest, at)
-    await runs.join(guests)
-    policy_id = PolicyId(uuid4())
-    await runs.put_policy(policy_id, **rules)
-    await steward.assign(runs.group_id, policyId=str(policy_id))
-    await runs.run_daily(before)
-    since = max(before, 0)
-    runs.set_day(since)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(course=COURSES)
+async def test_it_equals_what_then_happens(steward: Steward, course: Course) -> None:
+    runs, policy_id = await begun(steward, course)
+    since = max(course.before, 0)
+    ends = await accepted(runs, course, since)
 
     ahead = await simulate(steward, SimulationOrder((runs.group_id,), ()), policy_id)
     told_before, found_before = await runs.told(), await found(runs)
-    await runs.run_daily(since + (ahead.until - ahead.since).days, since=since)
+    for day in range(since, since + (ahead.until - ahead.since).days + 1):
+        runs.set_day(day)
+        if day in ends:
+            await inspector_of(steward.estate).work()
+        await runs.run(day)
 
     happened = sorted((await runs.told())[len(told_before) :], key=str)
     expected = [
@@ -240,6 +261,43 @@ async def test_it_equals_what_then_happens(
         for each in sorted(ahead.occurrences, key=lambda each: (each.at, each.kind, str(each.guest and each.guest.id)))
         if each.type is OccurrenceType.FINDING
     ] == [each for each in await found(runs) if each not in found_before]
+
+
+async def begun(steward: Steward, course: Course) -> tuple[Runs, PolicyId]:
+    """A group of its own with the policy, run every day until it is looked ahead."""
+    runs = await new_group(steward)
+    guests = [UserId(uuid4()) for _ in course.seen]
+    await runs.execute(MAKE_GUESTS, ESTATE, guests)
+    for guest, day in zip(guests, course.seen, strict=True):
+        at = None if day is None else runs.began_at + timedelta(days=day)
+        await runs.execute(HAS_BEEN_SEEN, guest, at, str(runs.group_id))
+    await runs.join(guests)
+    if course.follows_rule:
+        await runs.execute(FOLLOWS_RULE, runs.group_id, f'user.department -eq "{runs.group_id}"')
+    policy_id = PolicyId(uuid4())
+    await runs.put_policy(policy_id, **course.rules)
+    await steward.assign(runs.group_id, policyId=str(policy_id))
+    if course.was_refused:
+        steward.guests.act_faults.update(dict.fromkeys(guests, ActOutcome(None, Rejected("accessDenied", "No."))))
+    await runs.run_daily(course.before)
+    runs.set_day(max(course.before, 0))
+    steward.guests.act_faults.clear()
+    return runs, policy_id
+
+
+async def accepted(runs: Runs, course: Course, since: int) -> set[int]:
+    """Let somebody accept some of what is open; gives the days on which that ends."""
+    ends, inspector = set(), inspector_of(runs.steward.estate)
+    is_open = "SELECT finding_id FROM chamberlain.finding WHERE subject_id = $1 AND state = 'open' ORDER BY kind, about"
+    rows = await runs.steward.estate.rows(is_open, runs.group_id)
+    for (finding_id,), until in zip(rows, course.acceptances, strict=False):
+        if until == "open":
+            continue
+        end = since + until if isinstance(until, int) else None
+        assert isinstance(finding_id, UUID)
+        await inspector.accepted(finding_id, None if end is None else runs.began_at + timedelta(days=end))
+        ends |= {end} - {None}
+    return {end for end in ends if end is not None}
 
 
 async def found(runs: Runs) -> list[tuple[object, ...]]:
