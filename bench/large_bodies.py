@@ -1,7 +1,7 @@
 """What do large bodies cost, and do they hold up small ones?
 
-Groups with no members, a hundred, a thousand and ten thousand (390 KB), with 16 connections; and small ones with 16
-connections while four others send the largest. bench/README.md says what the columns mean.
+Groups with no members, a hundred, a thousand and ten thousand (390 KB), with 4 connections; and those with none while as
+many connections send the largest. bench/README.md says what the columns mean.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ from bench.submit_group import QUESTION
 
 COLUMNS = {"ratio": ".2f", "rate": ",.0f", "MB/s": ",.1f", "p50": ".2f", "p99": ".2f", "cpu": ",.0f", "made": ",.0f"}
 MEMBERS = (0, 100, 1_000, 10_000)
-CONNECTIONS, LARGE_CONNECTIONS = 16, 4
+CONNECTIONS = 4
 # What a member takes in a body, and what all else does.
 MEMBER_BYTES, OTHER_BYTES = 39, 110
 MOST = max(MEMBERS)
@@ -34,7 +34,7 @@ Rounds = dict[str, list[Mapping[str, float]]]
 
 def main() -> None:
     """Read the arguments of the command line, measure and report."""
-    asked = read_arguments(__doc__, quick={"rounds": 1, "seconds": 2}, rounds=3, seconds=3)
+    asked = read_arguments(__doc__, quick={"rounds": 1, "seconds": 3}, rounds=3, seconds=3)
     rounds: Rounds = defaultdict(list)
     with running_service() as service:
         contestant = contestant_of("worker within", service)
@@ -72,7 +72,7 @@ def _measure_beside(contestant: Contestant, seconds: int) -> dict[str, float]:
     small, large = (
         _question(members).load(contestant.service, contestant.url, next(run_number)) for members in (0, MOST)
     )
-    answered, _ = run_beside([(small, CONNECTIONS), (large, LARGE_CONNECTIONS)], seconds=seconds)
+    answered, _ = run_beside([(small, CONNECTIONS), (large, CONNECTIONS)], seconds=seconds)
     wait_until_drained(QUESTION, contestant)
     return {"rate": answered.rate, "p50": answered.p50, "p99": answered.p99}
 
