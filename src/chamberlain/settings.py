@@ -304,6 +304,28 @@ def read_settings(**options: object) -> Settings:
     return settings
 
 
+@dataclass(frozen=True, slots=True)
+class TracesWanted:
+    """What OpenTelemetry's own variables say of traces: whether they are sent, and by which protocol ('' when nothing
+    is said). Its SDK reads all others by itself."""
+
+    are_sent: bool
+    protocol: str
+
+
+def read_traces() -> TracesWanted:
+    """Traces are sent where a receiver is named, unless that is taken back."""
+    receiver = _of_traces("ENDPOINT")
+    is_off = (
+        os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true" or os.environ.get("OTEL_TRACES_EXPORTER") == "none"
+    )
+    return TracesWanted(are_sent=bool(receiver) and not is_off, protocol=_of_traces("PROTOCOL"))
+
+
+def _of_traces(name: str) -> str:
+    return os.environ.get(f"OTEL_EXPORTER_OTLP_TRACES_{name}") or os.environ.get(f"OTEL_EXPORTER_OTLP_{name}") or ""
+
+
 def _read_secret_files() -> tuple[dict[str, str], list[str]]:
     secrets: dict[str, str] = {}
     faults: list[str] = []

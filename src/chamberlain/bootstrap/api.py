@@ -19,6 +19,7 @@ from chamberlain.bootstrap.identity import identity_application, make_identity_p
 from chamberlain.bootstrap.means import made_means
 from chamberlain.bootstrap.origins import now
 from chamberlain.bootstrap.services import make_services
+from chamberlain.bootstrap.tracing import Traces
 from chamberlain.bootstrap.trust import make_trust
 from chamberlain.bootstrap.watching import Watching
 from chamberlain.bootstrap.webhooks import webhook_sender
@@ -45,6 +46,7 @@ async def built_endpoints(
     *,
     watching: Watching,
     stop: asyncio.Event,
+    traces: Traces,
 ) -> AsyncIterator[Endpoints]:
     """Everything that answers, for as long as the block runs. Answers that go on end when `stop` is set."""
     certificate = _certificate(settings, folder)
@@ -61,7 +63,8 @@ async def built_endpoints(
                 notifier=notifier,
                 watching=watching,
                 keyring=keyring,
-                sender=sender,
+                send=traces.send(sender.send),
+                traces=traces,
             )
         )
         verify = trust.verifier(api_audiences(trust.prefixes)).verify
@@ -70,7 +73,7 @@ async def built_endpoints(
         if settings.embedded_identity:
             mounts["/identity"] = await _identity(settings, databases, folder, keyring)
         application = create_app(make_services(means, verify, Streams(now, stop)), mounts)
-        yield Endpoints(application, None if certificate is None else certificate.context)
+        yield Endpoints(traces.application(application), None if certificate is None else certificate.context)
 
 
 def _certificate(settings: Settings, folder: DataFolder) -> ServerCertificate | None:

@@ -7,6 +7,7 @@ from chamberlain.bootstrap.backup_file import BackupUnusable
 from chamberlain.bootstrap.data_folder import DataFolderUnusable
 from chamberlain.bootstrap.databases import DatabaseNotReady
 from chamberlain.bootstrap.listeners import PortTaken
+from chamberlain.bootstrap.tracing import TracesUnusable
 from chamberlain.embedded.postgres import EmbeddedPostgresError
 from chamberlain.rules.errors import Unavailable
 from chamberlain.store.keyring import KeysUnusable
@@ -20,6 +21,7 @@ EXPECTED = (
     KeysUnusable,
     MigrationRefused,
     PortTaken,
+    TracesUnusable,
     Unavailable,
 )
 

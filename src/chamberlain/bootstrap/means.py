@@ -8,6 +8,7 @@ from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.directory import held_addresses, make_directory, make_guests, make_people, remembered_people
 from chamberlain.bootstrap.identity import client_names
 from chamberlain.bootstrap.origins import now
+from chamberlain.bootstrap.tracing import Traces
 from chamberlain.bootstrap.watching import Watching
 from chamberlain.directory.port import Directory, Guests, People
 from chamberlain.metrics import submissions_written
@@ -15,7 +16,6 @@ from chamberlain.rules.audit import ClientNames
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.settings import Settings
 from chamberlain.store.assignments import Assigner
-from chamberlain.store.batcher import Acceptor
 from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.database import Database
@@ -23,13 +23,13 @@ from chamberlain.store.keyring import Keyring
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.submit import Submitter
-from chamberlain.webhooks.send import Sender
+from chamberlain.usecases.webhook_deliver import Send
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
     """What those use cases share that answer calls. `notifier` wakes workers, `watching` whoever watches a request,
-    `sender` calls webhooks."""
+    `send` calls webhooks, `traces` are wrapped around what shall be traced."""
 
     settings: Settings
     database: Database
@@ -43,7 +43,8 @@ class Means:
     notifier: Notifier
     watching: Watching
     keyring: Keyring
-    sender: Sender
+    send: Send
+    traces: Traces
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,13 @@ async def made_means(
     notifier: Notifier,
     watching: Watching,
     keyring: Keyring,
-    sender: Sender,
+    send: Send,
+    traces: Traces,
 ) -> AsyncIterator[Means]:
     """The means for as long as the block runs; what is being written at its end is written."""
     database, names = databases.application, client_names(databases)
-    catalog, assigner = Catalog(database), Assigner(database)
-    acceptor = Acceptor(database, held_addresses=held_addresses(settings), observe=submissions_written)
+    catalog, assigner = Catalog(database), traces.assigner(database)
+    acceptor = traces.acceptor(database, held_addresses=held_addresses(settings), observe=submissions_written)
     async with remembered_people(settings, database.pool, databases.addresses.direct) as people:
         try:
             yield Means(
@@ -89,22 +91,23 @@ async def made_means(
                 notifier=notifier,
                 watching=watching,
                 keyring=keyring,
-                sender=sender,
+                send=send,
+                traces=traces,
             )
         finally:
             await acceptor.close()
             await assigner.close()
 
 
-def make_work_means(settings: Settings, databases: Databases, notifier: Notifier) -> WorkMeans:
+def make_work_means(settings: Settings, databases: Databases, notifier: Notifier, traces: Traces) -> WorkMeans:
     """The means of a worker, which has a role of its own in the database."""
     pool = databases.worker.pool
     return WorkMeans(
         settings=settings,
         database=databases.worker,
         people=make_people(settings, pool),
-        directory=make_directory(settings, pool),
-        guests=make_guests(settings, pool),
+        directory=traces.directory(make_directory(settings, pool)),
+        guests=traces.guests(make_guests(settings, pool)),
         revisions=Revisions(),
         notifier=notifier,
     )

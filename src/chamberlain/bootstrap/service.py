@@ -15,6 +15,7 @@ from chamberlain.bootstrap.faults import CannotStart, expected_faults
 from chamberlain.bootstrap.listeners import Listener, bind, serve_until
 from chamberlain.bootstrap.metrics import metrics_application
 from chamberlain.bootstrap.processes import running, settle_garbage_collector, stopping_by_signal
+from chamberlain.bootstrap.tracing import opened_traces
 from chamberlain.bootstrap.watching import running_watching
 from chamberlain.bootstrap.worker import running_worker
 from chamberlain.settings import Settings
@@ -32,6 +33,7 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
         _require_identity_allowed(settings)
         stop = stopping_by_signal()
         async with AsyncExitStack() as stack:
+            traces = await stack.enter_async_context(opened_traces())
             # Sockets come first: a port that is taken is told before anything is started.
             plain, tls = bind(settings.host, settings.port), _bound_tls(settings)
             figures = _bound_metrics(settings)
@@ -41,10 +43,10 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
                 await _keep_example(databases, folder, say)
             notifier = await stack.enter_async_context(running_notifier(databases))
             if with_worker:
-                await stack.enter_async_context(running_worker(settings, databases, stop))
+                await stack.enter_async_context(running_worker(settings, databases, stop, traces))
             watching = await stack.enter_async_context(running_watching(databases))
             endpoints = await stack.enter_async_context(
-                built_endpoints(settings, databases, notifier, folder, watching=watching, stop=stop)
+                built_endpoints(settings, databases, notifier, folder, watching=watching, stop=stop, traces=traces)
             )
             listeners = [Listener(plain, None, endpoints.application)]
             listeners += [Listener(each, endpoints.tls, endpoints.application) for each in tls]
@@ -66,7 +68,11 @@ async def work(settings: Settings, *, say: Say) -> None:
         stop = stopping_by_signal()
         figures = _bound_metrics(settings)
         folder = open_data_folder(settings.data_dir)
-        async with opened_databases(settings, folder) as databases, running_worker(settings, databases, stop):
+        async with (
+            opened_traces() as traces,
+            opened_databases(settings, folder) as databases,
+            running_worker(settings, databases, stop, traces),
+        ):
             settle_garbage_collector()
             say("The worker is at work.")
             listeners = [Listener(each, None, metrics_application(databases.worker)) for each in figures]

@@ -62,7 +62,9 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
         open_feed_cursor=cursors.open_feed,
         streams=streams,
         check_readiness=Readiness(means.database),
-        observe=lambda path, method, status, seconds: call_answered(path, method, status, seconds=seconds),
+        observe=means.traces.observe(
+            lambda path, method, status, seconds: call_answered(path, method, status, seconds=seconds)
+        ),
         new_trace_id=new_trace_id,
         prefixes=means.prefixes,
         addresses=Addresses(settings.base_url, settings.insiders_base_url, settings.graph_url),

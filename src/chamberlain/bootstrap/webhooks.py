@@ -13,7 +13,7 @@ from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.settings import Settings
 from chamberlain.store.keyring import load_keyring
 from chamberlain.store.webhook_secrets import WebhookSecrets
-from chamberlain.usecases.webhook_deliver import DeliverWebhooks
+from chamberlain.usecases.webhook_deliver import DeliverWebhooks, Send
 from chamberlain.usecases.webhook_rotate import RotateWebhook
 from chamberlain.usecases.webhook_test import CallWebhook
 from chamberlain.webhooks.names import Resolver
@@ -31,7 +31,7 @@ def webhook_services(means: Means, area: TemplateArea) -> Webhooks:
             prefixes=means.prefixes,
             area=area,
             keyring=means.keyring,
-            send=means.sender.send,
+            send=means.send,
             new_id=new_id,
             now=now,
         ),
@@ -54,11 +54,11 @@ async def webhook_sender(settings: Settings) -> AsyncIterator[Sender]:
         await sender.close()
 
 
-def webhook_work(means: WorkMeans, sender: Sender) -> DeliverWebhooks:
+def webhook_work(means: WorkMeans, send: Send) -> DeliverWebhooks:
     """Delivers what webhooks are to be told. Raises KeysUnusable."""
     return DeliverWebhooks(
         database=means.database,
-        send=sender.send,
+        send=send,
         secrets=WebhookSecrets(load_keyring(means.settings.keys_file), new_webhook_secret, now),
         new_id=new_id,
         now=now,

@@ -10,6 +10,7 @@ from chamberlain.bootstrap.means import WorkMeans, make_work_means
 from chamberlain.bootstrap.notices import notice_loop
 from chamberlain.bootstrap.origins import new_id
 from chamberlain.bootstrap.processes import running
+from chamberlain.bootstrap.tracing import Traces
 from chamberlain.bootstrap.webhooks import webhook_sender, webhook_work
 from chamberlain.metrics import jobs_done
 from chamberlain.rules.jobs import PROVISIONING, JobKind
@@ -18,20 +19,22 @@ from chamberlain.store.database import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.job_hold import HoldJob
-from chamberlain.webhooks.send import Sender
+from chamberlain.usecases.webhook_deliver import Send
 from chamberlain.worker.lanes import LaneLoop
 from chamberlain.worker.loop import Handler, Loop, Observe, Pace
 
 
 @asynccontextmanager
-async def running_worker(settings: Settings, databases: Databases, stop: asyncio.Event) -> AsyncIterator[None]:
+async def running_worker(
+    settings: Settings, databases: Databases, stop: asyncio.Event, traces: Traces
+) -> AsyncIterator[None]:
     """Works for as long as the block runs; then what is not done within the grace is given back.
 
     With `stop` the grace begins at once, beside whatever else has to end: the service has ten seconds for all of it.
     """
     wake, lanes_wake = asyncio.Event(), asyncio.Event()
     notifier = Notifier(databases.addresses.direct, REQUESTS_CHANNEL)
-    means = make_work_means(settings, databases, notifier)
+    means = make_work_means(settings, databases, notifier, traces)
     pace = Pace(tenant_limit=settings.tenant_running_jobs)
 
     def heard(_payload: str) -> None:
@@ -48,9 +51,9 @@ async def running_worker(settings: Settings, databases: Databases, stop: asyncio
         # What takes seconds and hurries nobody has a loop of its own, so that no request waits for it; and so has what
         # depends on how long others take to answer.
         loops = (
-            _loop(means, request_handlers(means), wake, pace, observe),
+            _loop(means, traces.handlers(request_handlers(means)), wake, pace, observe),
             _loop(means, await errand_handlers(means), asyncio.Event(), Pace(), jobs_done),
-            _lane_loop(means, sender, lanes_wake),
+            _lane_loop(means, traces.send(sender.send), lanes_wake),
             notice_loop(means),
         )
         work = [asyncio.create_task(each.run()) for each in loops]
@@ -74,9 +77,9 @@ def _loop(
     return Loop(means.database, handlers, wake=wake, new_id=new_id, hold=hold, observe=observe, pace=pace)
 
 
-def _lane_loop(means: WorkMeans, sender: Sender, wake: asyncio.Event) -> LaneLoop:
+def _lane_loop(means: WorkMeans, send: Send, wake: asyncio.Event) -> LaneLoop:
     hold = HoldJob(means.database, means.notifier)
-    deliver = webhook_work(means, sender)
+    deliver = webhook_work(means, send)
     kind = JobKind.WEBHOOK_DELIVER
     return LaneLoop(means.database, kind, deliver, wake=wake, new_id=new_id, hold=hold, observe=jobs_done)
 

@@ -61,13 +61,15 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WebhookCall:
-    """One call of a webhook: the payload is sent as it is, signed with each of the secrets."""
+    """One call of a webhook: the payload is sent as it is, signed with each of the secrets. `traceparent` is the header
+    of that name, where the call has a span of its own."""
 
     url: str
     event_id: EventId
     payload: bytes
     secrets: tuple[str, ...] = field(repr=False)
     trace_id: TraceId
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,9 @@ def _headers(call: WebhookCall, at: datetime) -> list[tuple[bytes, bytes]]:
         "accept-encoding": "identity",
         "user-agent": "Chamberlain",
     }
-    if re.fullmatch("[0-9a-f]{32}", call.trace_id):
+    if call.traceparent is not None:
+        headers["traceparent"] = call.traceparent
+    elif re.fullmatch("[0-9a-f]{32}", call.trace_id):
         # W3C Trace Context: the event stands for the span that has told it.
         headers["traceparent"] = f"00-{call.trace_id}-{call.event_id.hex[16:]}-01"
     return [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
