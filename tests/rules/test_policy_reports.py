@@ -258,8 +258,16 @@ def test_it_takes_the_name_of_somebody_who_was_removed_from_the_directory() -> N
     assert f"- Somebody whom the directory does not know any more ({GIL.id})" in text_of(letter_of(named(told, {})))
 
 
-def person(user: UserId, mail: str | None = "gil@partner.example") -> Person:
-    return Person(id=user, display_name="Gil Hartmann", mail=mail, has_team_license=False, properties={})
+def test_it_lists_those_who_were_removed_by_name() -> None:
+    guests = [UserId(UUID(int=number)) for number in (1, 2, 3)]
+    told = report(*[ReportLine(PolicyRule.EXPIRY, guest, PolicyAction.REMOVE) for guest in guests])
+    people = {guest: person(guest, name=name) for guest, name in zip(guests, ["Ida", "Cem", "Ada"], strict=True)}
+
+    assert [each.guest and each.guest.display_name for each in named(told, people).taken] == ["Ada", "Cem", "Ida"]
+
+
+def person(user: UserId, mail: str | None = "gil@partner.example", name: str = "Gil Hartmann") -> Person:
+    return Person(id=user, display_name=name, mail=mail, has_team_license=False, properties={})
 
 
 def house(*users: UserId, groups: frozenset[GroupId] = frozenset()) -> Tenant:

@@ -148,7 +148,8 @@ def report_of(lines: Iterable[ReportLine], subject: SubjectRecord, task: PolicyT
 
 def named(report: Report, people: Mapping[UserId, Person]) -> Report:
     """The report with the names that the directory knows."""
-    return replace(report, taken=tuple([_named(each, people.get(each.guest_id)) for each in report.taken]))
+    taken = [_named(each, people.get(each.guest_id)) for each in report.taken]
+    return replace(report, taken=tuple(sorted(taken, key=_place_of_taken)))
 
 
 def _reminders(
