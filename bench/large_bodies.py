@@ -1,7 +1,7 @@
 """What do large bodies cost, and do they hold up small ones?
 
-Groups with no members, a hundred, a thousand and ten thousand (390 KB), with 4 connections; and those with none while as
-many connections send the largest. bench/README.md says what the columns mean.
+Groups with no members, a hundred, a thousand and ten thousand (390 KB), with 4 connections; and those with none while
+as many connections send the largest. bench/README.md says what the columns mean.
 """
 
 from collections import defaultdict
