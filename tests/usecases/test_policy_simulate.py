@@ -27,6 +27,7 @@ from tests.usecases.stewards import (
     SUPPLIERS,
     YEARLY_REVIEW,
     Steward,
+    make_due,
     steward_of,
 )
 
@@ -242,6 +243,7 @@ async def test_it_equals_what_then_happens(steward: Steward, course: Course) -> 
     for day in range(since, since + (ahead.until - ahead.since).days + 1):
         runs.set_day(day)
         if day in ends:
+            await make_due(steward.estate)
             await inspector_of(steward.estate).work()
         await runs.run(day)
 
