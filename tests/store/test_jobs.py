@@ -11,6 +11,7 @@ from chamberlain.rules.jobs import Claim, JobKind, Postponed
 from chamberlain.store import held_jobs, jobs
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, rows
+from tests.query_plans import rows_looked_at
 
 LEASE = timedelta(seconds=10)
 
@@ -252,3 +253,17 @@ async def test_the_way_to_jobs_is_an_index_even_by_a_plan_of_an_empty_queue(data
 
     for (row,) in plans:
         assert "Seq Scan" not in json.dumps(json.loads(row[0]))
+
+
+async def test_how_much_waits_is_told_without_a_look_at_what_is_not_due(databases: Databases) -> None:
+    await queue(databases, ESTATE, 20_000, age=timedelta(hours=-1))
+    await queue(databases, ESTATE, 3, age=timedelta(minutes=5))
+    await queue(databases, OTHER_HOUSE, 2)
+
+    async with databases.worker.across_tenants() as tx:
+        depth = await jobs.measure(tx)
+        looked_at = await rows_looked_at(tx, jobs.MEASURE)
+
+    assert (depth.due, depth.held) == (5, 0)
+    assert depth.oldest >= timedelta(minutes=5)
+    assert looked_at <= 20

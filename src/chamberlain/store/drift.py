@@ -72,21 +72,28 @@ WHERE d.tenant_id = $1 AND d.subject_id = r.subject_id AND d.about = r.about
 """
 
 # $1 tenant, $2 source, $3 properties of assignments, $4 now, $5 kinds. Not compared any more are assignments that were
-# cleared, failed or cancelled, and groups whose request is not kept. What is on its way will be compared again.
+# cleared, failed or cancelled, and groups whose request is not kept. What is on its way will be compared again. All
+# requests are gone through once, however many findings there are, and not at all where there is none.
 LET_GO: Final = """
-WITH gone AS (
-    UPDATE chamberlain.finding f SET state = 'gone', last_seen_at = $4
+WITH standing AS MATERIALIZED (
+    SELECT f.finding_id, f.subject_id, f.about FROM chamberlain.finding f
     WHERE f.tenant_id = $1 AND f.source = $2 AND f.state IN ('open', 'accepted') AND f.kind = ANY ($5)
-    AND f.subject_type <> 'mailbox' AND CASE WHEN f.about = ANY ($3) THEN NOT EXISTS (
+    AND f.subject_type <> 'mailbox'
+), wanted AS MATERIALIZED (
+    SELECT DISTINCT subject_id FROM standing WHERE about <> ALL ($3)
+), kept AS MATERIALIZED (
+    SELECT DISTINCT wanted.subject_id FROM chamberlain.request r
+    JOIN wanted ON wanted.subject_id::text = r.result ->> 'id'
+    WHERE r.tenant_id = $1 AND r.kind IN ('group', 'team') AND r.state = 'succeeded' AND r.body::text <> '{}'
+), gone AS (
+    UPDATE chamberlain.finding f SET state = 'gone', last_seen_at = $4 FROM standing
+    WHERE f.tenant_id = $1 AND f.finding_id = standing.finding_id AND f.state IN ('open', 'accepted')
+    AND CASE WHEN standing.about = ANY ($3) THEN NOT EXISTS (
         SELECT FROM chamberlain.subject s
         LEFT JOIN chamberlain.request r ON r.tenant_id = s.tenant_id AND r.request_id = s.assignment_request_id
-        WHERE s.tenant_id = $1 AND s.subject_id = f.subject_id AND s.is_assigned
+        WHERE s.tenant_id = $1 AND s.subject_id = standing.subject_id AND s.is_assigned
         AND coalesce(r.state, '') NOT IN ('failed', 'cancelled')
-    ) ELSE f.subject_id::text NOT IN (
-        SELECT r.result ->> 'id' FROM chamberlain.request r
-        WHERE r.tenant_id = $1 AND r.kind IN ('group', 'team') AND r.state = 'succeeded' AND r.body::text <> '{}'
-        AND r.result IS NOT NULL
-    ) END
+    ) ELSE standing.subject_id NOT IN (SELECT kept.subject_id FROM kept) END
     RETURNING f.subject_id, f.about
 )
 DELETE FROM chamberlain.drift_repair d USING gone g

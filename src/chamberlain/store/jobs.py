@@ -10,6 +10,7 @@ from uuid import UUID
 from chamberlain.rules.ids import JobId, TenantId, TraceId
 from chamberlain.rules.jobs import NOBODY, Claim, Job, JobKind, Postponed, QueueDepth
 from chamberlain.store.database import Record, Transaction
+from chamberlain.store.request_lists import PLANNING
 
 # Take some of every tenant that has something due, the oldest first. The walk over tenants costs one index probe
 # each, however many jobs one of them has. Shares are even; who has leased its limit already gets nothing, be it the
@@ -122,17 +123,33 @@ UPDATE chamberlain.job SET lease_id = NULL, lease_until = NULL WHERE job_id = AN
 RETURNING job_id
 """
 
-# What waits in a lane waits for a receiver, and says nothing of workers.
+# What waits in a lane waits for a receiver, and says nothing of workers. Only what is due is looked at, tenant by
+# tenant: the jobs of policies, one for each group that has one, wait for their day.
 MEASURE = """
-SELECT
-    count(*) FILTER (WHERE held_reason IS NULL AND lane IS NULL AND run_at <= now()) AS due,
-    count(*) FILTER (WHERE held_reason IS NOT NULL) AS held,
-    coalesce(
-        now() - min(run_at) FILTER (WHERE held_reason IS NULL AND lane IS NULL AND run_at <= now()), interval '0'
-    ) AS oldest
-FROM chamberlain.job j
-WHERE j.kind = 'auditSeal'
-OR NOT EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = j.tenant_id AND t.suspended)
+WITH RECURSIVE tenant AS (
+    (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL AND lane IS NULL ORDER BY tenant_id LIMIT 1)
+    UNION ALL
+    SELECT (
+        SELECT j.tenant_id FROM chamberlain.job j
+        WHERE j.held_reason IS NULL AND j.lane IS NULL AND j.tenant_id > tenant.tenant_id
+        ORDER BY j.tenant_id LIMIT 1
+    )
+    FROM tenant WHERE tenant.tenant_id IS NOT NULL
+), due AS MATERIALIZED (
+    SELECT waiting.run_at FROM tenant LEFT JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
+        SELECT j.run_at FROM chamberlain.job j
+        WHERE j.tenant_id = tenant.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
+        AND (t.suspended IS NOT TRUE OR j.kind = 'auditSeal')
+        ORDER BY j.run_at OFFSET 0
+    ) waiting
+)
+SELECT (SELECT count(*) FROM due) AS due, (
+    SELECT count(*) FROM chamberlain.job j
+    WHERE j.held_reason IS NOT NULL AND (
+        j.kind = 'auditSeal'
+        OR NOT EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = j.tenant_id AND t.suspended)
+    )
+) AS held, coalesce(now() - (SELECT min(run_at) FROM due), interval '0') AS oldest
 """
 
 
@@ -200,6 +217,7 @@ async def give_back(tx: Transaction, claims: Sequence[Claim]) -> int:
 
 async def measure(tx: Transaction) -> QueueDepth:
     """How much waits, but for what rests."""
+    await tx.execute(PLANNING)
     (row,) = await tx.fetch(MEASURE)
     return QueueDepth(row["due"], row["held"], row["oldest"])
 
