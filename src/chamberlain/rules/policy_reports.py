@@ -109,7 +109,8 @@ class Report:
     @property
     def asks(self) -> bool:
         """Whether somebody is to confirm guests."""
-        return any(each.finding_id is not None for each in (*self.reminders, *self.taken))
+        asked = [each.finding_id for each in self.reminders] + [each.finding_id for each in self.taken]
+        return any(finding_id is not None for finding_id in asked)
 
     @property
     def unnamed(self) -> frozenset[UserId]:
