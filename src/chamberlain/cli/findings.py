@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 findings = typer.Typer(name="finding", help="What is against the rules, and what becomes of it.", no_args_is_help=True)
 
-Finding = Annotated[str, typer.Argument(metavar="ID", help="The id of the finding, as `finding list` shows it.")]
+Finding = Annotated[
+    str, typer.Argument(metavar="ID", help="The id of the finding, as `finding list` shows it or a mail names it.")
+]
 
 
 @findings.command("list")
