@@ -194,6 +194,22 @@ async def test_a_late_answer_counts_too(runs: Runs, action: str) -> None:
     assert (following.state, following.id != late.id) == (FindingState.OPEN, True)
 
 
+@pytest.mark.parametrize(("before", "after"), [("remove", "notify"), ("notify", "remove")])
+async def test_what_the_policy_says_by_now_counts_from_a_confirmation_on(runs: Runs, before: str, after: str) -> None:
+    """Somebody has put the policy, and no worker has run it since."""
+    await runs.put_policy(POLICY, review={**REVIEW, "action": before})
+    for day in (31, 61):
+        await runs.run(day)
+    runs.set_day(61.5)
+    await runs.put_policy(POLICY, review={**REVIEW, "action": after})
+
+    await confirm(runs)
+    await runs.run_daily(102, since=62)
+
+    assert [(day, what) for day, what, _ in (await runs.told())[-2:]] == [(99, "reminder"), (102, after)]
+    assert await runs.members() == ([] if after == "remove" else [GIL])
+
+
 async def test_it_rejects_a_review_whose_action_is_under_way(runs: Runs) -> None:
     await runs.execute("UPDATE chamberlain.policy_clock SET is_acting = true WHERE rule = 'review'")
 

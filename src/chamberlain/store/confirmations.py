@@ -5,31 +5,18 @@ from typing import Final
 from chamberlain.rules.findings import FindingSubject
 from chamberlain.rules.guest_clocks import Clock
 from chamberlain.store.database import Transaction
+from chamberlain.store.policy_clocks import row_of
 
-# A call may change clocks, and make none.
+# A call may change clocks, and make none. All of a clock is written: one half of it would count by what the policy says
+# now, and the other by what it said before.
 CONFIRM: Final = """
 UPDATE chamberlain.policy_clock SET
-    terms = $5, started_at = $6, action_at = $7, next_at = $8, round = $9, reminded = $10, is_acting = $11,
-    trouble = $12, acted_at = $13
+    guest_mail = $5, guest_name = $6, policy_id = $7, terms = $8, action = $9, started_at = $10, action_at = $11,
+    next_at = $12, round = $13, reminded = $14, is_acting = $15, trouble = $16, acted_at = $17
 WHERE tenant_id = $1 AND subject_id = $2 AND rule = $3 AND guest_id = $4
 """
 
 
 async def put(tx: Transaction, subject: FindingSubject, clock: Clock) -> None:
     """Keep the clock of a guest as it goes on from a confirmation."""
-    await tx.execute(
-        CONFIRM,
-        subject.tenant_id,
-        subject.id,
-        clock.rule,
-        None if clock.guest is None else clock.guest.id,
-        clock.terms,
-        clock.started_at,
-        clock.action_at,
-        clock.next_at,
-        clock.round,
-        clock.reminded,
-        clock.is_acting,
-        clock.trouble,
-        clock.acted_at,
-    )
+    await tx.execute(CONFIRM, *row_of(subject, clock))

@@ -161,7 +161,7 @@ async def note(tx: Transaction, runs: Mapping[Place, Quiet | None], *, at: datet
 async def put(tx: Transaction, clocks: Sequence[SubjectClock]) -> None:
     """Keep clocks as they are by now. None may be there twice."""
     if clocks:
-        await tx.execute(PUT, *map(list, zip(*[_row(*each) for each in clocks], strict=True)))
+        await tx.execute(PUT, *map(list, zip(*[row_of(*each) for each in clocks], strict=True)))
 
 
 async def remove(tx: Transaction, clocks: Iterable[SubjectClock]) -> None:
@@ -185,6 +185,27 @@ async def gather(tx: Transaction, places: Collection[Place], job_ids: Sequence[J
     """Leave each of these groups and sites, which are held, no job but these."""
     if places:
         await tx.execute(GATHER, *_columns_of(places), job_ids)
+
+
+def row_of(subject: FindingSubject, clock: Clock) -> tuple[object, ...]:
+    """The columns of a clock in their order, the first four of which name it."""
+    guest = clock.guest
+    return (
+        *_key(subject, clock),
+        None if guest is None else guest.mail,
+        "" if guest is None else guest.display_name,
+        clock.policy_id,
+        clock.terms,
+        clock.action,
+        clock.started_at,
+        clock.action_at,
+        clock.next_at,
+        clock.round,
+        clock.reminded,
+        clock.is_acting,
+        clock.trouble,
+        clock.acted_at,
+    )
 
 
 async def _clocks(tx: Transaction, columns: tuple[list[UUID], list[UUID]]) -> Mapping[Place, list[Clock]]:
@@ -249,23 +270,3 @@ def _clock(row: Record) -> Clock:
 
 def _key(subject: FindingSubject, clock: Clock) -> tuple[object, ...]:
     return subject.tenant_id, subject.id, clock.rule, NO_GUEST if clock.guest is None else clock.guest.id
-
-
-def _row(subject: FindingSubject, clock: Clock) -> tuple[object, ...]:
-    guest = clock.guest
-    return (
-        *_key(subject, clock),
-        None if guest is None else guest.mail,
-        "" if guest is None else guest.display_name,
-        clock.policy_id,
-        clock.terms,
-        clock.action,
-        clock.started_at,
-        clock.action_at,
-        clock.next_at,
-        clock.round,
-        clock.reminded,
-        clock.is_acting,
-        clock.trouble,
-        clock.acted_at,
-    )
