@@ -45,8 +45,11 @@ ORDINARY = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", "-m", "no
 # Parts of the machine that heavy tests name by the marker `needs`: is it there, and how does one get it?
 PARTS: dict[str, tuple[Callable[[], object], str]] = {
     "chromium": (lambda: shutil.which("chromium"), "apt-get install chromium"),
+    "promtool": (lambda: shutil.which("promtool"), "apt-get install prometheus"),
     "wrk": (lambda: shutil.which("wrk"), "apt-get install wrk"),
     "postgresql-15": (Path("/usr/lib/postgresql/15/bin/postgres").exists, "apt-get install postgresql-15"),
+    "pgbouncer": (Path("/usr/sbin/pgbouncer").exists, "apt-get install pgbouncer"),
+    "patroni": (lambda: shutil.which("patroni") and shutil.which("etcd"), "apt-get install patroni etcd-server"),
     "root": (lambda: os.geteuid() == 0, "run it as root, so that tests can start the service as another user"),
 }
 
