@@ -52,6 +52,7 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "insiders_scope_prefix": "https://insiders.example.org",
         "directory": "embedded",
         "metrics_port": "9090",
+        "database_prepared_statements": "false",
         "embedded_identity": "false",
         "allow_embedded_identity": "true",
         "postgres_bin": "/usr/lib/postgresql/18/bin",
@@ -90,6 +91,7 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
     assert settings.keys_file == Path("/srv/keys")
     assert settings.allow_embedded_identity
     assert not settings.embedded_identity
+    assert not settings.database_prepared_statements
     assert (settings.server, settings.config_dir) == ("https://chamberlain.example.org", Path("/home/ada/config"))
     assert settings.token is not None
     assert settings.token.get_secret_value() == values["token"]

@@ -215,6 +215,7 @@ class Settings(BaseSettings):
     database_worker_url: _Database = None
     database_owner_url: _Database = None
     database_direct_url: _Database = Field(default_factory=lambda data: data["database_url"])
+    database_prepared_statements: _Bool = True
     keys_file: _Path = Field(default_factory=lambda data: data["data_dir"] / "keys")
 
     base_url: _Url = Field(default_factory=_default_base_url)

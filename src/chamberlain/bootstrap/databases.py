@@ -11,7 +11,7 @@ from chamberlain.bootstrap.data_folder import DataFolder, open_data_folder
 from chamberlain.embedded import postgres
 from chamberlain.rules.errors import Unavailable
 from chamberlain.settings import Settings
-from chamberlain.store.database import COMMAND_TIMEOUT, Database, connect, open_database
+from chamberlain.store.database import COMMAND_TIMEOUT, PREPARED_STATEMENTS, Database, connect, open_database
 from chamberlain.store.hosts import are_several
 from chamberlain.store.migrate import MigrationSet, migrate, missing_files
 
@@ -76,10 +76,15 @@ async def opened_databases(settings: Settings, folder: DataFolder) -> AsyncItera
             name="chamberlain application",
             notices=notices,
             patience=ANSWERED_WITHIN if are_several(addresses.application) else COMMAND_TIMEOUT,
+            most_statements=_most_statements(settings),
         )
         stack.push_async_callback(application.close)
         worker = await open_database(
-            addresses.worker, most=MOST_WORKER_CONNECTIONS, name="chamberlain worker", notices=notices
+            addresses.worker,
+            most=MOST_WORKER_CONNECTIONS,
+            name="chamberlain worker",
+            notices=notices,
+            most_statements=_most_statements(settings),
         )
         stack.push_async_callback(worker.close)
         await _require_up_to_date(application)
@@ -95,7 +100,9 @@ async def opened_beside(settings: Settings) -> AsyncIterator[Database]:
         if outside is None
         else outside.get_secret_value()
     )
-    database = await open_database(address, most=1, name="chamberlain command")
+    database = await open_database(
+        address, most=1, name="chamberlain command", most_statements=_most_statements(settings)
+    )
     try:
         try:
             async with database.statement() as connection:
@@ -132,6 +139,10 @@ async def opened_or_made(settings: Settings) -> AsyncIterator[Database]:
         async with opened_beside(settings) as database:
             await _require_up_to_date(database)
             yield database
+
+
+def _most_statements(settings: Settings) -> int:
+    return PREPARED_STATEMENTS if settings.database_prepared_statements else 0
 
 
 async def _is_running(settings: Settings) -> bool:

@@ -44,6 +44,8 @@ UNREACHABLE: tuple[type[Exception], ...] = (
     asyncpg.ReadOnlySQLTransactionError,
 )
 COMMAND_TIMEOUT = timedelta(seconds=30)
+# What the driver keeps by itself; ours are about as many.
+PREPARED_STATEMENTS = 100
 # Each costs the second that PostgreSQL takes to notice (deadlock_timeout).
 _DEADLOCKS = 5
 
@@ -212,10 +214,17 @@ async def connect(address: str, settings: dict[str, str] | None = None) -> Conne
 
 
 async def open_database(
-    address: str, *, most: int, name: str, notices: bool = False, patience: timedelta = COMMAND_TIMEOUT
+    address: str,
+    *,
+    most: int,
+    name: str,
+    notices: bool = False,
+    patience: timedelta = COMMAND_TIMEOUT,
+    most_statements: int = PREPARED_STATEMENTS,
 ) -> Database:
     """A pool of at most `most` connections; `name` is what PostgreSQL shows of them, `patience` how long one statement
-    may take. Connections are made when needed."""
+    may take, `most_statements` how many a connection keeps prepared: none behind a pooler that does not carry them.
+    Connections are made when needed."""
     pool = await WatchfulPool(
         connect=Hosts(address).connect,
         min_size=0,
@@ -226,6 +235,7 @@ async def open_database(
         record_class=asyncpg.Record,
         connection_class=LeanConnection,
         command_timeout=patience.total_seconds(),
+        statement_cache_size=most_statements,
         # Our statements are short: compiling them costs more than it saves.
         server_settings={"application_name": name, "jit": "off"},
     )

@@ -236,7 +236,7 @@ async def _apply_patiently(connection: Connection, file: MigrationFile) -> None:
             return
         await asyncio.sleep(LOCK_PAUSE.total_seconds())
     raise MigrationRefused(
-        f"{file.set_name}/{file.name} needs a table that others hold without a break, as a long report or a backup does. "
+        f"{file.set_name}/{file.name} needs a table that others hold all the time, as a long report or a dump does. "
         "Nothing of it was done: run it again when they are through."
     )
 

@@ -101,7 +101,8 @@ async def _answers(address: str) -> bool:
 async def _opened(stack: AsyncExitStack, opened: Opened, name: str, address: str) -> Database | None:
     cure = f"Start the database, or mend {variable(name)}."
     try:
-        database = await open_database(address, most=1, name="chamberlain doctor")
+        # A look is over before a pooler could mind; what it prepares it prepares once.
+        database = await open_database(address, most=1, name="chamberlain doctor", most_statements=0)
         stack.push_async_callback(database.close)
         async with database.statement() as connection:
             await connection.execute("SELECT")

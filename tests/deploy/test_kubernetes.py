@@ -1,0 +1,131 @@
+"""The manifests: what they name is there, and they fit together."""
+
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, is_endpoint, require_command, settings_in
+from tests.docs.pages import ROOT
+
+FOLDER = DEPLOY / "kubernetes"
+PAGE = ROOT / "docs" / "how-to" / "kubernetes.md"
+# A manifest, whose parts are what is tested.
+Manifest = Any
+
+
+def manifests() -> list[Manifest]:
+    """All that the kustomization names."""
+    resources = yaml.safe_load((FOLDER / "kustomization.yaml").read_text(encoding="utf-8"))["resources"]
+    return [each for name in resources for each in yaml.safe_load_all((FOLDER / name).read_text(encoding="utf-8"))]
+
+
+def of_kind(*kinds: str) -> dict[str, Manifest]:
+    return {each["metadata"]["name"]: each for each in manifests() if each["kind"] in kinds}
+
+
+PODS = {name: each["spec"]["template"] for name, each in of_kind("Deployment", "Job").items()}
+
+
+def container(name: str) -> Manifest:
+    (only,) = PODS[name]["spec"]["containers"]
+    return only
+
+
+def test_it_works_for_every_file() -> None:
+    named = yaml.safe_load((FOLDER / "kustomization.yaml").read_text(encoding="utf-8"))["resources"]
+
+    assert {*named, "kustomization.yaml"} == {path.name for path in FOLDER.iterdir()}
+    assert set(PODS) == {"chamberlain-migrate", "chamberlain-api", "chamberlain-worker"}
+
+
+@pytest.mark.parametrize("name", PODS)
+def test_a_pod_names_commands_settings_and_files_that_there_are(name: str) -> None:
+    pod, only = PODS[name]["spec"], container(name)
+    (settings,) = of_kind("ConfigMap").values()
+    files = {**settings["data"], **{each["name"]: each["value"] for each in only.get("env", ())}}
+    mounts = {each["mountPath"]: each["name"] for each in only["volumeMounts"]}
+
+    require_command(only["args"])
+    assert set(files) <= SETTINGS
+    assert set(mounts.values()) == {each["name"] for each in pod["volumes"]}
+    needed = [
+        path
+        for key, path in files.items()
+        if key.endswith("_FILE") and not (name.endswith("migrate") and "KEYS" in key)
+    ]
+    assert [path for path in needed if path.rpartition("/")[0] not in mounts] == []
+    assert only["envFrom"] == [{"configMapRef": {"name": settings["metadata"]["name"]}}]
+
+
+@pytest.mark.parametrize("name", PODS)
+def test_a_pod_is_closed(name: str) -> None:
+    pod, only = PODS[name]["spec"], container(name)
+
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert only["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    # Else the variables that the platform makes of services would be taken for settings.
+    assert pod["enableServiceLinks"] is False
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["terminationGracePeriodSeconds"] >= 20
+
+
+def test_probes_and_ports_are_those_of_the_service() -> None:
+    only = container("chamberlain-api")
+    probes = [only[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")]
+    (service,) = of_kind("Service").values()
+
+    assert only["ports"] == [{"name": "http", "containerPort": DEFAULT_PORT}]
+    assert [each["path"] for each in probes] == ["/health/live", "/health/live", "/health/ready"]
+    assert all(is_endpoint(each["path"]) for each in probes)
+    assert {each["port"] for each in probes} == {"http"}
+    assert all(each["httpHeaders"] == [{"name": "Host", "value": f"127.0.0.1:{DEFAULT_PORT}"}] for each in probes)
+    assert [each["targetPort"] for each in service["spec"]["ports"]] == ["http"]
+    assert service["spec"]["selector"] == PODS["chamberlain-api"]["metadata"]["labels"]
+
+
+def test_several_answer_and_work_and_some_are_always_left() -> None:
+    deployments, budgets = of_kind("Deployment"), of_kind("PodDisruptionBudget")
+
+    for name, deployment in deployments.items():
+        labels = PODS[name]["metadata"]["labels"]
+        assert deployment["spec"]["replicas"] >= 2
+        assert deployment["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+        assert deployment["spec"]["selector"]["matchLabels"] == labels
+        assert budgets[name]["spec"]["selector"]["matchLabels"] == labels
+
+
+def test_every_pod_is_behind_a_network_policy() -> None:
+    components = {pod["metadata"]["labels"]["app.kubernetes.io/component"] for pod in PODS.values()}
+    api, others = of_kind("NetworkPolicy").values()
+    (expression,) = others["spec"]["podSelector"]["matchExpressions"]
+
+    assert {
+        api["spec"]["podSelector"]["matchLabels"]["app.kubernetes.io/component"],
+        *expression["values"],
+    } == components
+    assert others["spec"]["ingress"] == []
+
+
+def test_the_page_makes_the_secrets_that_pods_ask_for() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    volumes = [volume for pod in PODS.values() for volume in pod["spec"]["volumes"]]
+    secrets = {each["secret"]["secretName"] for each in volumes if "secret" in each}
+
+    assert [name for name in secrets if f"create secret generic {name} " not in page] == []
+    assert settings_in(page) <= SETTINGS
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is missing on this machine")
+def test_kubectl_puts_it_together() -> None:
+    done = subprocess.run(["kubectl", "kustomize", str(FOLDER)], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert len(list(yaml.safe_load_all(done.stdout))) == len(manifests())
