@@ -1,0 +1,49 @@
+"""Does anything grow when half of what the service can do goes on for half an hour?
+
+A service with its worker is asked for groups, mailboxes and teams that a webhook is told of, and the newest requests
+are looked at, at half of the rate at which all of that can be made. Each minute: rate and latency, memory, tables with
+their indexes, rows that are dead, the log of PostgreSQL, connections. It fails when something in limits.py grows.
+bench/README.md says what the columns mean.
+"""
+
+import sys
+from contextlib import ExitStack
+
+from bench.measuring.arguments import read_arguments
+from bench.measuring.database import database_of
+from bench.measuring.receiver import receiver
+from bench.measuring.report import Row, report
+from bench.measuring.services import running_service
+from bench.soak.calls import ENVIRONMENT, capacity, drain, held_jobs, set_webhook
+from bench.soak.limits import grown, slow
+from bench.soak.samples import sample
+
+COLUMNS = {
+    "rate": ",.0f", "p50": ".2f", "p99": ".1f", "service": ".1f", "PostgreSQL": ".1f", "connections": ".0f",
+    "queue": ",.0f", "wal": ",.0f", "dead": ",.0f", "tables": ",.0f", "row": ",.0f",
+}  # fmt: skip
+
+
+def main() -> None:
+    """Read the arguments of the command line, measure and report. Ends with 1 when something grows."""
+    asked = read_arguments(__doc__, quick={"minutes": 2, "seconds": 20}, minutes=30, seconds=60)
+    with ExitStack() as stack:
+        service = stack.enter_context(running_service(environment=ENVIRONMENT))
+        database = database_of(service)
+        set_webhook(database, stack.enter_context(receiver("fast")))
+        rate = capacity(service, database) / 2
+        samples = [
+            sample(service, database, run=run, rate=rate, seconds=asked.seconds)
+            for run in range(1, 1 + asked.minutes * 60 // asked.seconds)
+        ]
+        drain(database)
+        held = held_jobs(database)
+    rows = [Row(f"{number}", [each.figures]) for number, each in enumerate(samples, start=1)]
+    report("soak", rows, columns=COLUMNS)
+    faults = [*grown(samples), *slow(samples, rate), *([f"{held} jobs are held."] if held else [])]
+    print("\n".join(faults) or "Nothing grows.")
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()

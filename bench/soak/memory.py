@@ -1,0 +1,25 @@
+"""Memory that is a process's own: without the buffers that PostgreSQL's processes share, whose size is fixed and which
+fill up as long as a database is young."""
+
+import re
+from pathlib import Path
+
+from bench.measuring.processor import family_of
+
+_KILOBYTES = re.compile(r"^(Pss|Pss_Shmem):\s+(\d+) kB$", re.MULTILINE)
+
+
+def own_megabytes(process: int) -> dict[str, float]:
+    """The proportional share (Pss) without shared memory, of a service and of PostgreSQL, which it has started."""
+    own = _own(process)
+    together = sum(_own(each) for each in family_of([process]))
+    return {"service": own, "PostgreSQL": together - own}
+
+
+def _own(process: int) -> float:
+    try:
+        text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
+    except OSError:  # It has ended meanwhile.
+        return 0.0
+    found = {name: int(size) for name, size in _KILOBYTES.findall(text)}
+    return (found.get("Pss", 0) - found.get("Pss_Shmem", 0)) / 1024

@@ -1,0 +1,45 @@
+"""What one minute was like."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bench.measuring.database import Measured
+from bench.soak.calls import call, unfinished_jobs
+from bench.soak.memory import own_megabytes
+from bench.soak.tables import Table, tables_of
+from tests.services import Service
+
+CONNECTED = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+WRITTEN = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The figures of one minute, and the tables at its end."""
+
+    figures: Mapping[str, float]
+    tables: Mapping[str, Table]
+
+
+def sample(service: Service, database: Measured, *, run: int, rate: float, seconds: int) -> Sample:
+    """Call for a minute, and look."""
+    before = database.count(WRITTEN)
+    answered = call(service, run=run, rate=rate, seconds=seconds)
+    tables = tables_of(database)
+    size = sum(each.size for each in tables.values())
+    figures = {
+        "rate": answered.rate,
+        "p50": answered.p50,
+        "p99": answered.p99,
+        **own_megabytes(service.process.pid),
+        "connections": database.count(CONNECTED),
+        "queue": unfinished_jobs(database),
+        "wal": (database.count(WRITTEN) - before) / answered.requests,
+        "dead": sum(each.dead for each in tables.values()),
+        "tables": size / 1e6,
+        "row": size / max(tables["chamberlain.request"].rows, 1),
+        **{f"bytes of {name}": each.size for name, each in tables.items()},
+        **{f"rows of {name}": each.rows for name, each in tables.items()},
+        **{f"HOT of {name}": each.hot / each.updates for name, each in tables.items() if each.updates},
+    }
+    return Sample(figures, tables)

@@ -1,0 +1,53 @@
+"""The long measurement finds what grows, and leaves alone what only wavers."""
+
+import subprocess
+import sys
+from math import sin
+
+import pytest
+
+from bench.soak.flatness import Bound, growth, is_flat, settled
+
+WAVERING = [100 + 20 * sin(7 * each) for each in range(30)]
+CASES = [
+    ([100.0] * 30, True),
+    ([], True),
+    ([100.0], True),
+    (WAVERING, True),
+    ([100 + each for each in range(30)], False),
+    ([value + 2 * each for each, value in enumerate(WAVERING)], False),
+    # What falls does not grow, nor does what is too little to count.
+    ([100 - each for each in range(30)], True),
+    ([0.1 * each for each in range(30)], True),
+    # An outlier at one end is no growth.
+    ([100.0] * 29 + [150.0], True),
+]
+
+
+@pytest.mark.parametrize(("values", "flat"), CASES)
+def test_it_works(values: list[float], *, flat: bool) -> None:
+    assert is_flat(values, Bound(0.1, noise=5)) is flat
+
+
+def test_growth_is_that_from_the_first_to_the_last() -> None:
+    assert growth([10.0, 20.0, 30.0, 40.0]) == pytest.approx(30)
+
+
+def test_the_first_fifth_does_not_count() -> None:
+    assert settled([9.0, 9.0] + [1.0] * 8) == [1.0] * 8
+    assert settled([1.0]) == []
+
+
+@pytest.mark.heavy
+@pytest.mark.needs("wrk")
+def test_it_looks_at_a_running_service() -> None:
+    options = ("--minutes", "1", "--seconds", "15")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.soak", *options], capture_output=True, text=True, check=False, timeout=170
+    )
+
+    # On a busy machine anything may look grown in a minute.
+    assert done.returncode in {0, 1}, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines() if line[:1].isdigit()] == ["1", "2", "3", "4"]
+    assert "jobs are held" not in done.stdout
