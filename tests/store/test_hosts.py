@@ -12,9 +12,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from chamberlain.rules.errors import Unavailable
-from chamberlain.store.database import Database, connect, open_database
+from chamberlain.store.database import Database, connect, listen, open_database
 from chamberlain.store.hosts import Hosts, are_several, single_addresses
 from tests.databases import Databases
+from tests.postgres import connected
 
 
 @contextmanager
@@ -112,6 +113,25 @@ async def test_a_pool_leaves_a_server_that_has_begun_to_hang(databases: Database
 
     # What hangs is waited for once, while a connection is made, and never for an answer.
     assert taken < 5
+
+
+async def test_a_listener_leaves_a_server_that_has_begun_to_hang(databases: Databases) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    async with reached_by_tcp(databases) as one, reached_by_tcp(databases) as other:
+        address = address_of(databases, one.place, other.place)
+        look, pause = timedelta(milliseconds=100), timedelta(0)
+        listening = asyncio.create_task(listen(address, "trial", heard.put_nowait, look=look, pause=pause))
+        begun = await asyncio.wait_for(heard.get(), timeout=10)
+        one.open.clear()
+
+        again = await asyncio.wait_for(heard.get(), timeout=20)
+        async with connected(databases.addresses.application) as connection:
+            await connection.execute("SELECT pg_notify('trial', 'news')")
+        news = await asyncio.wait_for(heard.get(), timeout=10)
+        listening.cancel()
+        await asyncio.wait({listening})
+
+    assert (begun, again, news) == ("", "", "news")
 
 
 async def select(pool: Database) -> None:

@@ -44,6 +44,8 @@ UNREACHABLE: tuple[type[Exception], ...] = (
     asyncpg.ReadOnlySQLTransactionError,
 )
 COMMAND_TIMEOUT = timedelta(seconds=30)
+# What takes no time at all, unless the server hangs.
+AT_ONCE = timedelta(seconds=5)
 # What the driver keeps by itself; ours are about as many.
 PREPARED_STATEMENTS = 100
 # Each costs the second that PostgreSQL takes to notice (deadlock_timeout).
@@ -207,9 +209,11 @@ def _no_database() -> Unavailable:
 
 
 async def connect(address: str, settings: dict[str, str] | None = None) -> Connection:
-    """A connection of one's own, for what a pooler does not carry. Raises Unavailable."""
+    """A connection of one's own, for what a pooler does not carry and what is over at once. Raises Unavailable."""
     with _connecting():
-        connection: Connection = await Hosts(address).connect(server_settings=settings)
+        connection: Connection = await Hosts(address).connect(
+            server_settings=settings, command_timeout=AT_ONCE.total_seconds()
+        )
     return connection
 
 
@@ -267,24 +271,32 @@ async def listen(
     *,
     lost: Callable[[], None] = lambda: None,
     pause: timedelta = timedelta(seconds=1),
+    look: timedelta = timedelta(seconds=15),
 ) -> None:
-    """Call `heard` with every notification of a channel, for ever. A connection that dies is made anew after a pause:
-    `lost` is called when it dies, and `heard` with '' when it stands again, since something may have been missed."""
+    """Call `heard` with every notification of a channel, for ever. A connection that dies, or whose server does not
+    answer when it is asked every `look`, is made anew after a pause: `lost` is called when it dies, and `heard` with ''
+    when it stands again, since something may have been missed."""
     while True:
         with suppress(Unavailable):
-            await _listen_once(address, channel, heard, lost)
+            connection = await connect(address)
+            try:
+                with unavailable():
+                    await connection.add_listener(channel, lambda *heard_there: heard(str(heard_there[-1])))
+                heard("")
+                await _until_gone(connection, look)
+            finally:
+                lost()
+                connection.terminate()
         await asyncio.sleep(pause.total_seconds())
 
 
-async def _listen_once(address: str, channel: str, heard: Callable[[str], None], lost: Callable[[], None]) -> None:
-    connection = await connect(address)
+async def _until_gone(connection: Connection, look: timedelta) -> None:
     gone = asyncio.Event()
     connection.add_termination_listener(lambda _connection: gone.set())
-    try:
+    while not (gone.is_set() or connection.is_closed()):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(look.total_seconds()):
+                await gone.wait()
+        # Nothing at all is heard from a server that is switched off, either.
         with unavailable():
-            await connection.add_listener(channel, lambda _connection, _pid, _channel, payload: heard(str(payload)))
-        heard("")
-        await gone.wait()
-    finally:
-        lost()
-        connection.terminate()
+            await connection.execute("SELECT")
