@@ -1,19 +1,11 @@
-"""What an operator asks for once: migrations of an outside database, the example estate in it, a look at held jobs."""
-
-from collections.abc import Sequence
+"""What an operator asks for once: migrations of an outside database, and the example estate in it."""
 
 from chamberlain.bootstrap.data_folder import open_data_folder
-from chamberlain.bootstrap.databases import DatabaseNotReady, migration_sets, opened_beside, opened_databases
+from chamberlain.bootstrap.databases import DatabaseNotReady, migration_sets, opened_databases
 from chamberlain.bootstrap.example import complete_example_estate, load_example_estate
 from chamberlain.bootstrap.faults import expected_faults
-from chamberlain.bootstrap.operators import command_line
-from chamberlain.bootstrap.origins import new_trace_id
-from chamberlain.rules.ids import JobId
-from chamberlain.rules.jobs import HeldJob
 from chamberlain.settings import Settings
 from chamberlain.store.migrate import migrate, migrate_before, script
-from chamberlain.usecases.job_list import ListJobsByHand
-from chamberlain.usecases.job_release import ReleaseJobByHand
 
 
 async def bring_up_to_date(settings: Settings) -> list[str]:
@@ -36,20 +28,6 @@ async def load_example(settings: Settings) -> bool:
             loaded = await load_example_estate(databases, folder)
             await complete_example_estate(databases, folder)
             return loaded
-
-
-async def held_jobs(settings: Settings) -> Sequence[HeldJob]:
-    """The jobs of all tenants that wait for a person, oldest first."""
-    with expected_faults():
-        async with opened_beside(settings) as database:
-            return await ListJobsByHand(database)()
-
-
-async def release_job(settings: Settings, job_id: JobId) -> HeldJob:
-    """Let a held job of any tenant run again. Raises NotFound."""
-    with expected_faults():
-        async with opened_beside(settings) as database:
-            return await ReleaseJobByHand(database)(job_id, actor=command_line(), trace_id=new_trace_id())
 
 
 def _owner_address(settings: Settings) -> str:

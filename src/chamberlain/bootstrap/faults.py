@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from chamberlain.bootstrap.backup_file import BackupUnusable
 from chamberlain.bootstrap.data_folder import DataFolderUnusable
 from chamberlain.bootstrap.databases import DatabaseNotReady
-from chamberlain.bootstrap.listeners import PortTaken
-from chamberlain.bootstrap.tracing import TracesUnusable
 from chamberlain.embedded.postgres import EmbeddedPostgresError
 from chamberlain.rules.errors import Unavailable
 from chamberlain.store.keyring import KeysUnusable
@@ -20,14 +18,16 @@ EXPECTED = (
     EmbeddedPostgresError,
     KeysUnusable,
     MigrationRefused,
-    PortTaken,
-    TracesUnusable,
     Unavailable,
 )
 
 
 class CannotStart(Exception):
-    """Something is missing or wrong outside; the sentence says what to do."""
+    """Something is missing or wrong outside; the sentence says what to do.
+
+    Parts of the service alone raise classes of it. What commands have in common knows such faults by their own classes,
+    so that a command need not import the service to know them.
+    """
 
 
 @contextmanager

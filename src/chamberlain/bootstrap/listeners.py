@@ -15,6 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from chamberlain.bootstrap.faults import CannotStart
 from chamberlain.bootstrap.whole_answers import WholeAnswers
 
 # How long answers that are under way may still take when the service stops; ten seconds are for everything together.
@@ -22,7 +23,7 @@ GRACE_SECONDS = 8
 BACKLOG = 2048
 
 
-class PortTaken(Exception):
+class PortTaken(CannotStart):
     """A port cannot be listened on; the sentence says what to do."""
 
 

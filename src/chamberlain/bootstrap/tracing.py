@@ -9,6 +9,7 @@ from typing import Protocol
 
 from starlette.types import ASGIApp
 
+from chamberlain.bootstrap.faults import CannotStart
 from chamberlain.directory.port import Directory, Guests
 from chamberlain.rules.jobs import JobKind
 from chamberlain.settings import read_traces
@@ -24,7 +25,7 @@ _SECONDS_TO_SEND = 1.5
 Observe = Callable[[str, str, int, float], None]
 
 
-class TracesUnusable(Exception):
+class TracesUnusable(CannotStart):
     """Traces are asked for and cannot be sent; the sentence says what to do."""
 
 

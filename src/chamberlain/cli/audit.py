@@ -5,7 +5,7 @@ from datetime import UTC
 
 import typer
 
-from chamberlain.bootstrap.audit import verify_audit
+from chamberlain.bootstrap.audit_by_hand import verify_audit
 from chamberlain.cli.failing import failed, told_faults
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.seals import AuditFault, AuditVerdict, Head, head_of

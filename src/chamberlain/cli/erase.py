@@ -4,7 +4,7 @@ import asyncio
 import sys
 from uuid import UUID
 
-from chamberlain.bootstrap.audit import erase_user
+from chamberlain.bootstrap.audit_by_hand import erase_user
 from chamberlain.cli.failing import failed, told_faults
 from chamberlain.rules.erasures import Erasure
 from chamberlain.rules.ids import WRITTEN_ID, TenantId, UserId

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.bootstrap import tenants
+from chamberlain.bootstrap import tenants_by_hand as tenants
 from chamberlain.cli.failing import failed, told_faults
 from chamberlain.rules.ids import WRITTEN_ID, TenantId
 from chamberlain.rules.tenant_rows import TenantRow
