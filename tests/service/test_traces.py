@@ -9,6 +9,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
+from tests.docs.pages import ROOT, named, section
 from tests.service.collector import Receiver, Span, receiving
 from tests.services import (
     ADA,
@@ -23,6 +24,7 @@ from tests.services import (
     wait_until,
 )
 
+PAGE = ROOT / "docs" / "how-to" / "traces.md"
 CONFIG = f"{API}/admin/Config.ReadWrite.All"
 DARA_MAIL = "dara@estate.example"
 TEMPLATES = "/admin/collab/v1/templates/"
@@ -113,6 +115,7 @@ def test_it_works(service: Service, collector: Receiver, hooks: Receiver) -> Non
     batches = [span for span in collector.spans() if span.name == "submission batch"]
     assert [span.trace_id == trace for span in batches if request.span_id in span.links] == [False]
     assert {span.service for span in collector.spans()} == {"chamberlain"}
+    assert set(named(section(PAGE, "## Find one"))) <= {span.name for span in collector.spans()}
     # Nobody's name and nothing secret is told.
     everything = b"".join(collector.bodies)
     for hidden in (b"Orchard", b"hidden", b"Achterberg", b"ada@", ADA.encode(), b"whsec_", b"Bearer", b"eyJ"):

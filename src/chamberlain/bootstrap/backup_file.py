@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import secrets
+import shutil
 import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -87,9 +88,8 @@ def folder_beside(path: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        for each in folder.iterdir():
-            each.unlink()
-        folder.rmdir()
+        # A program that was just writing there may be about to remove it as well.
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_backup(path: Path, head: Head, parts: Sequence[Path]) -> None:
