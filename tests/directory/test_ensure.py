@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from chamberlain.directory.port import Outcome
+from chamberlain.directory.port import Outcome, Work
 from chamberlain.rules.errors import Rejected
 from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.plans import Step
@@ -112,6 +112,28 @@ async def test_it_sets_the_label_that_is_wanted_in_the_place_of_another(stage: S
 
     assert outcome.group is not None
     assert (outcome.fault, outcome.group.label_id) == (None, CONFIDENTIAL)
+
+
+async def test_it_calls_and_describes_what_is_there_only_by_the_step_for_that(stage: Stage) -> None:
+    one, other = work(description="Ships"), work()
+    await stage.directory.ensure([one, other])
+    renamed = replace(one.wanted, display_name="Port", description="Boats", member_ship_type=MemberShipType.PUBLIC)
+    described = Work(renamed, (Step.SET_PROPERTIES,))
+
+    [left_alone] = await stage.directory.ensure([replace(one, wanted=renamed)])
+    [set_right, beside] = await stage.directory.ensure([described, other])
+
+    assert left_alone.group is not None
+    assert (left_alone.group.display_name, left_alone.group.description) == ("Harbour", "Ships")
+    assert (set_right.fault, set_right.done) == (None, (Step.SET_PROPERTIES,))
+    [group, still] = await stage.directory.observe([reference(one), reference(other)])
+    assert set_right.group == group
+    assert group is not None
+    shown = (group.display_name, group.description, group.member_ship_type, group.mail)
+    assert shown == ("Port", "Boats", MemberShipType.PUBLIC, one.wanted.mail)
+    assert beside.group == still
+    assert still is not None
+    assert still.display_name == "Harbour"
 
 
 async def test_it_takes_nobody_out_whom_others_added(stage: Stage) -> None:

@@ -88,6 +88,7 @@ async def test_it_makes_the_steps_that_the_suite_tries(stage: Stage) -> None:
         Step.CREATE_TEAM,
         Step.CREATE_CHANNELS,
         Step.ASSIGN_GUEST_RULES,
+        Step.SET_PROPERTIES,
         *guest_plans.EFFECTS,
     }
     assert {step for outcome in outcomes for step in outcome.done} == mailbox_steps

@@ -138,10 +138,11 @@ def changed_group(**values: Any) -> Callable[[ObservedGroup], ObservedGroup]:  #
 
 
 GROUP_CASES = [
-    (changed_group(display_name="Moon"), P.GROUP_DISPLAY_NAME, "Apollo", "Moon", ()),
+    (changed_group(display_name="Moon"), P.GROUP_DISPLAY_NAME, "Apollo", "Moon", (Step.SET_PROPERTIES,)),
     (changed_group(mail="moon@estate.example"), P.GROUP_MAIL, "apollo@estate.example", "moon@estate.example", ()),
-    (changed_group(description=None), P.GROUP_DESCRIPTION, "Rockets", None, ()),
-    (changed_group(member_ship_type=MemberShipType.PUBLIC), P.GROUP_MEMBER_SHIP_TYPE, 0, 1, ()),
+    (changed_group(description=None), P.GROUP_DESCRIPTION, "Rockets", None, (Step.SET_PROPERTIES,)),
+    (changed_group(member_ship_type=MemberShipType.PUBLIC), P.GROUP_MEMBER_SHIP_TYPE, 0, 1, (Step.SET_PROPERTIES,)),
+    (changed_group(member_ship_type=MemberShipType.DYNAMIC), P.GROUP_MEMBER_SHIP_TYPE, 0, 2, ()),
     (changed_group(owners=frozenset({ADA})), P.GROUP_OWNERS, [str(BEN)], [], (Step.ADD_OWNERS,)),
     (changed_group(owners=frozenset({ADA, BEN, ELI})), P.GROUP_ADDITIONAL_OWNERS, [], [str(ELI)], ()),
     (changed_group(members=frozenset({ADA, BEN, CLEO})), P.GROUP_MEMBERS, [str(ELI)], [], (Step.ADD_MEMBERS,)),

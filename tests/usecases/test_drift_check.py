@@ -12,7 +12,7 @@ from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guest
 from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingState
-from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.groups import GroupReference, MemberShipType, ObservedGroup
 from chamberlain.rules.ids import GroupId, TenantId
 from chamberlain.rules.jobs import NOBODY
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
@@ -236,6 +236,23 @@ async def test_every_property_of_a_team(watchman: Watchman, change: str, name: s
     await watchman.look()
 
     assert await watchman.told() == ([] if state is None else [("drift", state, name)])
+
+
+async def test_what_a_group_is_called_is_put_right_where_the_tenant_says_so(watchman: Watchman) -> None:
+    named = (DriftProperty.GROUP_DISPLAY_NAME, DriftProperty.GROUP_MEMBER_SHIP_TYPE)
+    await watchman.set_repair(dict.fromkeys(named, Treatment.MANAGED))
+    request_id, group_id = await watchman.group(description="Rockets")
+    change = "UPDATE directory.groups SET display_name = 'X', description = 'Y', visibility = 'Public' WHERE id = $1"
+    await watchman.change(change, group_id)
+
+    await watchman.look()
+
+    group = await watchman.estate.group(request_id)
+    assert group is not None
+    # The description is what its owners have made of it.
+    shown = (group.display_name, group.description, group.member_ship_type)
+    assert shown == ("Apollo", "Y", MemberShipType.PRIVATE)
+    assert await watchman.told() == [("drift", REPAIRED, "displayName"), ("drift", REPAIRED, "memberShipType")]
 
 
 @pytest.mark.parametrize(

@@ -68,11 +68,15 @@ def group_differences(wanted: WantedGroup, observed: ObservedGroup | None) -> It
     if observed is None:
         yield _difference(DriftProperty.GROUP_EXISTS, wanted=True, observed=False)
         return
-    yield from _plain(DriftProperty.GROUP_DISPLAY_NAME, wanted.display_name, observed.display_name)
+    described = Step.SET_PROPERTIES
+    yield from _plain(DriftProperty.GROUP_DISPLAY_NAME, wanted.display_name, observed.display_name, described)
     yield from _plain(DriftProperty.GROUP_MAIL, wanted.mail.lower(), observed.mail.lower())
-    yield from _plain(DriftProperty.GROUP_DESCRIPTION, wanted.description or None, observed.description)
+    yield from _plain(DriftProperty.GROUP_DESCRIPTION, wanted.description or None, observed.description, described)
     if observed.member_ship_type is not None:
-        yield from _plain(DriftProperty.GROUP_MEMBER_SHIP_TYPE, wanted.member_ship_type, observed.member_ship_type)
+        # A group never begins to follow a rule, nor does it end doing so.
+        types = wanted.member_ship_type, observed.member_ship_type
+        step = None if MemberShipType.DYNAMIC in types else described
+        yield from _plain(DriftProperty.GROUP_MEMBER_SHIP_TYPE, *types, step)
     yield from _plain(DriftProperty.GROUP_LABEL, wanted.label_id, observed.label_id, Step.SET_LABEL)
     yield from _missing(DriftProperty.GROUP_OWNERS, wanted.owners, observed.owners, Step.ADD_OWNERS)
     yield from _further(DriftProperty.GROUP_ADDITIONAL_OWNERS, wanted.owners, observed.owners)

@@ -154,10 +154,10 @@ PROPERTIES: Mapping[DriftProperty, Manner] = {
     DriftProperty.MAILBOX_OWNERS: _managed("the owners"),
     DriftProperty.GROUP_EXISTS: _only_observed("the group"),
     # Owners of a group may rename it and describe it.
-    DriftProperty.GROUP_DISPLAY_NAME: _only_observed("the display name"),
+    DriftProperty.GROUP_DISPLAY_NAME: _observed("the display name"),
     DriftProperty.GROUP_MAIL: _only_observed("the address"),
-    DriftProperty.GROUP_DESCRIPTION: Manner("the description", Treatment.IGNORED, is_repairable=False),
-    DriftProperty.GROUP_MEMBER_SHIP_TYPE: _only_observed("who may join"),
+    DriftProperty.GROUP_DESCRIPTION: Manner("the description", Treatment.IGNORED),
+    DriftProperty.GROUP_MEMBER_SHIP_TYPE: _observed("who may join"),
     DriftProperty.GROUP_OWNERS: _managed("the owners"),
     # People come and go in a group that they use.
     DriftProperty.GROUP_ADDITIONAL_OWNERS: Manner("the further owners", Treatment.IGNORED, is_repairable=False),

@@ -67,8 +67,12 @@ def group_repair(wanted: WantedGroup, observed: ObservedGroup, broken: AbstractS
     missing = [owner for owner in owners if owner not in observed.owners]
     members = wanted.members if DriftProperty.GROUP_MEMBERS in broken else tuple(missing)
     teams = {DriftProperty.GROUP_IS_TEAM, DriftProperty.GROUP_CHANNELS}
+    shown_type = wanted.member_ship_type if observed.member_ship_type is None else observed.member_ship_type
     return replace(
         wanted,
+        display_name=wanted.display_name if DriftProperty.GROUP_DISPLAY_NAME in broken else observed.display_name,
+        description=wanted.description if DriftProperty.GROUP_DESCRIPTION in broken else observed.description,
+        member_ship_type=wanted.member_ship_type if DriftProperty.GROUP_MEMBER_SHIP_TYPE in broken else shown_type,
         owners=owners,
         members=tuple([member for member in members if member in wanted.members]),
         label_id=wanted.label_id if DriftProperty.GROUP_LABEL in broken else None,

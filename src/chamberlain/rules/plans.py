@@ -25,6 +25,7 @@ class Step(StrEnum):
     CREATE_TEAM = "createTeam"
     CREATE_CHANNELS = "createChannels"
     ASSIGN_GUEST_RULES = "assignGuestRules"
+    SET_PROPERTIES = "setProperties"
     CREATE_MAILBOX = "createMailbox"
     SET_ADDRESS_FIELDS = "setAddressFields"
     SET_PLACE = "setPlace"
@@ -107,6 +108,9 @@ def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:
             return observed.members.issuperset(wanted.members)
         case Step.SET_LABEL:
             return observed.label_id == wanted.label_id
+        case Step.SET_PROPERTIES:
+            is_same = (observed.display_name, observed.description) == (wanted.display_name, wanted.description)
+            return is_same and observed.member_ship_type in {None, wanted.member_ship_type}
         case Step.CREATE_TEAM:
             return observed.channels is not None
         case Step.CREATE_CHANNELS:
@@ -147,6 +151,7 @@ TITLES: Mapping[Step, str] = {
     Step.CREATE_TEAM: "Make the group a team",
     Step.CREATE_CHANNELS: "Create the channels",
     Step.ASSIGN_GUEST_RULES: "Assign the rules for guests",
+    Step.SET_PROPERTIES: "Set the name, the description and who may join",
     Step.CREATE_MAILBOX: "Create the mailbox",
     Step.SET_ADDRESS_FIELDS: "Set the address fields",
     Step.SET_PLACE: "Describe the place",

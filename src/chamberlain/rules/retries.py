@@ -30,6 +30,7 @@ ENDS: Mapping[Step, timedelta] = {
     Step.ADD_MEMBERS: timedelta(minutes=20),
     Step.SET_LABEL: timedelta(minutes=20),
     Step.ASSIGN_GUEST_RULES: timedelta(minutes=20),
+    Step.SET_PROPERTIES: timedelta(minutes=20),
     # A new group is unknown to the team service for up to 15 minutes, "reports: hours".
     Step.CREATE_TEAM: timedelta(hours=2),
     Step.CREATE_CHANNELS: timedelta(hours=2),

@@ -1,6 +1,6 @@
 """Groups in the embedded directory with faults on purpose: each step is a call of its own, and may have to wait."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from chamberlain.directory.embedded.entries import entry_of, mark_of, observed_of
@@ -55,19 +55,17 @@ class GroupSteps:
                 await self._check_people(entry)
             case Step.CREATE_GROUP:
                 await self._groups.create(entry, _created(entry))
-            case Step.ADD_OWNERS:
-                members = [user for user in entry.owners if user in set(entry.members)]
-                await self._groups.change(replace(_bare(entry), owners=entry.owners, members=members))
-            case Step.ADD_MEMBERS:
-                await self._groups.change(replace(_bare(entry), members=entry.members))
-            case Step.SET_LABEL:
-                await self._groups.change(replace(_bare(entry), label_id=entry.label_id))
-            case Step.CREATE_TEAM:
-                await self._groups.change(replace(_bare(entry), channels=()))
-            case Step.CREATE_CHANNELS:
-                await self._groups.change(replace(_bare(entry), channels=entry.channels))
-            case Step.ASSIGN_GUEST_RULES:
-                await self._groups.change(replace(_bare(entry), values=entry.values))
+            case Step.SET_PROPERTIES:
+                await self._groups.describe(entry)
+            case (
+                Step.ADD_OWNERS
+                | Step.ADD_MEMBERS
+                | Step.SET_LABEL
+                | Step.CREATE_TEAM
+                | Step.CREATE_CHANNELS
+                | Step.ASSIGN_GUEST_RULES
+            ):
+                await self._groups.change(_PARTS[step](entry))
             case (
                 Step.CREATE_MAILBOX
                 | Step.SET_ADDRESS_FIELDS
@@ -114,3 +112,19 @@ def _bare(entry: GroupEntry) -> GroupEntry:
     """The group without all that later steps bring."""
     values = {name: value for name, value in entry.values.items() if name not in GUEST_MARKS}
     return replace(entry, owners=(), members=(), membership_rule=None, label_id=None, channels=None, values=values)
+
+
+def _with_owners(entry: GroupEntry) -> GroupEntry:
+    members = [user for user in entry.owners if user in set(entry.members)]
+    return replace(_bare(entry), owners=entry.owners, members=members)
+
+
+# What of the group a step brings.
+_PARTS: Mapping[Step, Callable[[GroupEntry], GroupEntry]] = {
+    Step.ADD_OWNERS: _with_owners,
+    Step.ADD_MEMBERS: lambda entry: replace(_bare(entry), members=entry.members),
+    Step.SET_LABEL: lambda entry: replace(_bare(entry), label_id=entry.label_id),
+    Step.CREATE_TEAM: lambda entry: replace(_bare(entry), channels=()),
+    Step.CREATE_CHANNELS: lambda entry: replace(_bare(entry), channels=entry.channels),
+    Step.ASSIGN_GUEST_RULES: lambda entry: replace(_bare(entry), values=entry.values),
+}

@@ -1,14 +1,16 @@
-"""Groups in the embedded directory, when it has no faults on purpose: everything about a group is one statement."""
+"""Groups in the embedded directory, when it has no faults on purpose: all of a group is one statement, and what one is
+called that was there before is another."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from chamberlain.directory.embedded.entries import entry_of, mark_of, observed_of
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.embedded.refusals import refusal_of
 from chamberlain.directory.port import Outcome, Work
-from chamberlain.embedded.directory.entries import Ensured
+from chamberlain.embedded.directory.entries import Ensured, GroupEntry, Mark
 from chamberlain.embedded.directory.groups import Groups, GroupShown
 from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.plans import Step
 
 
 class WholeGroups:
@@ -29,8 +31,20 @@ class WholeGroups:
         unique = list({entry.mark: entry for entry in wanted}.values())
         with passing():
             ensured = await self._groups.ensure(unique)
-        by_mark = {entry.mark: one for entry, one in zip(unique, ensured, strict=True)}
+            by_mark = {entry.mark: one for entry, one in zip(unique, ensured, strict=True)}
+            described = {entry.mark: entry for work, entry in zip(works, wanted, strict=True) if _describes(work)}
+            by_mark |= await self._describe([one for mark, one in described.items() if by_mark[mark].fault is None])
         return [_outcome(work, by_mark[entry.mark]) for work, entry in zip(works, wanted, strict=True)]
+
+    async def _describe(self, entries: Sequence[GroupEntry]) -> Mapping[Mark, Ensured[GroupShown]]:
+        """Have these called and described as they are wanted."""
+        await self._groups.describe(entries)
+        shown = await self._groups.observe([entry.mark for entry in entries])
+        return {entry.mark: Ensured(one, None) for entry, one in zip(entries, shown, strict=True)}
+
+
+def _describes(work: Work) -> bool:
+    return Step.SET_PROPERTIES in work.steps
 
 
 def _outcome(work: Work, ensured: Ensured[GroupShown]) -> Outcome:

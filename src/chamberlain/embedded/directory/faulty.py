@@ -112,13 +112,17 @@ class Faulty(Generic[Entry, Shown]):
 
     async def change(self, part: Entry) -> None:
         """Bring this part of it about. Raises Refused and NotNow."""
+        await self._ready(part)
+        await self._write(part)
+
+    async def _ready(self, part: Entry) -> None:
+        """Take a writing call about what is there. Raises NotNow."""
         self._injection.take_call()
         [made_at] = await self._kept.made_at([part.mark])
         if made_at is None or made_at > self._injection.visible_until():
             raise NotYet(self._not_shown, _LOOK_AGAIN)
         if made_at > self._injection.known_until():
             raise NotYet(self._not_found, _LOOK_AGAIN)
-        await self._write(part)
 
     async def check(self, entry: Entry) -> None:
         """Raises Refused with what speaks against it: it is made, and unmade before anybody sees it."""
@@ -147,6 +151,12 @@ class FaultyGroups(Faulty[GroupEntry, GroupShown]):
             return Groups(database, key_member=key_member)
 
         super().__init__(pool, injection, keep=keep, not_shown=NOT_SHOWN, not_found=NOT_FOUND)
+        self._groups = keep(pool)
+
+    async def describe(self, entry: GroupEntry) -> None:
+        """Set display name, description and visibility. Raises NotNow."""
+        await self._ready(entry)
+        await self._groups.describe([entry])
 
 
 class FaultyMailboxes(Faulty[MailboxEntry, MailboxShown]):

@@ -50,6 +50,18 @@ SELECT group_ids, made, faults, culprits FROM directory.ensure_groups(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 """
 
+# People rename groups themselves: what is there already is called so only when somebody says so.
+_DESCRIBE = """
+UPDATE directory.groups g SET
+    display_name = i.display_name, description = i.description, visibility = i.visibility
+FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+    AS i (tenant_id, name, key, display_name, description, visibility)
+JOIN directory.extension_values v
+    ON v.tenant_id = i.tenant_id AND v.name = i.name AND v.member = $1 AND v.value = lower(i.key)
+WHERE g.tenant_id = i.tenant_id AND g.id = v.group_id
+AND (g.display_name, g.description, g.visibility) IS DISTINCT FROM (i.display_name, i.description, i.visibility)
+"""
+
 _MADE_AT = """
 SELECT i.item, g.created_at
 FROM unnest($2::uuid[], $3::text[], $4::text[]) WITH ORDINALITY AS i (tenant_id, name, key, item)
@@ -93,6 +105,22 @@ class Groups:
             rows = await self._database.fetch(_MADE_AT, self._key_member, tenants, names, keys)
         made: dict[int, datetime] = {row[0]: row[1] for row in rows}
         return [made.get(item) for item in range(1, len(marks) + 1)]
+
+    async def describe(self, entries: Sequence[GroupEntry]) -> None:
+        """Set display name, description and visibility of those that there are."""
+        if not entries:
+            return
+        with answering():
+            await self._database.fetch(
+                _DESCRIBE,
+                self._key_member,
+                [entry.mark.tenant_id for entry in entries],
+                [entry.mark.extension for entry in entries],
+                [entry.mark.key for entry in entries],
+                [entry.display_name for entry in entries],
+                [entry.description for entry in entries],
+                [entry.visibility for entry in entries],
+            )
 
     async def ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured[GroupShown]]:
         """Bring each about, whole or not at all; the possible ones in one transaction."""
