@@ -74,6 +74,20 @@ async def test_a_worker_takes_up_what_is_on_its_way_and_nothing_else(estate: Est
     assert (await estate.record(accepted.request_id)).state is (RequestState.RUNNING if takes else state)
 
 
+@pytest.mark.parametrize(("before_disk", "waits"), [(True, "off"), (False, "on")])
+async def test_a_worker_waits_for_the_disk_unless_all_is_in_one_database(
+    estate: Estate, *, before_disk: bool, waits: str
+) -> None:
+    accepted = await estate.request("Apollo")
+
+    async with estate.databases.worker.across_tenants() as tx:
+        await requests.take_up(tx, [accepted.request_id], before_disk=before_disk)
+        shown = await tx.fetch_row("SHOW synchronous_commit")
+
+    assert shown is not None
+    assert shown["synchronous_commit"] == waits
+
+
 @pytest.mark.parametrize("new", [RequestState.WAITING, RequestState.SUCCEEDED, RequestState.FAILED])
 async def test_a_worker_puts_down_what_is_running_and_nothing_else(estate: Estate, new: RequestState) -> None:
     accepted = await estate.request("Apollo")

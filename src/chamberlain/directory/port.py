@@ -25,9 +25,12 @@ MOST_CHANGES = 200
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What differs between directories. `visible_after` is when a client should look for what it asked for."""
+    """What differs between directories. `visible_after` is when a client should look for what it asked for. With
+    `shares_database` all that it writes lies in our database, and is on the disk no earlier than what we wrote before.
+    """
 
     visible_after: timedelta
+    shares_database: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,8 +175,14 @@ async def find_by_key(
     return Replayed(RequestId(row["request_id"]), row["approval_required"]), row["digest"] == idempotency.digest
 
 
-async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[Task]:
-    """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
+async def take_up(tx: Transaction, request_ids: Sequence[UUID], *, before_disk: bool = False) -> Sequence[Task]:
+    """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer.
+
+    With `before_disk` nobody waits until the mark is on the disk: for those who then write to the same database, where
+    nothing outlives a mark that came before it.
+    """
+    if before_disk:
+        await tx.execute("SET LOCAL synchronous_commit = off")
     return [task_of(row) for row in await tx.fetch(TAKE_UP, request_ids)]
 
 

@@ -94,7 +94,8 @@ class ProvisionGroups:
 
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
         async with self.database.across_tenants() as tx:
-            tasks = await requests.take_up(tx, [job.subject for job in claim.jobs])
+            before_disk = self.directory.capabilities.shares_database
+            tasks = await requests.take_up(tx, [job.subject for job in claim.jobs], before_disk=before_disk)
             templates = [await self.revisions.group_template(tx, task) for task in tasks]
         self.notifier.tell([task.request_id for task in tasks])
         return [_plan(task, compiled.template) for task, compiled in zip(tasks, templates, strict=True)]

@@ -92,7 +92,8 @@ class ProvisionMailboxes:
 
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
         async with self.database.across_tenants() as tx:
-            tasks = await requests.take_up(tx, [job.subject for job in claim.jobs])
+            before_disk = self.directory.capabilities.shares_database
+            tasks = await requests.take_up(tx, [job.subject for job in claim.jobs], before_disk=before_disk)
             ids = await mailboxes.ids_of_requests(tx, [task.request_id for task in tasks])
             templates = [await self.revisions.mailbox_template(tx, task) for task in tasks]
         self.notifier.tell([task.request_id for task in tasks])

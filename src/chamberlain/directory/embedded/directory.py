@@ -14,7 +14,7 @@ from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 # What is made can be found in the next moment; one second is the shortest that Retry-After can say.
 SHORTEST_LOOK = timedelta(seconds=1)
 
-_CAPABILITIES = Capabilities(visible_after=SHORTEST_LOOK)
+_CAPABILITIES = Capabilities(visible_after=SHORTEST_LOOK, shares_database=True)
 
 
 class EmbeddedDirectory(Directory):

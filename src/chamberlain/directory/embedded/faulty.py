@@ -22,7 +22,7 @@ class FaultyDirectory(Directory):
     @property
     def capabilities(self) -> Capabilities:
         """What this directory can do."""
-        return Capabilities(visible_after=max(SHORTEST_LOOK, self._faults.known_after))
+        return Capabilities(visible_after=max(SHORTEST_LOOK, self._faults.known_after), shares_database=True)
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
         """What is visible of each group by now."""

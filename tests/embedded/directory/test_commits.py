@@ -1,0 +1,22 @@
+"""Groups and mailboxes are there at once; what notes that they are there waits for the disk."""
+
+import pytest
+
+from tests.databases import Databases
+
+
+@pytest.mark.parametrize("function", ["ensure_groups", "ensure_mailboxes"])
+async def test_nobody_waits_for_the_disk(databases: Databases, function: str) -> None:
+    async with databases.worker.across_tenants() as tx:
+        taken = await tx.fetch_row(
+            "SELECT pronargs FROM pg_proc WHERE pronamespace = 'directory'::regnamespace AND proname = $1", function
+        )
+        assert taken is not None
+        # All but the first are arrays, which may be empty.
+        nothing = ", ".join(["'{}'"] * (taken["pronargs"] - 1))
+
+        await tx.fetch(f"SELECT FROM directory.{function}('requestId', {nothing})")
+        waits = await tx.fetch_row("SHOW synchronous_commit")
+
+    assert waits is not None
+    assert waits["synchronous_commit"] == "off"
