@@ -111,11 +111,49 @@ class Cluster:
     def start_patroni(self, node: Node) -> None:
         """Start Patroni, which starts PostgreSQL, or brings back what was killed."""
         configuration = node.folder / "patroni.json"
-        configuration.write_text(json.dumps(self._configuration(node)))
+        configuration.write_text(json.dumps(self.configuration(node)))
         give_to_servers(configuration)
         configuration.chmod(0o600)
         command = ["patroni", str(configuration)]
         node.patroni = start(command, self.folder / f"{node.name}.log", user=servers_user())
+
+    def configuration(self, node: Node) -> Document:
+        """What Patroni is told for a node."""
+        users = ("postgres", "replicator", "rewinder")
+        roles = dict(zip(("superuser", "replication", "rewind"), users, strict=True))
+        return {
+            "scope": SCOPE,
+            "name": node.name,
+            "restapi": {"listen": f"127.0.0.1:{node.rest_port}", "connect_address": f"127.0.0.1:{node.rest_port}"},
+            "etcd3": {"hosts": [f"127.0.0.1:{self.etcd_port}"]},
+            "bootstrap": {
+                "dcs": {
+                    "ttl": TTL,
+                    "loop_wait": LOOP,
+                    "retry_timeout": RETRY,
+                    "synchronous_mode": self.synchronous,
+                    "postgresql": {
+                        "use_pg_rewind": True,
+                        "use_slots": True,
+                        "parameters": {"max_connections": 200, "synchronous_commit": self._commits()},
+                    },
+                },
+                "initdb": [{"encoding": "UTF8"}, {"locale": "C.UTF-8"}, "data-checksums"],
+            },
+            "postgresql": {
+                "listen": f"127.0.0.1:{node.port}",
+                "connect_address": f"127.0.0.1:{node.port}",
+                "data_dir": str(node.data),
+                "bin_dir": str(POSTGRES),
+                "pgpass": str(node.folder / "pgpass"),
+                "authentication": {use: {"username": user, "password": self.password} for use, user in roles.items()},
+                "parameters": {"unix_socket_directories": str(node.folder)},
+                "pg_hba": [
+                    "host replication replicator 127.0.0.1/32 scram-sha-256",
+                    "host all all 127.0.0.1/32 scram-sha-256",
+                ],
+            },
+        }
 
     def leader(self) -> Node | None:
         """Who leads, as far as anybody says so."""
@@ -156,43 +194,6 @@ class Cluster:
         wait_until(lambda: answers(f"{client}/health") or etcd.poll() is not None, 30, "etcd answers")
         if etcd.poll() is not None:
             raise CannotTry(f"etcd has ended: {(self.folder / 'etcd.log').read_text()[-2000:]}")
-
-    def _configuration(self, node: Node) -> Document:
-        users = ("postgres", "replicator", "rewinder")
-        roles = dict(zip(("superuser", "replication", "rewind"), users, strict=True))
-        return {
-            "scope": SCOPE,
-            "name": node.name,
-            "restapi": {"listen": f"127.0.0.1:{node.rest_port}", "connect_address": f"127.0.0.1:{node.rest_port}"},
-            "etcd3": {"hosts": [f"127.0.0.1:{self.etcd_port}"]},
-            "bootstrap": {
-                "dcs": {
-                    "ttl": TTL,
-                    "loop_wait": LOOP,
-                    "retry_timeout": RETRY,
-                    "synchronous_mode": self.synchronous,
-                    "postgresql": {
-                        "use_pg_rewind": True,
-                        "use_slots": True,
-                        "parameters": {"max_connections": 200, "synchronous_commit": self._commits()},
-                    },
-                },
-                "initdb": [{"encoding": "UTF8"}, {"locale": "C.UTF-8"}, "data-checksums"],
-            },
-            "postgresql": {
-                "listen": f"127.0.0.1:{node.port}",
-                "connect_address": f"127.0.0.1:{node.port}",
-                "data_dir": str(node.data),
-                "bin_dir": str(POSTGRES),
-                "pgpass": str(node.folder / "pgpass"),
-                "authentication": {use: {"username": user, "password": self.password} for use, user in roles.items()},
-                "parameters": {"unix_socket_directories": str(node.folder)},
-                "pg_hba": [
-                    "host replication replicator 127.0.0.1/32 scram-sha-256",
-                    "host all all 127.0.0.1/32 scram-sha-256",
-                ],
-            },
-        }
 
     def _commits(self) -> str:
         return "on" if self.synchronous else "off"

@@ -1,18 +1,20 @@
 """The service on the cluster: roles and database as an operator makes them, and the processes on it."""
 
-import asyncio
+import os
 import secrets
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import asyncpg
-
 from chamberlain.embedded.postgres import Addresses
 from deploy.failover.cluster import Cluster
+from deploy.failover.programs import CannotTry
 from tests.services import Outside, Process, Service, filled, wait_until
 
+MAKE_ROLES = Path(__file__).parents[1] / "compose" / "make-roles"
 ROLES = ("chamberlain_owner", "chamberlain_application", "chamberlain_worker")
 
 
@@ -34,7 +36,7 @@ class Installation:
 def installed(cluster: Cluster, folder: Path, number: int = 2) -> Iterator[Installation]:
     """So many processes of each kind for as long as the block runs."""
     passwords = {role: secrets.token_hex(16) for role in ROLES}
-    asyncio.run(_make_database(cluster, passwords))
+    _make_database(cluster, folder, passwords)
     owner, application, worker = (cluster.address(role, passwords[role], "chamberlain") for role in ROLES)
     with filled(Addresses(owner=owner, application=application, worker=worker), folder) as outside:
         services = tuple(outside.ready_service("--no-worker") for _ in range(number))
@@ -44,11 +46,16 @@ def installed(cluster: Cluster, folder: Path, number: int = 2) -> Iterator[Insta
         yield Installation(outside, services, workers)
 
 
-async def _make_database(cluster: Cluster, passwords: dict[str, str]) -> None:
-    connection = await asyncpg.connect(cluster.address("postgres", cluster.password, "postgres"))
-    try:
-        for role, password in passwords.items():
-            await connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{password}'")
-        await connection.execute("CREATE DATABASE chamberlain OWNER chamberlain_owner TEMPLATE template0")
-    finally:
-        await connection.close()
+def _make_database(cluster: Cluster, folder: Path, passwords: dict[str, str]) -> None:
+    """Roles and database, by the script that makes them everywhere (deploy/compose)."""
+    leader = cluster.leader()
+    if leader is None:
+        raise CannotTry("No node leads.")
+    secrets_folder = folder / "secrets"
+    secrets_folder.mkdir(mode=0o700)
+    for role, password in passwords.items():
+        (secrets_folder / f"{role.removeprefix('chamberlain_')}-password").write_text(password)
+    place = {"PGHOST": "127.0.0.1", "PGPORT": str(leader.port), "PGPASSWORD": cluster.password}
+    subprocess.run(
+        [MAKE_ROLES], check=True, env={**os.environ, **place, "SECRETS": str(secrets_folder)}, stdout=sys.stderr
+    )

@@ -12,7 +12,8 @@ import pytest
 
 from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, is_endpoint, lines_of, require_command, settings_in
 from tests.docs.pages import ROOT
-from tests.services import data_folder, free_port, wait_until
+from tests.postgres import MEMORY
+from tests.services import COMMAND, GROUP_TEMPLATE, Service, data_folder, free_port, wait_until
 
 FILE = DEPLOY / "container" / "Containerfile"
 INSTRUCTIONS = [tuple(line.split(maxsplit=1)) for line in lines_of(FILE)]
@@ -95,3 +96,31 @@ def test_its_commands_work_in_an_environment_that_is_made_the_same_way(tmp_path:
 
     assert not before
     assert ended == 0
+
+
+@pytest.mark.heavy
+@pytest.mark.needs("root")
+def test_its_root_file_system_may_be_read_only() -> None:
+    closed = 'mount --make-rprivate / && mount -o remount,bind,ro / && ! touch /etc/trial && exec "$@"'
+    with data_folder() as folder:
+        if not folder.is_relative_to(MEMORY):
+            pytest.skip(f"{MEMORY} has no room for the data, which must not be on the file system that is closed")
+        port, log = free_port(), folder / "log"
+        where = ("--port", str(port), "--data-dir", str(folder / "data"))
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                ["unshare", "--mount", "bash", "-c", closed, "bash", *COMMAND, "serve", *where],
+                stdout=stream,
+                stderr=stream,
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            )
+        service = Service(process, log, port, folder / "data", {})
+        try:
+            service.wait_until_ready()
+            made = service.post_group({"displayName": "Closed", "templateId": GROUP_TEMPLATE}).json()["requestId"]
+            service.wait_for_group(made)
+        finally:
+            ended = service.stop()
+
+        assert ended == 0
+        assert "Read-only file system" in service.said()

@@ -1,7 +1,9 @@
 """The manifests: what they name is there, and they fit together."""
 
+import re
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,6 +123,22 @@ def test_the_page_makes_the_secrets_that_pods_ask_for() -> None:
 
     assert [name for name in secrets if f"create secret generic {name} " not in page] == []
     assert settings_in(page) <= SETTINGS
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is missing on this machine")
+def test_the_overlay_of_the_page_can_be_put_together(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "kubernetes")
+    (overlay,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    (tmp_path / "overlay").mkdir()
+    (tmp_path / "overlay" / "kustomization.yaml").write_text(overlay)
+
+    done = subprocess.run(
+        ["kubectl", "kustomize", str(tmp_path / "overlay")], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("image: registry.example.org/chamberlain:0.1.0") == len(PODS)
+    assert "https://chamberlain.green.example" in done.stdout
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is missing on this machine")

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import asyncpg
 
 from chamberlain.embedded import postgres
 from chamberlain.embedded.postgres import Addresses, roles
+from tests.docs.pages import ROOT
 from tests.postgres import named_programs
 from tests.services import free_port, wait_until
 
@@ -21,20 +23,7 @@ PASSWORD = secrets.token_hex(8)
 # Few, so that several processes have to share them all the time.
 SERVER_CONNECTIONS = 4
 
-CONFIGURATION = """\
-[databases]
-chamberlain = host={host} port=5432 dbname=chamberlain
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {port}
-unix_socket_dir =
-auth_type = scram-sha-256
-auth_file = {users}
-pool_mode = transaction
-default_pool_size = {connections}
-max_client_conn = 200
-ignore_startup_parameters = jit
-"""
+PAGE = ROOT / "docs" / "how-to" / "pooler.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +78,7 @@ async def _give_passwords(server: postgres.Server) -> None:
 def _running_pooler(folder: Path, host: str) -> Iterator[int]:
     port, users, configuration = free_port(), folder / "users.txt", folder / "pgbouncer.ini"
     users.write_text("".join(f'"{role}" "{PASSWORD}"\n' for role in (roles.OWNER, roles.APPLICATION, roles.WORKER)))
-    text = CONFIGURATION.format(host=host, port=port, users=users, connections=SERVER_CONNECTIONS)
-    configuration.write_text(text)
+    configuration.write_text(_configuration(host, port, users))
     # It refuses to run as root.
     user = "postgres" if os.geteuid() == 0 else None
     with (folder / "pgbouncer.log").open("wb") as log:
@@ -102,6 +90,20 @@ def _running_pooler(folder: Path, host: str) -> Iterator[int]:
     finally:
         process.terminate()
         process.wait(timeout=10)
+
+
+def _configuration(host: str, port: int, users: Path) -> str:
+    """What the page shows, with places of ours."""
+    (text,) = re.findall(r"^```ini\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    for shown, ours in (
+        ("host=db.example.org", f"host={host}"),
+        ("listen_port = 6432", f"listen_port = {port}\nunix_socket_dir ="),
+        ("/etc/pgbouncer/users.txt", str(users)),
+        ("default_pool_size = 20", f"default_pool_size = {SERVER_CONNECTIONS}"),
+    ):
+        assert shown in text
+        text = text.replace(shown, ours)
+    return str(text)
 
 
 def _listens(port: int) -> bool:
