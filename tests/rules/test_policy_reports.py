@@ -270,6 +270,10 @@ def person(user: UserId, mail: str | None = "gil@partner.example", name: str = "
     return Person(id=user, display_name=name, mail=mail, has_team_license=False, properties={})
 
 
+def guest(user: UserId) -> Person:
+    return replace(person(user, "guest@partner.example"), properties={"userType": "Guest"})
+
+
 def house(*users: UserId, groups: frozenset[GroupId] = frozenset()) -> Tenant:
     return Tenant(TENANT, 1, "Estate", ("x.example",), frozenset(users), groups, "chamberlain", suspended=False)
 
@@ -321,6 +325,9 @@ def test_it_knows_administrators_by_name_and_by_group() -> None:
         ((BEN, CLEO), {BEN: person(BEN), CLEO: person(CLEO, None)}, Readers((BEN, CLEO), are_owners=True)),
         ((CLEO,), {CLEO: person(CLEO, None)}, Readers((ADA,), are_owners=False)),
         ((CLEO,), {}, Readers((ADA,), are_owners=False)),
+        # Owners who are guests confirm nobody.
+        ((BEN, GIL.id), {BEN: person(BEN), GIL.id: guest(GIL.id)}, Readers((BEN,), are_owners=True)),
+        ((GIL.id,), {GIL.id: guest(GIL.id)}, Readers((ADA,), are_owners=False)),
         ((), {}, Readers((ADA,), are_owners=False)),
     ],
 )

@@ -18,7 +18,7 @@ from chamberlain.usecases.finding_confirm import ConfirmFinding
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, PREFIXES, Estate, caller_of
 from tests.usecases.acts import act, administrator, application
 from tests.usecases.findings import inspector_of, rendered
-from tests.usecases.policy_runs import Runs
+from tests.usecases.policy_runs import Runs, make_guests
 from tests.usecases.stewards import GIL, make_due, steward_of
 
 REVIEW: Mapping[str, object] = {
@@ -133,6 +133,19 @@ async def test_it_rejects_a_guest_who_confirms_themselves(runs: Runs) -> None:
         await confirm(runs, caller_of(GIL))
 
     assert refused.value.code == "selfApproval"
+    assert (await review(runs)).state is FindingState.OPEN
+
+
+async def test_it_rejects_a_guest_who_owns_the_group_and_confirms_another(runs: Runs) -> None:
+    """Two of them could keep each other."""
+    (hana,) = await make_guests(runs, 1)
+    await runs.join([hana])
+    await runs.execute(OWN, ESTATE, runs.group_id, hana)
+
+    with pytest.raises(Forbidden) as refused:
+        await confirm(runs, caller_of(hana))
+
+    assert (refused.value.code, "Guests" in refused.value.detail) == ("selfApproval", True)
     assert (await review(runs)).state is FindingState.OPEN
 
 

@@ -12,7 +12,7 @@ from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound
 from chamberlain.rules.findings import FindingKind, FindingRecord, FindingState
 from chamberlain.rules.guest_clocks import Clock, PolicyRule, confirm
-from chamberlain.rules.people import NamedPerson
+from chamberlain.rules.people import NamedPerson, Person
 from chamberlain.rules.policies import ConfirmedBy, Review
 from chamberlain.rules.policy_findings import about_of
 from chamberlain.rules.policy_tasks import PolicyTask
@@ -40,6 +40,13 @@ def require_other(caller: Caller, record: FindingRecord) -> None:
     """Raises Forbidden for a guest who confirms their own stay."""
     if caller.user_id is not None and str(caller.user_id) == record.about:
         raise Forbidden("selfApproval", "Nobody confirms their own stay. Ask somebody else who may.")
+
+
+def require_host(person: Person | None) -> None:
+    """Raises Forbidden for an owner who is a guest: two of them could keep each other."""
+    if person is not None and person.is_guest:
+        detail = "Guests confirm nobody's stay, also where they own the group. Ask an administrator or another owner."
+        raise Forbidden("selfApproval", detail)
 
 
 def require_open_review(record: FindingRecord) -> None:

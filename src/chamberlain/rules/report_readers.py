@@ -47,7 +47,8 @@ def candidates(report: Report, tenant: Tenant, answer: PeopleAnswer) -> Candidat
 
 
 def readers(candidates: Candidates, people: Mapping[UserId, Person]) -> Readers:
-    """Who is told: the owners, where at least one of them can be."""
-    if any(user in people and address_of(people[user]) is not None for user in candidates.owners):
-        return Readers(candidates.owners, are_owners=True)
+    """Who is told: the owners who are no guests, where at least one of them can be."""
+    owners = tuple([user for user in candidates.owners if user not in people or not people[user].is_guest])
+    if any(user in people and address_of(people[user]) is not None for user in owners):
+        return Readers(owners, are_owners=True)
     return Readers(candidates.administrators, are_owners=False)

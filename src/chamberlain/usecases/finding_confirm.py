@@ -16,6 +16,7 @@ from chamberlain.rules.confirmations import (
     just_ended,
     not_theirs,
     require_asked,
+    require_host,
     require_open_review,
     require_other,
     require_owner,
@@ -34,7 +35,7 @@ from chamberlain.store.database import Database, Transaction
 @dataclass(frozen=True, slots=True)
 class ConfirmFinding:
     """For administrators of the tenant and applications that configure it; and, where the policy leaves it to them, for
-    owners of the group or site."""
+    owners of the group or site who are no guests themselves."""
 
     database: Database
     people: People
@@ -86,8 +87,15 @@ class ConfirmFinding:
             raise not_theirs()
         group_id = GroupId(record.subject.id)
         try:
-            answer = await self.people.look_up(PeopleQuestion(caller.tenant_id, owners_of=frozenset((group_id,))))
+            answer = await self.people.look_up(
+                PeopleQuestion(
+                    caller.tenant_id,
+                    users=frozenset(() if caller.user_id is None else (caller.user_id,)),
+                    owners_of=frozenset((group_id,)),
+                )
+            )
         except TryAgain as error:
             detail = "The directory cannot be asked whether you own this. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
         require_owner(caller, answer.owners.get(group_id, ()))
+        require_host(answer.people.get(caller.user_id) if caller.user_id is not None else None)
