@@ -31,9 +31,11 @@ def test_it_names_every_conflict_and_every_filter() -> None:
         for name in ("adoptions.py", "adopted_mailboxes.py", "adopted_groups.py")
     ]
     later = {"gone", "noOwner", "changedSince", "noAnswer"}
-    given = {
-        code for path in rules for code in re.findall(r'Obstacle\(\s*"(\w+)"', path.read_text(encoding="utf-8"))
-    } - later - {"markStays"}
+    given = (
+        {code for path in rules for code in re.findall(r'Obstacle\(\s*"(\w+)"', path.read_text(encoding="utf-8"))}
+        - later
+        - {"markStays"}
+    )
 
     assert set(named(section(PAGE, "## 1. Look at what would be taken"))) == given | {"nameTaken", "addressTaken"}
     assert set(named(section(PAGE, "## 2. Confirm it"))) >= later

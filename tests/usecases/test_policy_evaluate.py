@@ -13,6 +13,7 @@ from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.usecases.user_erase import EraseUser
 from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate, until
+from tests.usecases.gates import WAITING
 from tests.usecases.policy_runs import Runs, make_guests
 from tests.usecases.stewards import (
     ALL_STAFF,
@@ -407,12 +408,6 @@ async def names(runs: Runs) -> list[tuple[object, ...]]:
     return await runs.steward.estate.rows("SELECT guest_name, guest_mail FROM chamberlain.policy_clock")
 
 
-# Locks of rows are seen where somebody waits for the transaction, or for their turn to do so; both of this database.
-WAITING = """
-SELECT count(*) FROM pg_locks w WHERE NOT w.granted AND w.pid IN (
-    SELECT pid FROM pg_locks WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
-)
-"""
 HOLD = "SELECT FROM chamberlain.subject WHERE subject_id = $1 FOR UPDATE"
 
 
