@@ -25,7 +25,7 @@ WHERE kind = $1 AND subject = $2
 _FORGET = "DELETE FROM identity.sign_in_attempts WHERE kind = $1 AND subject = $2"
 
 # Whoever counts cleans up a little. It comes last in a transaction and waits for nobody, so nothing deadlocks.
-_SWEEP = """
+SWEEP = """
 DELETE FROM identity.sign_in_attempts WHERE (kind, subject) IN (
     SELECT kind, subject FROM identity.sign_in_attempts WHERE ends_at < $1 ORDER BY ends_at LIMIT 100
     FOR UPDATE SKIP LOCKED
@@ -72,7 +72,7 @@ async def begin(platform: IdentityPlatform, subjects: Sequence[Subject]) -> None
             if isinstance(outcome, Blocked):
                 raise TooManyAttempts(outcome.until)
             await _keep(connection, subject, outcome)
-        await connection.execute(_SWEEP, now)
+        await connection.execute(SWEEP, now)
 
 
 async def succeeded(platform: IdentityPlatform, subjects: Sequence[Subject]) -> None:

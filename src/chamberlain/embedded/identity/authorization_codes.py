@@ -21,7 +21,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 """
 
 # Some at each issue: more go than come.
-_REMOVE_ENDED = """
+REMOVE_ENDED = """
 DELETE FROM identity.authorization_codes WHERE tenant_id = $1 AND digest = ANY (ARRAY(
     SELECT digest FROM identity.authorization_codes WHERE tenant_id = $1 AND ends_at <= $2
     ORDER BY ends_at LIMIT 100 FOR UPDATE SKIP LOCKED))
@@ -60,5 +60,5 @@ async def issue(
             auth_time,
             now + LIFE,
         )
-        await connection.execute(_REMOVE_ENDED, client.tenant_id, now - _REMEMBERED)
+        await connection.execute(REMOVE_ENDED, client.tenant_id, now - _REMEMBERED)
     return code

@@ -38,7 +38,7 @@ ON CONFLICT (user_code_digest) DO NOTHING
 """
 
 # Some at each issue: more go than come.
-_REMOVE_ENDED = """
+REMOVE_ENDED = """
 DELETE FROM identity.device_codes WHERE tenant_id = $1 AND digest = ANY (ARRAY(
     SELECT digest FROM identity.device_codes WHERE tenant_id = $1 AND ends_at <= $2
     ORDER BY ends_at LIMIT 100 FOR UPDATE SKIP LOCKED))
@@ -55,7 +55,7 @@ async def give_device_code(platform: IdentityPlatform, tenant_id: UUID, request:
     choose_for_user(client, scope)
     async with transaction(platform.pool, tenant_id) as connection:
         now = platform.now()
-        await connection.execute(_REMOVE_ENDED, tenant_id, now - _REMEMBERED)
+        await connection.execute(REMOVE_ENDED, tenant_id, now - _REMEMBERED)
         if await connection.fetchval(_WAITING, tenant_id, now, MOST_WAITING) >= MOST_WAITING:
             raise TemporarilyUnavailable("Too many devices wait for their sign-in. Ask again in some minutes.")
         device_code, user_code = await _issue(connection, client, scope, now)

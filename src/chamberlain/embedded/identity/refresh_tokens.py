@@ -50,7 +50,7 @@ _END_OF_CLIENT = "DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND f
 _END = "DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND family_id = $2"
 
 # Some at each sign-in: more go than come.
-_REMOVE_ENDED = """
+REMOVE_ENDED = """
 DELETE FROM identity.refresh_tokens WHERE tenant_id = $1 AND family_id = ANY (ARRAY(
     SELECT family_id FROM identity.refresh_tokens WHERE tenant_id = $1 AND ends_at <= $2
     ORDER BY ends_at LIMIT 100 FOR UPDATE SKIP LOCKED))
@@ -88,7 +88,7 @@ async def begin(
         now,
         now + IDLE_LIFE,
     )
-    await connection.execute(_REMOVE_ENDED, client.tenant_id, now)
+    await connection.execute(REMOVE_ENDED, client.tenant_id, now)
     return token
 
 

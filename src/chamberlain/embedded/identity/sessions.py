@@ -34,7 +34,7 @@ _USE = "UPDATE identity.sessions SET used_at = $3 WHERE tenant_id = $1 AND diges
 _END = "DELETE FROM identity.sessions WHERE tenant_id = $1 AND digest = $2"
 
 # Whoever begins one cleans up a little.
-_SWEEP = """
+SWEEP = """
 DELETE FROM identity.sessions WHERE tenant_id = $1 AND digest IN (
     SELECT digest FROM identity.sessions WHERE tenant_id = $1 AND ends_at < $2 ORDER BY ends_at LIMIT 100
     FOR UPDATE SKIP LOCKED
@@ -57,7 +57,7 @@ async def begin(platform: IdentityPlatform, account: Account) -> tuple[str, Sess
     digest = digest_of(secret)
     async with transaction(platform.pool, account.tenant) as connection:
         await connection.execute(_BEGIN, digest, account.tenant, account.id, now, now + LIFE)
-        await connection.execute(_SWEEP, account.tenant, now)
+        await connection.execute(SWEEP, account.tenant, now)
     return secret, Session(account, now, digest)
 
 
