@@ -321,7 +321,7 @@ async def test_it_tells_administrators_where_no_owner_has_an_address(house: Hous
     assert [each.to for each in await house.mail(0, 30)] == ["ada@estate.example"]
 
 
-async def test_it_tells_no_guest_of_their_own_end(house: House) -> None:
+async def test_it_tells_no_guest(house: House) -> None:
     await house.mailroom.change(OWN, ESTATE, house.runs.group_id, GIL)
     await house.mailroom.change(OWN, ESTATE, house.runs.group_id, BEN)
     await house.assign(review=REVIEW)

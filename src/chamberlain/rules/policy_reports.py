@@ -91,7 +91,7 @@ class TooFewOwners:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is told now about a group or site. `more` guests are not named. `guests` are all of them."""
+    """What is told now about a group or site. `more` guests are not named."""
 
     subject: SubjectRecord
     confirmed_by: ConfirmedBy | None
@@ -99,7 +99,6 @@ class Report:
     taken: tuple[Taken, ...]
     owners: TooFewOwners | None
     more: int
-    guests: frozenset[UserId]
 
     @property
     def is_empty(self) -> bool:
@@ -143,7 +142,6 @@ def report_of(lines: Iterable[ReportLine], subject: SubjectRecord, task: PolicyT
         taken=tuple(named_taken),
         owners=_owners(told, findings),
         more=len(reminders) + len(taken) - len(named) - len(named_taken),
-        guests=frozenset([*[each.guest.id for each in reminders], *[each.guest_id for each in taken]]),
     )
 
 

@@ -85,8 +85,7 @@ _ENGLISH = PolicyWords(
         PolicyAction.NOTIFY: "This is told, and nothing else is done:",
     },
     how_to_confirm="Whoever shall stay is confirmed by the id that stands before the name: by the command chamberlain "
-    "finding confirm ID, or by POST {address}. Nobody confirms their own stay, and an account that was disabled stays "
-    "so.",
+    "finding confirm ID, or by POST {address}. An account that was disabled stays so.",
     more="And {number} more, who are not named here.",
     too_few_owners="It has too few owners: {owners} instead of {wanted}. Please name more of them in the directory.",
     somebody="Somebody whom the directory does not know any more ({id})",
@@ -124,8 +123,7 @@ _GERMAN = PolicyWords(
         PolicyAction.NOTIFY: "Das wird gemeldet und sonst nichts getan:",
     },
     how_to_confirm="Wer bleiben soll, wird mit der Id bestätigt, die vor dem Namen steht: mit dem Befehl chamberlain "
-    "finding confirm ID oder mit POST {address}. Niemand bestätigt sich selbst, und ein gesperrtes Konto bleibt "
-    "gesperrt.",
+    "finding confirm ID oder mit POST {address}. Ein gesperrtes Konto bleibt gesperrt.",
     more="Und {number} weitere, die hier nicht genannt sind.",
     too_few_owners="Es gibt zu wenige Besitzer: {owners} statt {wanted}. Bitte bestimmen Sie weitere im Verzeichnis.",
     somebody="Jemand, den das Verzeichnis nicht mehr kennt ({id})",

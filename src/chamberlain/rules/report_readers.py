@@ -16,7 +16,7 @@ from chamberlain.rules.tenants import Tenant
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Who may be told. Nobody is an owner here whom the report is about: nobody confirms their own stay."""
+    """Who may be told."""
 
     owners: tuple[UserId, ...]
     administrators: tuple[UserId, ...]
@@ -39,15 +39,15 @@ def question_of(report: Report, tenant: Tenant) -> PeopleQuestion:
 def candidates(report: Report, tenant: Tenant, answer: PeopleAnswer) -> Candidates:
     """Who may be told, by what the directory has answered."""
     members = [person.id for group in tenant.administrator_groups for person in answer.relations.members.get(group, ())]
-    owners = [person.id for person in answer.owners.get(report.subject.entry.id, ()) if person.id not in report.guests]
+    owners = () if report.confirmed_by is ConfirmedBy.ADMINISTRATORS else answer.owners.get(report.subject.entry.id, ())
     return Candidates(
-        owners=() if report.confirmed_by is ConfirmedBy.ADMINISTRATORS else tuple(owners),
+        owners=tuple([person.id for person in owners]),
         administrators=tuple(sorted({*tenant.administrator_users, *members})),
     )
 
 
 def readers(candidates: Candidates, people: Mapping[UserId, Person]) -> Readers:
-    """Who is told: the owners who are no guests, where at least one of them can be."""
+    """Who is told: the owners who are no guests (these confirm nobody), where at least one of them can be."""
     owners = tuple([user for user in candidates.owners if user not in people or not people[user].is_guest])
     if any(user in people and address_of(people[user]) is not None for user in owners):
         return Readers(owners, are_owners=True)
