@@ -47,7 +47,9 @@ def stopping_by_signal() -> asyncio.Event:
 
 
 def settle_garbage_collector() -> None:
-    """What is there when all is built stays until the end: it need not be looked at again."""
+    """What is there when all is built stays until the end: it need not be looked at again. Whoever had the collector
+    rest until then has it go on."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(COLLECT_AFTER, 20, 50)

@@ -1,5 +1,6 @@
 """All commands on one screen. What a command needs is imported when it runs, so that `--help` is quick."""
 
+import gc
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -56,6 +57,7 @@ def serve(
     worker: Annotated[bool, typer.Option(help="Also work on the queue in this process.")] = True,
 ) -> None:
     """Run the service: the API, and a worker unless told otherwise."""
+    _rest_while_building()
     from chamberlain.cli.running import run_serve
 
     run_serve(_settings(host=host, port=port, data_dir=data_dir), with_worker=worker)
@@ -64,6 +66,7 @@ def serve(
 @app.command()
 def worker(data_dir: DataDir = None) -> None:
     """Work on the queue of an outside database, without an API."""
+    _rest_while_building()
     from chamberlain.cli.running import run_worker
 
     run_worker(_settings(data_dir=data_dir))
@@ -397,6 +400,12 @@ def drop_key(key: KeyArgument, data_dir: DataDir = None) -> None:
     from chamberlain.cli.keys import drop
 
     drop(_settings(data_dir=data_dir), key)
+
+
+def _rest_while_building() -> None:
+    """What is imported and built now stays until the end: to look whether it is garbage is an eighth of a start. The
+    process has the collector go on when all is built."""
+    gc.disable()
 
 
 def _settings(**options: object) -> "Settings":
