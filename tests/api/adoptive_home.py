@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.api.services import Adoptions
+from chamberlain.api.administration import Adoptions
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.adoption_records import (
     AdoptionItem,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from chamberlain.api.services import Policies
+from chamberlain.api.administration import Policies
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.edits import Edit, require_match

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.api.services import Findings, Managed
+from chamberlain.api.administration import Findings, Managed
 from chamberlain.rules.acceptances import WantedAcceptance, accepted, present_finding
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.assignment_drafts import WantedAssignment

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from itertools import count
 from uuid import UUID
 
+from chamberlain.api.administration import Jobs, OwnTenant
 from chamberlain.api.hosts import hosts_of
-from chamberlain.api.services import Addresses, Check, Groups, Jobs, Mailboxes, OwnTenant, Requests, Services
+from chamberlain.api.services import Addresses, Check, Groups, Mailboxes, Requests, Services
 from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView, viewed
 from chamberlain.rules.approvals import ApprovalMode

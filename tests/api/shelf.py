@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.api.services import Templates
+from chamberlain.api.administration import Templates
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.edits import Edit, require_match

@@ -10,8 +10,8 @@ from itertools import product
 import httpx2
 import pytest
 
+from chamberlain.api.administration import Managed
 from chamberlain.api.app import create_app
-from chamberlain.api.services import Managed
 from chamberlain.rules.callers import ActorType, Caller
 from chamberlain.shapes.configuration import Configuration
 from tests.api.house import ADA, BASE, PREFIX, USER, House

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.api.services import Audit
+from chamberlain.api.administration import Audit
 from chamberlain.rules.audit import AuditClient, AuditFilter, AuditRecord, AuditRows, AuditSeal
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.changes import Subject

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from chamberlain.api.services import Templates
+from chamberlain.api.administration import Templates
 from chamberlain.bootstrap.templates import template_services
 from chamberlain.rules.actions import Act
 from chamberlain.rules.callers import Caller

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.api.services import Policies
+from chamberlain.api.administration import Policies
 from chamberlain.bootstrap.policies import policy_services
 from chamberlain.directory.embedded import EmbeddedSubjects
 from chamberlain.rules.actions import Act

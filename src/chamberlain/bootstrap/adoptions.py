@@ -1,6 +1,6 @@
 """The use cases of adoptions, for callers and for workers."""
 
-from chamberlain.api.services import Adoptions
+from chamberlain.api.administration import Adoptions
 from chamberlain.bootstrap.directory import make_adoptions
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, now

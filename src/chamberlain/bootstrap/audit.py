@@ -1,6 +1,6 @@
 """The audit trail, for callers."""
 
-from chamberlain.api.services import Audit
+from chamberlain.api.administration import Audit
 from chamberlain.bootstrap.means import Means
 from chamberlain.usecases.audit_export import ExportAudit
 from chamberlain.usecases.audit_list import ListAudit

@@ -1,6 +1,6 @@
 """The use cases of deliveries."""
 
-from chamberlain.api.services import Deliveries
+from chamberlain.api.administration import Deliveries
 from chamberlain.bootstrap.means import Means
 from chamberlain.usecases.delivery_list import ListDeliveries
 from chamberlain.usecases.delivery_redeliver import RedeliverDelivery

@@ -1,6 +1,6 @@
 """The use cases of findings, for callers and for workers."""
 
-from chamberlain.api.services import Findings
+from chamberlain.api.administration import Findings
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import now
 from chamberlain.usecases.finding_accept import AcceptFinding

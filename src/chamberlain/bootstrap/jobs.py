@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from chamberlain.api.services import Jobs
+from chamberlain.api.administration import Jobs
 from chamberlain.bootstrap.adoptions import adoption_work
 from chamberlain.bootstrap.drift import drift_work
 from chamberlain.bootstrap.findings import finding_work

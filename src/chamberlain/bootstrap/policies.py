@@ -1,6 +1,6 @@
 """The use cases of guest policies."""
 
-from chamberlain.api.services import Policies
+from chamberlain.api.administration import Policies
 from chamberlain.bootstrap.means import WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
 from chamberlain.rules.permissions import ScopePrefixes

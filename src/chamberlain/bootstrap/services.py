@@ -2,8 +2,9 @@
 
 from functools import partial
 
+from chamberlain.api.administration import Templates
 from chamberlain.api.hosts import hosts_of
-from chamberlain.api.services import Addresses, Services, Templates, Verify
+from chamberlain.api.services import Addresses, Services, Verify
 from chamberlain.api.streams import Streams
 from chamberlain.bootstrap.adoptions import adoption_services
 from chamberlain.bootstrap.audit import audit_services

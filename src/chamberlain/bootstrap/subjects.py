@@ -1,6 +1,6 @@
 """The use cases of groups and sites that guest rules are assigned to, for callers and for workers."""
 
-from chamberlain.api.services import Managed
+from chamberlain.api.administration import Managed
 from chamberlain.bootstrap.directory import make_subjects
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, now

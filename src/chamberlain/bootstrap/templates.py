@@ -1,6 +1,6 @@
 """The use cases of templates, for one area."""
 
-from chamberlain.api.services import Templates
+from chamberlain.api.administration import Templates
 from chamberlain.bootstrap.origins import new_id, new_webhook_secret, now
 from chamberlain.directory.port import People
 from chamberlain.rules.permissions import ScopePrefixes

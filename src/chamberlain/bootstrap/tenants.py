@@ -1,6 +1,6 @@
 """The tenant of a caller."""
 
-from chamberlain.api.services import OwnTenant
+from chamberlain.api.administration import OwnTenant
 from chamberlain.bootstrap.identity import believed_base_url, embedded_issuers
 from chamberlain.bootstrap.means import Means
 from chamberlain.usecases.tenant_read import ReadTenant

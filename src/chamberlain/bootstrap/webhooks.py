@@ -5,7 +5,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from chamberlain.api.services import Webhooks
+from chamberlain.api.administration import Webhooks
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, new_webhook_secret, now
 from chamberlain.metrics import delivery_run

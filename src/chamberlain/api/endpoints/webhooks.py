@@ -6,11 +6,12 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType, json
 
 from chamberlain.api.administered import CACHE
+from chamberlain.api.administration import Webhooks
 from chamberlain.api.calls import Answer, Call
 from chamberlain.api.delivery_shapes import Attempt, attempt_of
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.request_shapes import Time, time_of
-from chamberlain.api.services import Services, Webhooks
+from chamberlain.api.services import Services
 from chamberlain.api.submission import act_of, acted
 from chamberlain.rules.deliveries import Attempt as RecordedAttempt
 from chamberlain.rules.ids import TemplateId
