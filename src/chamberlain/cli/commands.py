@@ -1,32 +1,32 @@
 """All commands on one screen. What a command needs is imported when it runs, so that `--help` is quick."""
 
 import gc
-import sys
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from chamberlain.cli.adoptions import adoptions
+from chamberlain.cli.audit_commands import audit
 from chamberlain.cli.calls import calls
 from chamberlain.cli.deliveries import deliveries
 from chamberlain.cli.drift import drift
-from chamberlain.cli.exit_codes import ExitCode
 from chamberlain.cli.findings import findings
 from chamberlain.cli.groups import groups
+from chamberlain.cli.job_commands import jobs
+from chamberlain.cli.key_commands import keys
+from chamberlain.cli.machine import DataDir, settings_of
 from chamberlain.cli.mailboxes import mailboxes
-from chamberlain.cli.parameters import All, Limit, most
 from chamberlain.cli.policies import policies
 from chamberlain.cli.requests import requests
 from chamberlain.cli.sites import sites
 from chamberlain.cli.teams import teams
 from chamberlain.cli.templates import templates
+from chamberlain.cli.tenant_commands import tenants
 from chamberlain.cli.webhooks import webhooks
 
 if TYPE_CHECKING:
     from chamberlain.cli.call import Call
-    from chamberlain.settings import Settings
 
 app = typer.Typer(
     name="chamberlain",
@@ -36,11 +36,9 @@ app = typer.Typer(
 )
 
 Port = Annotated[int | None, typer.Option(help="Port of the http listener; https is on the next one. Default 8365.")]
-DataDir = Annotated[Path | None, typer.Option(help="Folder for the embedded database, keys and secrets.")]
 Host = Annotated[str | None, typer.Option(help="Address to listen on. Default 127.0.0.1.")]
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILES", help="Configuration files, together one configuration.")]
-TenantArgument = Annotated[str, typer.Argument(metavar="ID", help="The id of the tenant, as `tenant list` shows it.")]
 
 
 def main() -> None:
@@ -60,7 +58,7 @@ def serve(
     _rest_while_building()
     from chamberlain.cli.running import run_serve
 
-    run_serve(_settings(host=host, port=port, data_dir=data_dir), with_worker=worker)
+    run_serve(settings_of(host=host, port=port, data_dir=data_dir), with_worker=worker)
 
 
 @app.command()
@@ -69,7 +67,7 @@ def worker(data_dir: DataDir = None) -> None:
     _rest_while_building()
     from chamberlain.cli.running import run_worker
 
-    run_worker(_settings(data_dir=data_dir))
+    run_worker(settings_of(data_dir=data_dir))
 
 
 @app.command()
@@ -88,9 +86,9 @@ def migrate(
     if show:
         print_migrations()
     elif before:
-        run_migrations_before(_settings(data_dir=data_dir))
+        run_migrations_before(settings_of(data_dir=data_dir))
     else:
-        run_migrations(_settings(data_dir=data_dir), example=example)
+        run_migrations(settings_of(data_dir=data_dir), example=example)
 
 
 @app.command()
@@ -104,7 +102,7 @@ def token(
     """Print an access token of the embedded identity platform, for scripts on this machine."""
     from chamberlain.cli.tokens import print_token
 
-    print_token(_settings(port=port, data_dir=data_dir), user=user, client=client, scopes=scope)
+    print_token(settings_of(port=port, data_dir=data_dir), user=user, client=client, scopes=scope)
 
 
 @app.command()
@@ -164,7 +162,7 @@ def plan(files: Files, data_dir: DataDir = None) -> None:
     is something, 1 when it cannot be done."""
     from chamberlain.cli.plan import show_plan
 
-    show_plan(_settings(data_dir=data_dir), files)
+    show_plan(settings_of(data_dir=data_dir), files)
 
 
 @app.command()
@@ -177,7 +175,7 @@ def apply(
     """Bring tenants, templates and policies to what configuration files say: all of it, or nothing."""
     from chamberlain.cli.apply import apply_files
 
-    apply_files(_settings(data_dir=data_dir), files, yes=yes)
+    apply_files(settings_of(data_dir=data_dir), files, yes=yes)
 
 
 @app.command()
@@ -190,100 +188,11 @@ def export(
     from chamberlain.cli.export import export_files
     from chamberlain.cli.tenants import tenant_id_of
 
-    export_files(_settings(data_dir=data_dir), None if tenant is None else tenant_id_of(tenant), file)
+    export_files(settings_of(data_dir=data_dir), None if tenant is None else tenant_id_of(tenant), file)
 
 
-tenants = typer.Typer(name="tenant", help="Show, suspend, export and delete tenants.", no_args_is_help=True)
 app.add_typer(tenants)
-
-
-@tenants.command("list")
-def list_tenants(
-    data_dir: DataDir = None,
-    *,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted, in their stead.")] = False,
-) -> None:
-    """Print all tenants, the oldest first."""
-    from chamberlain.cli.tenants import list_deleted, list_tenants
-
-    if deleted:
-        list_deleted(_settings(data_dir=data_dir))
-    else:
-        list_tenants(_settings(data_dir=data_dir))
-
-
-@tenants.command("suspend")
-def suspend_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
-    """Serve a tenant no longer: its tokens are refused, its jobs rest, and nothing of it goes."""
-    from chamberlain.cli.tenants import suspend, tenant_id_of
-
-    suspend(_settings(data_dir=data_dir), tenant_id_of(tenant))
-
-
-@tenants.command("resume")
-def resume_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
-    """Serve a suspended tenant again."""
-    from chamberlain.cli.tenants import resume, tenant_id_of
-
-    resume(_settings(data_dir=data_dir), tenant_id_of(tenant))
-
-
-@tenants.command("export")
-def export_tenant(
-    tenant: TenantArgument,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to write it; else it is printed.")] = None,
-    data_dir: DataDir = None,
-) -> None:
-    """Write everything that is kept of a tenant, as lines of JSON and without secrets."""
-    from chamberlain.cli.tenants import export, tenant_id_of
-
-    export(_settings(data_dir=data_dir), tenant_id_of(tenant), file)
-
-
-@tenants.command("delete")
-def delete_tenant(tenant: TenantArgument, data_dir: DataDir = None) -> None:
-    """Remove everything of a suspended tenant, for good. Asks for its name."""
-    from chamberlain.cli.tenants import delete, tenant_id_of
-
-    delete(_settings(data_dir=data_dir), tenant_id_of(tenant))
-
-
-audit = typer.Typer(name="audit", help="List and verify the audit trail.", no_args_is_help=True)
 app.add_typer(audit)
-
-
-@audit.command("list")
-@calls
-def list_audit(
-    call: "Call",
-    *,
-    subject: Annotated[str | None, typer.Option(metavar="ID", help="Only what was done to this.")] = None,
-    actor: Annotated[str | None, typer.Option(metavar="ID", help="Only what this one has done.")] = None,
-    action: Annotated[str | None, typer.Option(help="Only this, such as group.assign.")] = None,
-    from_: Annotated[datetime | None, typer.Option("--from", metavar="TIME", help="Only since then; UTC.")] = None,
-    to: Annotated[datetime | None, typer.Option(metavar="TIME", help="Only before then; UTC.")] = None,
-    limit: Limit = 50,
-    everything: All = False,
-) -> None:
-    """List what was done, the newest first. For administrators."""
-    from chamberlain.cli.audit_rows import list_audit
-
-    at_most = most(limit, everything=everything)
-    list_audit(call, subject=subject, actor=actor, action=action, since=from_, until=to, most=at_most)
-
-
-@audit.command("verify")
-def verify_audit(
-    tenant: Annotated[str | None, typer.Option(help="The id of the only tenant to look at.")] = None,
-    head: Annotated[str | None, typer.Option(metavar="POSITION:DIGEST", help="A head that was kept elsewhere.")] = None,
-    data_dir: DataDir = None,
-) -> None:
-    """Find rows of the audit trail that were changed, removed, inserted or cut off. The exit code is 1 when there are
-    any."""
-    from chamberlain.cli.audit import verify
-    from chamberlain.cli.tenants import tenant_id_of
-
-    verify(_settings(data_dir=data_dir), None if tenant is None else tenant_id_of(tenant), head)
 
 
 @app.command()
@@ -298,7 +207,7 @@ def erase(
     from chamberlain.cli.erase import erase as erase_user
     from chamberlain.cli.tenants import tenant_id_of
 
-    erase_user(_settings(data_dir=data_dir), user, None if tenant is None else tenant_id_of(tenant), yes=yes)
+    erase_user(settings_of(data_dir=data_dir), user, None if tenant is None else tenant_id_of(tenant), yes=yes)
 
 
 @app.command()
@@ -313,30 +222,10 @@ def doctor(
     exit code is 1 when there is a fault."""
     from chamberlain.cli.doctor import examine_installation
 
-    examine_installation(_settings(host=host, port=port, data_dir=data_dir), as_json=as_json)
+    examine_installation(settings_of(host=host, port=port, data_dir=data_dir), as_json=as_json)
 
 
-jobs = typer.Typer(name="jobs", help="Show and release jobs that are held.", no_args_is_help=True)
 app.add_typer(jobs)
-
-
-@jobs.command("list")
-def list_jobs(data_dir: DataDir = None) -> None:
-    """Print the jobs of all tenants that wait for a person, oldest first."""
-    from chamberlain.cli.jobs import list_jobs
-
-    list_jobs(_settings(data_dir=data_dir))
-
-
-@jobs.command("release")
-def release_job(
-    job: Annotated[str, typer.Argument(metavar="ID", help="The id of the job, as `jobs list` shows it.")],
-    data_dir: DataDir = None,
-) -> None:
-    """Let a held job run again, when its cause is mended."""
-    from chamberlain.cli.jobs import release
-
-    release(_settings(data_dir=data_dir), job)
 
 
 @app.command()
@@ -347,7 +236,7 @@ def backup(
     """Write a backup of the embedded database, beside the running service. The keys are not in it."""
     from chamberlain.cli.backups import take
 
-    take(_settings(data_dir=data_dir), file)
+    take(settings_of(data_dir=data_dir), file)
 
 
 @app.command()
@@ -358,62 +247,13 @@ def restore(
     """Put a backup into a data directory that has no database yet."""
     from chamberlain.cli.backups import restore as restore_backup
 
-    restore_backup(_settings(data_dir=data_dir), file)
+    restore_backup(settings_of(data_dir=data_dir), file)
 
 
-keys = typer.Typer(name="keys", help="Show, rotate and drop the keys that seal what is stored.", no_args_is_help=True)
 app.add_typer(keys)
-
-KeyArgument = Annotated[str, typer.Argument(metavar="ID", help="The id of the key, as `keys list` shows it.")]
-
-
-@keys.command("list")
-def list_keys(data_dir: DataDir = None) -> None:
-    """Print the keys of the keys file, and how much is sealed with each. The exit code is 1 when one is missing."""
-    from chamberlain.cli.keys import list_keys
-
-    list_keys(_settings(data_dir=data_dir))
-
-
-@keys.command("add")
-def add_key(data_dir: DataDir = None) -> None:
-    """Make a key that does not seal yet, to be brought to every machine first."""
-    from chamberlain.cli.keys import add
-
-    add(_settings(data_dir=data_dir))
-
-
-@keys.command("rotate")
-def rotate_keys(
-    to: Annotated[str | None, typer.Option(metavar="ID", help="A key of the file; without it a new one.")] = None,
-    data_dir: DataDir = None,
-) -> None:
-    """Have another key seal from now on, and seal what is stored anew with it, beside the running service."""
-    from chamberlain.cli.keys import rotate
-
-    rotate(_settings(data_dir=data_dir), to)
-
-
-@keys.command("drop")
-def drop_key(key: KeyArgument, data_dir: DataDir = None) -> None:
-    """Take a key out of the keys file. Refused while something is sealed with it."""
-    from chamberlain.cli.keys import drop
-
-    drop(_settings(data_dir=data_dir), key)
 
 
 def _rest_while_building() -> None:
     """What is imported and built now stays until the end: to look whether it is garbage is an eighth of a start. The
     process has the collector go on when all is built."""
     gc.disable()
-
-
-def _settings(**options: object) -> "Settings":
-    """The settings, with what the command line says before what the environment says; a bad one ends the command."""
-    from chamberlain.settings import SettingsInvalid, read_settings
-
-    try:
-        return read_settings(**{name: value for name, value in options.items() if value is not None})
-    except SettingsInvalid as error:
-        print(error, file=sys.stderr)
-        raise typer.Exit(ExitCode.SETTINGS) from None
