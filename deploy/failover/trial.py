@@ -54,8 +54,8 @@ def run_round(number: int, cluster: Cluster, installation: Installation, fault: 
     node = _leader(cluster)
     with _calling(callers):
         wait_until(lambda: len(callers.accepted) >= BEFORE, 120, f"{BEFORE} groups are accepted")
-        begin = time.monotonic()
         _take_away(node, fault)
+        begin = time.monotonic()
         wait_until(lambda: _all_write(callers, begin, len(installation.services)), WRITING_WITHIN, "All write again")
         since = len(callers.accepted)
         wait_until(lambda: len(callers.accepted) >= since + AFTER, 120, f"{AFTER} more groups are accepted")

@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "how-to" / "system-service.md"
 
 
 def test_it_works_for_every_unit_that_the_page_names() -> None:
-    named = re.findall(r"chamberlain-?\w*@?(?=\d|\.service|\s)", PAGE.read_text(encoding="utf-8"))
+    named = re.findall(r"chamberlain[\w-]*@?(?=\d|\.service|\s|`)", PAGE.read_text(encoding="utf-8"))
 
     assert {f"{name}.service" for name in named if not name.endswith("-")} >= {unit.name for unit in UNITS}
 

@@ -136,20 +136,29 @@ def test_it_rejects_an_address_that_others_can_reach() -> None:
 
 
 def test_it_works_on_such_an_address_without_the_embedded_identity_platform() -> None:
-    # Another spelling of a name that leads nowhere else: only an address that is known to be loopback counts as one.
-    options, alone = ("--host", "LOCALHOST"), {"CHAMBERLAIN_EMBEDDED_IDENTITY": "false"}
-    with running_service(options=options, environment=alone) as service:
-        anybody = httpx2.post(service.groups_url, json={}, verify=TLS)
-        flows = httpx2.get(f"{service.url}/openapi.json", verify=TLS).json()["components"]["securitySchemes"]
-        with socket.socket() as behind:
-            nobody_listens = behind.connect_ex(("127.0.0.1", service.port + 1)) != 0
+    with data_folder() as folder:
+        before = start_service(folder)
+        before.wait_until_ready()
+        headers = before.headers()
+        before.stop()
 
-        assert anybody.status_code == 401
-        assert service.answers("/identity/local/token") == 404
-        assert nobody_listens
-        assert "clientCredentials" not in json.dumps(flows)
-        assert "embedded identity platform" not in service.said()
-        assert not (service.data_dir / "ca.pem").exists()
+        # Another spelling of a name that leads nowhere else: it is not known to be loopback.
+        alone = {"CHAMBERLAIN_EMBEDDED_IDENTITY": "false"}
+        service = start_service(folder, port=before.port, options=("--host", "LOCALHOST"), environment=alone)
+        try:
+            service.wait_until_ready()
+            known = httpx2.post(service.groups_url, json={}, headers=headers, verify=TLS)
+            flows = httpx2.get(f"{service.url}/openapi.json", verify=TLS).json()["components"]["securitySchemes"]
+            with socket.socket() as behind:
+                nobody_listens = behind.connect_ex(("127.0.0.1", service.port + 1)) != 0
+
+            assert (known.status_code, known.json()["code"]) == (401, "tokenInvalid")
+            assert service.answers("/identity/local/token") == 404
+            assert nobody_listens
+            assert "clientCredentials" not in json.dumps(flows)
+            assert "embedded identity platform" not in service.said().rpartition("The API answers")[2]
+        finally:
+            assert service.stop() == 0
 
 
 def test_it_logs_json_lines_with_the_trace_of_a_call() -> None:

@@ -229,7 +229,7 @@ async def open_database(
     """A pool of at most `most` connections; `name` is what PostgreSQL shows of them, `patience` how long one statement
     may take, `most_statements` how many a connection keeps prepared: none behind a pooler that does not carry them.
     Connections are made when needed."""
-    pool = await WatchfulPool(
+    pool = WatchfulPool(
         connect=Hosts(address).connect,
         min_size=0,
         max_size=most,
@@ -243,7 +243,9 @@ async def open_database(
         # Our statements are short: compiling them costs more than it saves.
         server_settings={"application_name": name, "jit": "off"},
     )
-    return Database(pool, notices=notices)
+    # The driver takes as long over a cancellation as over a statement.
+    pool.released_within = min(RELEASED_WITHIN, patience / 2)
+    return Database(await pool, notices=notices)
 
 
 async def repeat_if_stale(work: Callable[[], Awaitable[Answer]]) -> Answer:

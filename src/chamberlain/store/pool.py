@@ -12,13 +12,15 @@ if TYPE_CHECKING:
 else:
     _Pool = asyncpg.Pool
 
-# A server that is well hears at once that it shall give up what took too long.
-RELEASED_WITHIN = timedelta(seconds=1)
+# A server that is well hears at once that it shall give up what took too long; a busy machine takes a little more.
+RELEASED_WITHIN = timedelta(seconds=3)
 
 
 class WatchfulPool(_Pool):
     """Gives up a connection whose server does not even hear that it shall give up, and with it all others there are:
     they lead to the same server, and each would be waited for in its turn. New ones find who leads by now."""
+
+    released_within = RELEASED_WITHIN
 
     async def release(
         self,
@@ -28,6 +30,6 @@ class WatchfulPool(_Pool):
     ) -> None:
         """Take it back."""
         try:
-            await super().release(connection, timeout=timeout or RELEASED_WITHIN.total_seconds())
+            await super().release(connection, timeout=timeout or self.released_within.total_seconds())
         except TimeoutError:
             await self.expire_connections()
