@@ -13,8 +13,10 @@ from chamberlain.rules.effects import CANCELLED
 from chamberlain.rules.errors import NotFound, NotPossible, Rejected, Stale, TryAgain, Unavailable
 from chamberlain.rules.guests import Sharing
 from chamberlain.rules.ids import GroupId, PolicyId, TemplateId
+from chamberlain.rules.subject_records import SubjectRecord
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
-from chamberlain.store import subjects
+from chamberlain.store import policy_clocks, subjects
+from chamberlain.store.assignments import PATIENCE, Assigner
 from tests.estates import ADA, ESTATE, NOBODY, OTHER_HOUSE, TRACE, Estate, until
 from tests.usecases.acts import administrator, application, cancel
 from tests.usecases.stewards import (
@@ -23,6 +25,7 @@ from tests.usecases.stewards import (
     NINETY_DAYS,
     NO_GUESTS,
     PARTNERS,
+    SUPPLIERS,
     YEARLY_REVIEW,
     ZERO,
     Steward,
@@ -376,6 +379,44 @@ async def test_what_is_assigned_is_in_use_until_it_is_cleared(steward: Steward) 
     await steward.assign(templateId=ZERO)
     assert not await is_assigned(template_id=NO_GUESTS)
     assert await is_assigned(policy_id=NINETY_DAYS)
+
+
+async def test_nobody_waits_for_a_group_that_somebody_holds(steward: Steward) -> None:
+    """As whoever runs the policy of a large group does; not even those whose changes arrive together with its."""
+    for group in (ALL_STAFF, SUPPLIERS, HANDBOOK):
+        await steward.read(administrator(ADA), group, SubjectType.GROUP if group == ALL_STAFF else SubjectType.SITE)
+    order: list[str] = []
+
+    async def assign(name: str, group: GroupId, kind: SubjectType) -> SubjectRecord:
+        record = await steward.assign(group, kind=kind, templateId=str(PARTNERS))
+        order.append(name)
+        return record
+
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await policy_clocks.hold(tx, [(ESTATE, ALL_STAFF)])
+        waiting = asyncio.create_task(assign("held", ALL_STAFF, SubjectType.GROUP))
+        together = asyncio.create_task(assign("together", HANDBOOK, SubjectType.SITE))
+        await asyncio.wait_for(together, timeout=PATIENCE.total_seconds() / 2)
+        await asyncio.wait_for(assign("later", SUPPLIERS, SubjectType.SITE), timeout=PATIENCE.total_seconds() / 2)
+    record = await waiting
+
+    assert order == ["together", "later", "held"]
+    assert record.assignment.template_id == PARTNERS
+
+
+async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(steward: Steward) -> None:
+    await steward.record()
+    impatient = replace(
+        steward, change=replace(steward.change, assigner=Assigner(steward.change.database, patience=timedelta(0)))
+    )
+
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await policy_clocks.hold(tx, [(ESTATE, ALL_STAFF)])
+        with pytest.raises(Unavailable) as refused:
+            await impatient.assign(templateId=str(PARTNERS))
+
+    assert refused.value.code == "overloaded"
+    assert (await steward.record()).assignment.template_id is None
 
 
 async def test_nobody_assigns_what_is_just_being_removed(steward: Steward) -> None:

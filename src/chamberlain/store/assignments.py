@@ -1,14 +1,16 @@
 """Assignments: what is assigned to groups and sites, read and changed by one statement for all who come together.
 
 Both statements are functions of the database (sql/assignments.sql). A change is decided upon what was read, and written
-only where that is still true; whoever was overtaken decides again.
+only where that is still true; whoever was overtaken decides again. Whose group or site somebody holds is put aside and
+tried again: nobody else waits for that, and nobody's connection.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import Enum, auto
 from typing import Final, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -20,6 +22,7 @@ from chamberlain.batching import Batcher
 from chamberlain.rules.assignment_drafts import AssignmentDraft, Situation
 from chamberlain.rules.assignments import Assign, AssignmentOrder, Wish
 from chamberlain.rules.drafts import Moment
+from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.events import assignment_document
 from chamberlain.rules.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.rules.new_groups import NewGroup, NewGroupDraft, draft_for_new
@@ -62,6 +65,10 @@ ORDER BY p.tenant_id, p.policy_id FOR SHARE OF p
 
 # As many as a worker's batch: a transaction that holds more rows makes others wait for longer.
 MOST_TOGETHER: Final = 128
+# How long a change waits for whoever holds its group or site. The run of a policy over a large group takes seconds.
+PATIENCE = timedelta(seconds=10)
+# Most hold a row for some milliseconds; whoever does so for longer is asked less and less often.
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=100)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -75,16 +82,26 @@ class Question:
     order: AssignmentOrder
 
 
+class _Outcome(Enum):
+    """What comes of a change: it is there, what it was decided upon is not true any more, or somebody holds the row."""
+
+    WRITTEN = auto()
+    OVERTAKEN = auto()
+    HELD = auto()
+
+
 _Place: TypeAlias = tuple[TenantId, GroupId]
 
 
 class Assigner:
-    """Reads and changes assignments for a process."""
+    """Reads and changes assignments for a process. `patience` is how long a change waits for whoever holds its group
+    or site."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, patience: timedelta = PATIENCE) -> None:
         self._database = database
+        self._patience = patience
         self._questions = Batcher[Question, Situation | None](self._find, most=MOST_TOGETHER)
-        self._changes = Batcher[AssignmentDraft, bool](
+        self._changes = Batcher[AssignmentDraft, _Outcome](
             self._change, divisible=(asyncpg.PostgresError,), most=MOST_TOGETHER
         )
         # Those who change one group in this process come one after the other, so that none is overtaken for nothing.
@@ -103,9 +120,23 @@ class Assigner:
 
     async def change(self, draft: AssignmentDraft) -> bool:
         """Write the draft with all its rows; False when something that it was decided upon is not true any more. Raises
-        Unavailable."""
+        Unavailable, also when somebody holds the group or site for too long."""
+        outcome, pause = await self._try(draft), FIRST_PAUSE
+        end = asyncio.get_running_loop().time() + self._patience.total_seconds()
+        while outcome is _Outcome.HELD:
+            if asyncio.get_running_loop().time() >= end:
+                detail = "Something else is being done to this group, and does not end. Send the request again."
+                raise Unavailable("overloaded", detail)
+            await asyncio.sleep(pause.total_seconds())
+            outcome, pause = await self._try(draft), min(2 * pause, LONGEST_PAUSE)
+        return outcome is _Outcome.WRITTEN
+
+    async def _try(self, draft: AssignmentDraft) -> _Outcome:
         try:
             return await self._changes.submit(draft)
+        except asyncpg.LockNotAvailableError:
+            # Somebody is just removing the template or the policy.
+            return _Outcome.HELD
         except asyncpg.DeadlockDetectedError as error:
             raise Overtaken from error
 
@@ -120,12 +151,12 @@ class Assigner:
             rows = await repeat_if_stale(lambda: _fetch(connection, FIND, columns))
         return _situations(rows, questions)
 
-    async def _change(self, drafts: Sequence[AssignmentDraft]) -> Sequence[bool]:
+    async def _change(self, drafts: Sequence[AssignmentDraft]) -> Sequence[_Outcome]:
         columns = _columns(drafts)
         async with self._database.statement() as connection:
             rows = await repeat_if_stale(lambda: _fetch(connection, CHANGE, columns))
-        written = {row["ordinal"] for row in rows}
-        return [ordinal in written for ordinal in range(1, len(drafts) + 1)]
+        told = {row["ordinal"] for row in rows}
+        return [_outcome(ordinal, told) for ordinal in range(1, len(drafts) + 1)]
 
 
 async def draft_new(
@@ -160,6 +191,12 @@ async def write(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> None:
     assigns it."""
     if drafts:
         await tx.fetch(CHANGE, *_columns(drafts))
+
+
+def _outcome(ordinal: int, told: Collection[int]) -> _Outcome:
+    if ordinal in told:
+        return _Outcome.WRITTEN
+    return _Outcome.HELD if -ordinal in told else _Outcome.OVERTAKEN
 
 
 async def _fetch(connection: Connection, statement: str, columns: Sequence[Sequence[object]]) -> Sequence[Record]:

@@ -73,9 +73,11 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Write changes of assignments, each with its request, job and audit row, and with the event that tells of it if there is one; where the
--- policy is another one, or none any more, with the job that runs it or ends it. A change is written where the group or site is at the generation that it was decided upon, and what is newly assigned is there and active; those
--- that were written are returned. No group or site may stand in a batch twice. Rows that others may wait for are locked in order, so that
--- two batches never wait for each other crosswise; templates and policies only against their removal.
+-- policy is another one, or none any more, with the job that runs it or ends it. A change is written where the group or site is at the
+-- generation that it was decided upon, and what is newly assigned is there and active; those that were written are returned, and with a
+-- minus those whose group or site somebody holds just now, such as whoever runs its policy: nobody waits for that here, where the changes
+-- of others would wait too. No group or site may stand in a batch twice. Templates and policies are locked in order and only against their
+-- removal, so that two batches never wait for each other crosswise, and nobody waits for long.
 CREATE OR REPLACE FUNCTION chamberlain.change_assignments(
     tenant_ids uuid[], subject_ids uuid[], generations integer[], next_templates uuid[], next_policies uuid[],
     new_templates uuid[], new_policies uuid[], moments timestamptz[], assigned_bys text[],
@@ -83,11 +85,12 @@ CREATE OR REPLACE FUNCTION chamberlain.change_assignments(
     bodies text[], steps text[], client_ids text[], actor_types text[], actor_ids uuid[], actor_names text[], trace_ids text[],
     audit_actions text[], audit_payloads text[], event_ids uuid[], event_types text[], event_data text[]
 ) RETURNS SETOF bigint
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET lock_timeout = '50ms' AS $$
 #variable_conflict use_column
 DECLARE
     tenant uuid;
     place bigint;
+    is_ours boolean;
     written bigint[];
     policy_changed boolean;
     with_policy bigint[];
@@ -102,10 +105,20 @@ BEGIN
         -- What was committed while locks were waited for is seen by the statements behind them.
         written := '{}';
         with_policy := '{}';
-        FOR place IN
-            SELECT i.ordinal FROM unnest(tenant_ids, subject_ids) WITH ORDINALITY AS i (tenant_id, subject_id, ordinal)
-            WHERE i.tenant_id = tenant ORDER BY i.subject_id
+        FOR place, is_ours IN
+            SELECT i.ordinal, s.is_ours
+            FROM unnest(tenant_ids, subject_ids) WITH ORDINALITY AS i (tenant_id, subject_id, ordinal)
+            LEFT JOIN LATERAL (
+                SELECT true AS is_ours FROM chamberlain.subject s WHERE s.tenant_id = tenant AND s.subject_id = i.subject_id
+                FOR NO KEY UPDATE SKIP LOCKED
+            ) s ON true
+            WHERE i.tenant_id = tenant
         LOOP
+            IF is_ours IS NULL THEN
+                RETURN QUERY SELECT -place FROM chamberlain.subject s
+                WHERE s.tenant_id = tenant AND s.subject_id = subject_ids[place];
+                CONTINUE;
+            END IF;
             UPDATE chamberlain.subject s SET
                 template_id = next_templates[place], policy_id = next_policies[place], generation = s.generation + 1,
                 assignment_request_id = request_ids[place], assigned_at = moments[place], assigned_by = assigned_bys[place]::json,
