@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -20,6 +21,8 @@ MOST_SECONDS = 30.0
 def main() -> int:
     """Read the arguments, do the rounds, print what they have shown."""
     asked = _arguments()
+    # Whoever ends it finds nothing left of what it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         require_programs()
         outcomes = _rounds(asked.rounds, Fault(asked.fault), asked.at_once, synchronous=not asked.control)

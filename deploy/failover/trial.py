@@ -17,7 +17,7 @@ from deploy.failover.programs import CannotTry, wait_until
 
 # Groups that are there before anything happens, and that come afterwards.
 BEFORE, AFTER = 200, 200
-# The standby is asked whether somebody else leads for longer than it may take.
+# Longer than either may take: what is later counts as never.
 WRITING_WITHIN = 120.0
 RETRIEVABLE_WITHIN = 120.0
 
