@@ -19,7 +19,7 @@ from chamberlain.rules.named_people import unknown_people
 from chamberlain.rules.naming import LOCAL_PART_LENGTH
 from chamberlain.rules.template_records import kind_faults
 from chamberlain.rules.templates import template_fault
-from chamberlain.shapes.faults import forms_within
+from chamberlain.shapes.forms import forms_within
 from chamberlain.shapes.mailbox_templates import MailboxTemplateBody
 from chamberlain.shapes.mailboxes import MAILBOX, MailboxBody
 from chamberlain.shapes.naming_rules import naming_rule_faults

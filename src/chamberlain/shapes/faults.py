@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import cast
 
-from msgspec import NODEFAULT, inspect, json
+from msgspec import NODEFAULT, inspect
 
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.ids import WRITTEN_ID
+from chamberlain.shapes.forms import forms_within, spelt_twice, too_heavy
 from chamberlain.shapes.pointers import child, parts
 
 # What a JSON value is called. A whole number may be written 2.0; the parser has made it 2 by then.
@@ -59,51 +60,6 @@ def require_known(form: inspect.Type) -> None:
                 _expected(part)
         # Its type comes right behind it.
         said = (isinstance(part, inspect.Metadata) and part.extra) or {}
-
-
-def forms_within(form: inspect.Type) -> Iterator[inspect.Type]:
-    """A type and all types that it is made of."""
-    yield form
-    for inner in _directly_within(form):
-        yield from forms_within(inner)
-
-
-def _directly_within(form: inspect.Type) -> Sequence[inspect.Type]:
-    match form:
-        case inspect.Metadata():
-            return (form.type,)
-        case inspect.UnionType():
-            return form.types
-        case inspect.ListType() | inspect.VarTupleType():
-            return (form.item_type,)
-        case inspect.DictType():
-            return (form.key_type, form.value_type)
-        case inspect.StructType():
-            return [field.type for field in form.fields]
-        case _:
-            return ()
-
-
-def beyond_decoder(form: inspect.Type) -> bool:
-    """Whether something is asked of a value that the strict decoder cannot check, and `breaks` can."""
-    return isinstance(form, inspect.Metadata) and bool(_BEYOND_DECODER & (form.extra or {}).keys())
-
-
-def breaks(value: object, extra: Mapping[str, object]) -> bool:
-    """Whether a value does not meet what is asked of it beyond what the decoder checks."""
-    bytes_allowed = extra.get("bytes")
-    if isinstance(bytes_allowed, int) and too_heavy(value, bytes_allowed):
-        return True
-    return "ids" in extra and isinstance(value, dict) and next(_spelt_twice(value), None) is not None
-
-
-# How many bytes a text may have, or an object as JSON; and that the keys of an object are ids of users.
-_BEYOND_DECODER = frozenset({"bytes", "ids"})
-
-
-def too_heavy(value: object, bytes_allowed: int) -> bool:
-    """Whether a value is larger than so many bytes of text, or of compact JSON."""
-    return len(value.encode() if isinstance(value, str) else json.encode(value)) > bytes_allowed
 
 
 def _faults(value: object, form: inspect.Type, pointer: str, extra: Mapping[str, object]) -> Iterator[Fault]:
@@ -267,7 +223,7 @@ def _entries(
     if isinstance(bytes_allowed, int) and too_heavy(value, bytes_allowed):
         yield Fault(pointer, "outOfBounds", f"{_called(pointer)} may have at most {bytes_allowed // 1024} KiB of JSON.")
     if "ids" in extra:
-        for key in _spelt_twice(value):
+        for key in spelt_twice(value):
             detail = f"{_called(pointer)} may name a user once only, in upper or in lower case. Keep one of them."
             yield Fault(child(pointer, key), "sameUserTwice", detail)
     for key, entry in islice(value.items(), form.max_length):
@@ -275,16 +231,6 @@ def _entries(
         for fault in _faults(key, form.key_type, place, {}):
             yield Fault(place, fault.code, f"As a key, {fault.detail}")
         yield from _faults(entry, form.value_type, place, {})
-
-
-def _spelt_twice(value: Mapping[str, object]) -> Iterator[str]:
-    """Keys that are ids which stand there before, in the other letter case."""
-    seen: set[str] = set()
-    for key in value:
-        small = key.lower()
-        if small in seen:
-            yield key
-        seen.add(small)
 
 
 def _properties(value: dict[str, object], form: inspect.StructType, pointer: str) -> Iterator[Fault]:

@@ -13,7 +13,8 @@ from msgspec import inspect
 
 from chamberlain.rules.errors import BodyInvalid
 from chamberlain.shapes.bodies import parse_object
-from chamberlain.shapes.faults import beyond_decoder, breaks, forms_within, list_faults, require_known
+from chamberlain.shapes.faults import list_faults, require_known
+from chamberlain.shapes.forms import beyond_decoder, breaks, forms_within
 
 Value = TypeVar("Value")
 
