@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import hashlib
 import importlib.util
+import itertools
 import json
 import os
 import re
@@ -138,13 +139,23 @@ def check(_: list[str]) -> int:
 
 
 def bench(arguments: list[str]) -> int:
-    """Run the measurements of bench/, all or those named; options such as --quick go to each."""
+    """Run the measurements of bench/, all or those named; options such as --quick come last and go to each."""
     python = prepare(VENV, TO_RUN) / "python"
     prepare(ORDINARY_WAY_VENV, ORDINARY_WAY)
-    options = [argument for argument in arguments if argument.startswith("-")]
-    named = [argument for argument in arguments if argument not in options]
+    named = list(itertools.takewhile(lambda argument: not argument.startswith("-"), arguments))
     questions = named or sorted(file.stem for file in Path("bench").glob("[!_]*.py"))
-    return max((subprocess.call([python, "-m", f"bench.{question}", *options]) for question in questions), default=0)
+    # All of them are asked, whatever becomes of one.
+    return max([measure([str(python), "-m", f"bench.{each}", *arguments[len(named) :]]) for each in questions])
+
+
+def measure(command: list[str]) -> int:
+    """Run one measurement, and say how long it took."""
+    begin = time.monotonic()
+    # A start is measured as it is where the service was started before: what was compiled then is there.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    code = subprocess.call(command, env=environment)
+    print(f"{'Stopped' if code else 'Done'} after {time.monotonic() - begin:.0f} s.", flush=True)
+    return code
 
 
 def lock(arguments: list[str]) -> int:
