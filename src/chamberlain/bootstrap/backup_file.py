@@ -18,6 +18,8 @@ from typing import IO, Final
 
 import msgspec
 
+from chamberlain.bootstrap.faults import CannotStart
+
 _HEAD, _END = "backup.json", "end.json"
 # Another form of the file gets another number.
 _FORM: Final = 1
@@ -26,7 +28,7 @@ _PART: Final = 1 << 20
 _MOST_HEAD: Final = 1 << 22
 
 
-class BackupUnusable(Exception):
+class BackupUnusable(CannotStart):
     """A backup cannot be written, or what is read is none, or not a whole one."""
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from chamberlain.bootstrap.backup_file import BackupUnusable
 from chamberlain.bootstrap.data_folder import DataFolderUnusable
 from chamberlain.bootstrap.databases import DatabaseNotReady
 from chamberlain.embedded.postgres import EmbeddedPostgresError
@@ -12,7 +11,6 @@ from chamberlain.store.keyring import KeysUnusable
 from chamberlain.store.migrate import MigrationRefused
 
 EXPECTED = (
-    BackupUnusable,
     DataFolderUnusable,
     DatabaseNotReady,
     EmbeddedPostgresError,

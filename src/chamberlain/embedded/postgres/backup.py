@@ -5,16 +5,14 @@ them, for programs of the same major version.
 """
 
 import asyncio
-import gzip
 import os
 import shutil
 import stat
 import subprocess
-import tarfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
-from typing import IO, TypeAlias
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 from chamberlain.embedded.postgres import roles
 from chamberlain.embedded.postgres.addresses import address
@@ -29,6 +27,9 @@ from chamberlain.embedded.postgres.folder import (
 )
 from chamberlain.embedded.postgres.programs import find_programs
 from chamberlain.embedded.postgres.users import ServerUser, choose_server_user
+
+if TYPE_CHECKING:
+    import tarfile
 
 # The files that a backup is made of, by the names that pg_basebackup gives them.
 FILES = BASE, LOG = "base.tar.gz", "pg_wal.tar.gz"
@@ -107,6 +108,10 @@ def _forget(path: Path) -> None:
 
 def _unpack(file: IO[bytes], target: Path, user: ServerUser) -> None:
     """Folders and files alone, below the target: a backup comes from elsewhere, and root may be the one who reads."""
+    # Whoever starts a server needs neither, and reading them takes as long as half of what is here.
+    import gzip
+    import tarfile
+
     # The log comes in several pieces of gzip, of which tarfile by itself would read the first.
     with gzip.open(file) as plain, tarfile.open(fileobj=plain, mode="r|") as archive:
         for member in archive:
@@ -118,7 +123,7 @@ def _unpack(file: IO[bytes], target: Path, user: ServerUser) -> None:
             _put(archive, member, target / place, user)
 
 
-def _put(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path, user: ServerUser) -> None:
+def _put(archive: "tarfile.TarFile", member: "tarfile.TarInfo", path: Path, user: ServerUser) -> None:
     content = archive.extractfile(member)
     if content is None:
         # The folder of the write-ahead log is in both archives.
