@@ -8,7 +8,9 @@ _TOKEN = re.compile(
     r"\s+|(?P<string>\"[^\"]*\")|(?P<span>\d+[smhd]\b)|(?P<number>\d+(?:\.\d+)?)|(?P<range>\[(?:\d+[smhd]|\$__rate_interval)\])"
     r"|(?P<word>[a-zA-Z_][a-zA-Z0-9_]*)|(?P<sign>=~|!~|!=|==|>=|<=|[-+*/><=(){},])"
 )
-_FUNCTIONS = frozenset({"rate", "increase", "changes", "sum", "max", "min", "count", "avg", "histogram_quantile"})
+_FUNCTIONS = frozenset(
+    {"rate", "increase", "changes", "sum", "max", "min", "count", "avg", "histogram_quantile", "vector"}
+)
 _GROUPINGS = frozenset({"by", "without"})
 _OPERATORS = frozenset({"and", "or", "unless"})
 
