@@ -68,6 +68,22 @@ async def test_whoever_asks_while_one_is_under_way_gets_another(watchman: Watchm
     assert await watchman.estate.rows(JOBS, ESTATE) == [(1, True)]
 
 
+async def test_whoever_asks_lets_a_job_go_that_met_a_bug(watchman: Watchman) -> None:
+    await watchman.look()
+    await watchman.change("UPDATE chamberlain.job SET held_reason = 'A bug.' WHERE kind = 'driftCheck'")
+    later(watchman.estate, hours=1)
+
+    await ask(watchman)
+    await watchman.turn()
+
+    ((_, began_at, _),) = await watchman.estate.rows(CHECK, ESTATE)
+    assert began_at == watchman.estate.moment
+    held = "SELECT tenant_id FROM chamberlain.job WHERE kind = 'driftCheck' AND held_reason IS NOT NULL"
+    # The one of another tenant, and the one for all, wait for their person still.
+    assert ESTATE not in {tenant_id for (tenant_id,) in await watchman.estate.rows(held)}
+    assert len(await watchman.estate.rows(held)) == 2
+
+
 async def test_the_audit_trail_says_who_asked(watchman: Watchman) -> None:
     await ask(watchman)
 

@@ -8,9 +8,10 @@ from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drift_checks import DriftCheck, check_asked_for
 from chamberlain.rules.edits import Editor
+from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.rules.tenant_records import present
-from chamberlain.store import changes, drift, idempotency, tenant_records
+from chamberlain.store import changes, drift, held_jobs, idempotency, tenant_records
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 from chamberlain.store.notifier import Notifier
@@ -35,6 +36,8 @@ class AskForDriftCheck:
         async def work() -> bytes:
             tenant = present(await tenant_records.find(tx, caller.tenant_id)).tenant
             asked = await drift.ask(tx, act.trace_id, at=self.now())
+            # A job that met a bug waits to be let go.
+            await held_jobs.release_of(tx, JobKind.DRIFT_CHECK, caller.tenant_id)
             await changes.record(tx, check_asked_for(tenant, editor, act.said))
             return render(asked)
 
