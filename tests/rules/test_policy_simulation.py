@@ -269,6 +269,30 @@ def name_of(guests: list[Guest], about: str) -> str:
     return next((each.display_name for each in guests if str(each.id) == about), "")
 
 
+@pytest.mark.parametrize("accepts", [False, True])
+def test_a_group_of_thousands_takes_as_long_as_that_many_groups_where_it_is_assigned(*, accepts: bool) -> None:
+    def took(number: int) -> float:
+        group = Group(NINETY_DAYS, tuple([replace(GIL, id=UserId(UUID(int=each))) for each in range(number)]))
+        group.run(80)
+        accepted = {clock.place: None for clock in group.clocks} if accepts else {}
+        began = time.process_time()
+        ahead(group, since=80, days=5, accepted=accepted)
+        return time.process_time() - began
+
+    took(100)
+
+    # Sixteen times as long where each is compared with all others.
+    assert took(8_000) < 8 * took(2_000)
+
+
+def test_it_ends_where_that_is_asked_for() -> None:
+    def end() -> None:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        list(simulate(situation_of(Group(NINETY_DAYS)), now=moment(0), until=moment(0), before_each=end))
+
+
 def test_one_guest_does_not_matter_to_another() -> None:
     alone = [*ahead(Group(NINETY_DAYS, (GIL,))), *ahead(Group(NINETY_DAYS, (HANA,)))]
 

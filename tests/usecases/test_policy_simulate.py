@@ -1,6 +1,10 @@
 """Looking ahead at a policy: what it would do to groups and sites, without doing it."""
 
-from dataclasses import dataclass
+import asyncio
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -9,14 +13,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chamberlain.directory.port import ActOutcome
+from chamberlain.rules import policy_simulation
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Forbidden, NotFound, NotPossible, Rejected, TryAgain, Unavailable
+from chamberlain.rules.guests import Guest
 from chamberlain.rules.ids import GroupId, PolicyId, UserId
 from chamberlain.rules.policy_simulation import OccurrenceType
 from chamberlain.rules.simulations import Simulation, SimulationOrder
+from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 from chamberlain.store.callers import Callers
 from chamberlain.usecases.policy_simulate import SimulatePolicy
-from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, PREFIXES, Estate, caller_of
+from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, PREFIXES, Estate, caller_of, until
 from tests.usecases.acts import administrator, application
 from tests.usecases.findings import inspector_of
 from tests.usecases.policy_runs import MAKE_GUESTS, Runs, new_group
@@ -207,6 +214,49 @@ async def test_it_says_so_while_the_directory_does_not_answer(steward: Steward) 
     assert (refused.value.code, refused.value.after) == ("overloaded", timedelta(seconds=7))
 
 
+async def test_it_says_so_when_it_takes_too_long(steward: Steward) -> None:
+    impatient = replace(simulator(steward), patience=timedelta(0))
+
+    with pytest.raises(Unavailable) as refused:
+        await impatient(administrator(ADA), NINETY_DAYS, EVERYTHING)
+
+    assert (refused.value.code, "groupIds" in refused.value.detail) == ("overloaded", True)
+
+
+async def test_what_nobody_waits_for_any_more_is_not_counted_on(steward: Steward) -> None:
+    """A thread goes on, whoever has gone; and the process would not end before it."""
+    guests = tuple([Guest(UserId(uuid4()), None, "") for _ in range(5_000)])
+    many = replace(await steward.shown(), guests=guests)
+
+    async def observe(references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+        return [many for _ in references]
+
+    async def is_over() -> bool:
+        return not is_counting()
+
+    endless = replace(simulator(steward), observe=observe)
+    call = asyncio.create_task(endless(administrator(ADA), NINETY_DAYS, SimulationOrder((ALL_STAFF,) * 200, ())))
+    await until(begun_counting)
+    call.cancel()
+    await until(is_over)
+
+    # Else it would count for minutes.
+    assert call.cancelled()
+
+
+async def begun_counting() -> bool:
+    return is_counting()
+
+
+def is_counting() -> bool:
+    """Whether a thread of this process is at it."""
+    return any(
+        frame.f_code.co_filename == policy_simulation.__file__
+        for first in sys._current_frames().values()  # noqa: SLF001 - documented, and the only way to look into a thread
+        for frame, _ in traceback.walk_stack(first)
+    )
+
+
 @dataclass(frozen=True)
 class Course:
     """What a generated group goes through before it is looked ahead. The directory has refused what it was asked for
@@ -292,10 +342,10 @@ async def accepted(runs: Runs, course: Course, since: int) -> set[int]:
     ends, inspector = set(), inspector_of(runs.steward.estate)
     is_open = "SELECT finding_id FROM chamberlain.finding WHERE subject_id = $1 AND state = 'open' ORDER BY kind, about"
     rows = await runs.steward.estate.rows(is_open, runs.group_id)
-    for (finding_id,), until in zip(rows, course.acceptances, strict=False):
-        if until == "open":
+    for (finding_id,), lasts in zip(rows, course.acceptances, strict=False):
+        if lasts == "open":
             continue
-        end = since + until if isinstance(until, int) else None
+        end = since + lasts if isinstance(lasts, int) else None
         assert isinstance(finding_id, UUID)
         await inspector.accepted(finding_id, None if end is None else runs.began_at + timedelta(days=end))
         ends |= {end} - {None}

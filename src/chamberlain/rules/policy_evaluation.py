@@ -26,7 +26,7 @@ from chamberlain.rules.guest_clocks import (
     tick,
 )
 from chamberlain.rules.guests import Guest
-from chamberlain.rules.ids import PolicyId
+from chamberlain.rules.ids import PolicyId, UserId
 from chamberlain.rules.policies import MinimumOwners, PolicyAction, PolicyRules
 from chamberlain.rules.policy_findings import about_of, guest_found, kind_of, owners_found
 
@@ -154,6 +154,7 @@ class _Tally:
     due: list[Clock] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
     ended: list[Ended] = field(default_factory=list)
+    removed: set[UserId | None] = field(default_factory=set)
 
     def run(self, course: Course, policy: AppliedPolicy, guests: Sequence[Guest]) -> None:
         """Let the clocks of a rule go on, and start those that there are not yet."""
@@ -218,7 +219,8 @@ class _Tally:
         self.left.pop(clock.place, None)
         self.gone.append(clock)
         # A guest whose time is over by several rules is removed once.
-        if by_us and not self._was_removed(clock):
+        if by_us and clock.place[1] not in self.removed:
+            self.removed.add(clock.place[1])
             self.taken.append(after_action(clock, now=self.now))
         if clock.is_told:
             self._ended(clock, FindingState.REPAIRED if by_us else FindingState.GONE)
@@ -243,10 +245,6 @@ class _Tally:
             ended=tuple(ended),
             next_at=min(moments, default=None),
         )
-
-    def _was_removed(self, clock: Clock) -> bool:
-        removed = [each.place[1] for each in self.taken if each.action is PolicyAction.REMOVE]
-        return clock.place[1] in removed
 
     def _rests(self, clock: Clock) -> bool:
         return bool(self.accepted) and clock.place in self.accepted and not clock.is_under_way

@@ -4,19 +4,24 @@ Nothing is known of what people will do. Nobody confirms a guest, nobody is seen
 action, but for the removal of those who are in a group by its membership rule.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TypeAlias
 
 from chamberlain.rules.findings import FindingKind, FindingSubject, Found
 from chamberlain.rules.guest_clocks import NO_TIME, Clock, ClockPlace, courses_of
 from chamberlain.rules.guests import Guest
+from chamberlain.rules.ids import UserId
 from chamberlain.rules.policies import PolicyAction, PolicyRules
 from chamberlain.rules.policy_evaluation import AppliedPolicy, Evaluation, Present, evaluate, settle
 from chamberlain.rules.policy_findings import about_of, kind_of
 
 _BY_RULE = "The directory has them in this group by its membership rule."
+
+# The guest whom a clock is about; None for that of the owners.
+_About: TypeAlias = UserId | None
 
 
 class OccurrenceType(StrEnum):
@@ -59,21 +64,36 @@ def period_of(rules: PolicyRules) -> timedelta:
     return max([course.period + (course.answer or NO_TIME) for course in courses_of(rules)], default=NO_TIME)
 
 
-def simulate(situation: Situation, *, now: datetime, until: datetime) -> Iterator[Occurrence]:
+def simulate(
+    situation: Situation, *, now: datetime, until: datetime, before_each: Callable[[], None] = lambda: None
+) -> Iterator[Occurrence]:
     """What would happen from now on to the end, that moment too, each guest after the other. What is found already is
-    not found again."""
-    rules, clocks = situation.policy.rules, situation.clocks
-    for guest in situation.present.guests:
-        own = tuple([clock for clock in clocks if clock.guest is not None and clock.guest.id == guest.id])
-        alone = replace(situation, present=Present((guest,), situation.present.owners), clocks=own)
-        yield from _run(_under(alone, replace(rules, minimum_owners=None)), now, until)
-    of_owners = tuple([clock for clock in clocks if clock.guest is None])
-    nobody = replace(situation, present=Present((), situation.present.owners), clocks=of_owners)
-    yield from _run(_under(nobody, PolicyRules(None, None, None, rules.minimum_owners)), now, until)
+    not found again. `before_each` is called before each guest, and may end it by an error."""
+    for alone in _apart(situation):
+        before_each()
+        yield from _run(alone, now, until)
 
 
-def _under(situation: Situation, rules: PolicyRules) -> Situation:
-    return replace(situation, policy=replace(situation.policy, rules=rules))
+def _apart(situation: Situation) -> Iterator[Situation]:
+    """Each guest without the others, and then the owners. What is of whom is sorted once, however many there are."""
+    rules, owners = situation.policy.rules, situation.present.owners
+    clocks: dict[_About, list[Clock]] = {}
+    for clock in situation.clocks:
+        clocks.setdefault(clock.place[1], []).append(clock)
+    accepted: dict[_About, dict[ClockPlace, datetime | None]] = {}
+    for place, end in situation.accepted.items():
+        accepted.setdefault(place[1], {})[place] = end
+    of_guests = replace(situation.policy, rules=replace(rules, minimum_owners=None))
+    of_owners = replace(situation.policy, rules=PolicyRules(None, None, None, rules.minimum_owners))
+    for guest in (*situation.present.guests, None):
+        about = None if guest is None else guest.id
+        yield replace(
+            situation,
+            policy=of_owners if guest is None else of_guests,
+            present=Present(() if guest is None else (guest,), owners),
+            clocks=tuple(clocks.get(about, ())),
+            accepted=accepted.get(about, {}),
+        )
 
 
 def _run(situation: Situation, now: datetime, until: datetime) -> Iterator[Occurrence]:

@@ -1,9 +1,10 @@
 """Simulate a policy: what it would do to some groups and sites, or to all of them, from now on. Nothing is written."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from msgspec import json
@@ -31,6 +32,8 @@ ObserveSubjects: TypeAlias = Callable[[Sequence[SubjectReference]], Awaitable[Se
 
 # So many are looked at together.
 PAGE = 200
+# Clients and proxies wait for a minute. It is enough for some ten thousand guests on a machine that does nothing else.
+PATIENCE = timedelta(seconds=50)
 
 _decode = json.Decoder(PolicyShape).decode
 
@@ -44,19 +47,22 @@ class SimulatePolicy:
     callers: Callers
     prefixes: ScopePrefixes
     now: Callable[[], datetime]
+    patience: timedelta = PATIENCE
 
     async def __call__(self, caller: Caller, policy_id: PolicyId, order: SimulationOrder) -> Simulation:
         """What would happen over the longest period that a rule of the policy has. Where it is assigned already, its
         clocks go on; elsewhere they begin now. Raises Forbidden, NotFound, NotPossible for groups and sites that there
-        are not, and Unavailable when the directory does not answer."""
+        are not, and Unavailable when the directory does not answer, or when it takes too long."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_COLLAB, self.prefixes))
         rules, extension = await self._read(caller.tenant_id, policy_id)
         now = self.now()
         tally = Tally(policy_id, now, now + period_of(rules))
-        async for shown in self._shown(caller.tenant_id, extension, order):
-            situations = await self._situations(policy_id, rules, shown, now)
-            # It counts on and on, and others are to be answered meanwhile.
-            await asyncio.to_thread(_add, tally, list(zip(shown, situations, strict=True)))
+        limit = _Limit(time.monotonic() + self.patience.total_seconds())
+        with limit:
+            async for shown in self._shown(caller.tenant_id, extension, order):
+                situations = await self._situations(policy_id, rules, shown, now)
+                # It counts on and on, and others are to be answered meanwhile.
+                await asyncio.to_thread(_add, tally, list(zip(shown, situations, strict=True)), limit)
         return tally.simulation()
 
     async def _read(self, tenant_id: TenantId, policy_id: PolicyId) -> tuple[PolicyRules, str]:
@@ -111,9 +117,29 @@ class SimulatePolicy:
         return [_situation(each, by_id.get(each.id), new, now=now) for each in shown]
 
 
-def _add(tally: Tally, situations: Sequence[tuple[ObservedSubject, Situation]]) -> None:
+@dataclass(slots=True)
+class _Limit:
+    """Ends what counts in a thread: at a time, and when nobody waits for it any more. A thread is not cancelled."""
+
+    end: float
+    is_left: bool = False
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self.is_left = True
+
+    def require(self) -> None:
+        """Raises Unavailable when it takes too long."""
+        if self.is_left or time.monotonic() > self.end:
+            detail = "To look ahead at all of these takes too long. Choose some of them: groupIds, siteIds."
+            raise Unavailable("overloaded", detail)
+
+
+def _add(tally: Tally, situations: Sequence[tuple[ObservedSubject, Situation]], limit: _Limit) -> None:
     for observed, situation in situations:
-        tally.add(observed, simulate(situation, now=tally.since, until=tally.until))
+        tally.add(observed, simulate(situation, now=tally.since, until=tally.until, before_each=limit.require))
 
 
 def _situation(shown: ObservedSubject, task: PolicyTask | None, new: AppliedPolicy, *, now: datetime) -> Situation:
