@@ -21,7 +21,9 @@ from tests.services import (
     data_folder,
     run_command,
     running_service,
+    start_process,
     start_service,
+    wait_until,
 )
 
 CONFIG = f"{API}/admin/Config.ReadWrite.All"
@@ -124,6 +126,27 @@ def test_it_handles_a_database_that_does_not_start() -> None:
         assert done.returncode == 1
         assert "Traceback" not in done.stderr
         assert not (place / "new" / "postgres" / "data").exists()
+
+
+def test_one_that_is_killed_leaves_nothing_that_counts(service: Service) -> None:
+    with data_folder() as place:
+        backup, data = place / "backup", place / "new" / "postgres" / "data"
+        take = ("backup", str(backup), "--data-dir", str(service.data_dir))
+        put = ("restore", str(backup), "--data-dir", str(place / "new"))
+
+        taking = start_process(*take, log=place / "log")
+        wait_until(lambda: list(place.glob(".backup.*")), 30, taking.said)
+        taking.kill()
+        assert not backup.exists()
+        assert run_command(*take).returncode == 0
+
+        putting = start_process(*put, log=place / "log")
+        wait_until(data.with_name("data.unfinished").exists, 30, putting.said)
+        putting.kill()
+        again = run_command(*put)
+        # It may just have come to its end.
+        assert again.returncode == 0 or "There is a database in" in again.stderr
+        assert (data / "PG_VERSION").exists()
 
 
 @pytest.mark.parametrize("command", ["backup", "restore"])
