@@ -12,8 +12,7 @@ from chamberlain.rules.findings import FindingFilter, FindingKind
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.usecases.user_erase import EraseUser
-from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate, until
-from tests.usecases.gates import WAITING
+from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate
 from tests.usecases.policy_runs import Runs, make_guests
 from tests.usecases.stewards import (
     ALL_STAFF,
@@ -272,6 +271,30 @@ async def test_an_action_that_has_to_wait_is_told_once_it_is_done(runs: Runs) ->
     assert [each.state for each in await runs.steward.found()] == ["repaired"]
 
 
+@pytest.mark.parametrize(("is_taken", "seconds"), [(True, 1), (False, 10)])
+async def test_who_is_told_to_slow_down_goes_on_soon(runs: Runs, seconds: int, *, is_taken: bool) -> None:
+    """A directory that takes some of three hundred removals is not left alone for a minute each time."""
+    (hana,) = await make_guests(runs, 1)
+    await runs.join([hana])
+    await assign(runs, policyId=str(NINETY_DAYS))
+    await runs.run_daily(89)
+    slow_down = ActOutcome(None, TryAgain(timedelta(seconds=1), "Too many calls."))
+    runs.steward.guests.act_faults = dict.fromkeys([GIL] if is_taken else [GIL, hana], slow_down)
+
+    await runs.run(90)
+
+    assert await wait_of(runs) == pytest.approx(seconds, abs=2)
+
+
+async def test_a_directory_that_does_not_answer_is_asked_again_soon(runs: Runs) -> None:
+    await assign(runs, policyId=str(NINETY_DAYS))
+    runs.steward.guests.trouble = TryAgain(timedelta(seconds=1), "Too many calls.")
+
+    await runs.run(0)
+
+    assert await wait_of(runs) == pytest.approx(10, abs=2)
+
+
 @pytest.mark.parametrize(
     "outcome",
     [
@@ -406,31 +429,6 @@ async def test_a_guest_who_is_forgotten_has_no_name_in_a_clock(runs: Runs) -> No
 
 async def names(runs: Runs) -> list[tuple[object, ...]]:
     return await runs.steward.estate.rows("SELECT guest_name, guest_mail FROM chamberlain.policy_clock")
-
-
-HOLD = "SELECT FROM chamberlain.subject WHERE subject_id = $1 FOR UPDATE"
-
-
-async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(runs: Runs) -> None:
-    """The run waits for the row of the group behind whoever assigns, and has to read what they have written."""
-    estate = runs.steward.estate
-
-    async def waits(number: int) -> bool:
-        return await estate.rows(WAITING) == [(number,)]
-
-    await assign(runs, policyId=str(NINETY_DAYS))
-    await runs.run(0)
-    claim = await runs.claim()
-    async with asyncio.TaskGroup() as group, estate.databases.worker.across_tenants() as tx:
-        await tx.execute(HOLD, ALL_STAFF)
-        group.create_task(assign(runs, policyId=str(YEARLY_REVIEW)))
-        await until(lambda: waits(1))
-        group.create_task(runs.steward.evaluate(claim))
-        await until(lambda: waits(2))
-
-    assert len(await runs.jobs()) == 1
-    clocks = "SELECT rule, policy_id::text FROM chamberlain.policy_clock"
-    assert await estate.rows(clocks) == [("review", str(YEARLY_REVIEW))]
 
 
 @pytest.mark.parametrize(("most_guests", "transactions"), [(0, 2), (1, 2), (2, 1)])

@@ -30,8 +30,12 @@ from chamberlain.store.database import Database, Transaction
 
 # A guest who is new has a clock after so long. The rules count in days.
 EVERY = timedelta(hours=24)
-# The directory does not answer, or does not show a group. One that is gone is found out by whoever follows its changes.
+# The directory does not show a group. One that is gone is found out by whoever follows the directory's changes.
 AGAIN = timedelta(minutes=1)
+# The directory does not answer, and asks for less: as long as the first wait of any step, for hundreds of groups wait.
+UNANSWERED = timedelta(seconds=10)
+# It has done some of what it was asked for: the rest goes as soon as it says, but not over and over within a second.
+HALF_DONE = timedelta(seconds=1)
 AT_ONCE = timedelta(0)
 # So many groups and sites are asked for at once, and so many guests share a transaction: with more, it takes more than
 # a second. Who are in one group share one, however many they are.
@@ -91,7 +95,7 @@ class EvaluatePolicies:
         try:
             shown = await self.guests.observe([each.reference for each in places]) if places else ()
         except TryAgain as fault:
-            await self._wait(claim, max(fault.after, AGAIN))
+            await self._wait(claim, max(fault.after, UNANSWERED))
             return
         present = {
             each.place: Present(subject.guests, subject.owners)
@@ -258,4 +262,4 @@ def _trouble(outcome: ActOutcome) -> str | None:
 def _wait_for(done: Done) -> timedelta:
     """How long to wait for what passes by itself."""
     waits = [outcome.fault.after for _, outcome in done if isinstance(outcome.fault, TryAgain)]
-    return max(min(waits, default=EVERY), AGAIN)
+    return max(min(waits, default=EVERY), HALF_DONE if len(waits) < len(done) else UNANSWERED)
