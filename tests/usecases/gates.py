@@ -73,6 +73,13 @@ class GatedDatabase(Database):
             yield self._gated(tx)
             await self._gate.pass_by()
 
+    @asynccontextmanager
+    async def statement(self) -> AsyncIterator[Connection]:
+        # It is committed when the gate is open.
+        async with super().statement() as connection, connection.transaction():
+            yield cast("Connection", GatedConnection(connection, self._gate))
+            await self._gate.pass_by()
+
     def _gated(self, tx: Transaction) -> Transaction:
         return Transaction(cast("Connection", GatedConnection(tx.connection, self._gate)), tx.tenant_id)
 

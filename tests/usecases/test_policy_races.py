@@ -2,7 +2,7 @@
 other in a circle, and of an action and an answer one wins."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from chamberlain.rules.findings import FindingState
 from chamberlain.rules.ids import PolicyId, UserId
 from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
+from chamberlain.store.assignments import Assigner
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 from chamberlain.usecases.finding_accept import AcceptFinding
@@ -28,7 +29,7 @@ from tests.usecases.acts import act, administrator
 from tests.usecases.findings import rendered
 from tests.usecases.gates import Gate, GatedDatabase, meet
 from tests.usecases.policy_runs import Runs, make_guests, new_group
-from tests.usecases.stewards import Steward, TroubledGuests, make_due, steward_of
+from tests.usecases.stewards import YEARLY_REVIEW, Steward, TroubledGuests, make_due, steward_of
 
 POLICY = PolicyId(UUID("90110000-0000-4000-8000-0000000000f1"))
 REVIEW = {"everyDays": 30, "answerDays": 10, "confirmedBy": "owners", "reminderDays": [3], "action": "disable"}
@@ -98,6 +99,11 @@ class Reviewed:
         await make_due(self.estate)
         claim = await self.estate.claim(kinds=[JobKind.SUBJECT_DISCOVER])
         await DiscoverSubjects(database, steward.guests, steward.discover.new_id, self.estate.now)(claim)
+
+    async def reassign(self, database: Database) -> object:
+        steward = self.runs.steward
+        change = replace(steward.change, assigner=Assigner(database))
+        return await replace(steward, change=change).assign(self.runs.group_id, policyId=str(YEARLY_REVIEW))
 
     async def run_again(self) -> None:
         """As the next worker does."""
@@ -205,6 +211,26 @@ async def test_an_answer_and_an_action_come_one_behind_the_other(
             break
     # Never an action behind an answer.
     assert {("answer",), ("action", "answer")} <= ends <= {("answer",), ("action", "answer"), ("action",)}
+
+
+@pytest.mark.timeout(300)
+async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(steward: Steward) -> None:
+    """The run waits for the row of the group behind whoever assigns, and has to read what they have written."""
+    databases = steward.estate.databases
+    clocks = "SELECT rule, policy_id FROM chamberlain.policy_clock WHERE subject_id = $1"
+    for place in range(LATEST):
+        there = await reviewed(steward, 37)
+        gate = Gate(place)
+
+        came = await met(there, gate, (databases.application, there.reassign), (databases.worker, there.evaluate))
+        await there.run_again()
+
+        assert not [each for each in came if isinstance(each, BaseException)], (place, came)
+        assert len(await there.runs.jobs()) == 1, place
+        assert await there.estate.rows(clocks, there.runs.group_id) == [("review", YEARLY_REVIEW)], place
+        if not gate.reached.is_set():
+            return
+    pytest.fail("It has more statements than that.")
 
 
 async def shown(there: Reviewed) -> tuple[object, ...]:
