@@ -1,18 +1,20 @@
 """Accepting a finding: it may stand for a reason, and is open again when the end that was named has come."""
 
 import json
+from collections import Counter
 from datetime import timedelta
 
 import pytest
 
 from chamberlain.rules.callers import ActorType
 from chamberlain.rules.errors import BodyInvalid, Conflict, Forbidden, NotFound
-from chamberlain.rules.findings import FindingFilter, FindingState
+from chamberlain.rules.findings import FindingFilter, FindingKind, FindingState
+from chamberlain.rules.jobs import JobKind
 from chamberlain.store import findings
 from tests.estates import ADA, BEN, OTHER_HOUSE, Estate, caller_of
 from tests.usecases.acts import administrator, application
 from tests.usecases.findings import Inspector, inspector_of
-from tests.usecases.stewards import make_due
+from tests.usecases.stewards import ALL_STAFF, NINETY_DAYS, make_due
 
 AUDIT = """
 SELECT payload::text FROM chamberlain.audit WHERE action LIKE 'finding.%' ORDER BY sequence
@@ -123,18 +125,52 @@ async def test_another_end_holds_from_then_on(inspector: Inspector, days: int | 
     assert states == ["accepted"] * accepted + ["open"] * (4 - accepted)
 
 
-async def test_an_end_that_was_replaced_has_no_job_any_more(inspector: Inspector) -> None:
-    begun = inspector.estate.moment
+@pytest.mark.parametrize(("last", "jobs"), [(timedelta(days=30), 1), (None, 0)])
+async def test_however_often_it_is_accepted_one_job_is_left(
+    inspector: Inspector, last: timedelta | None, jobs: int
+) -> None:
     finding_id = await inspector.find()
-    for days in (30, 180):
-        await inspector.accepted(finding_id, begun + timedelta(days=days))
+    for days in range(10):
+        await inspector.accepted(finding_id, inspector.estate.moment + timedelta(days=100 + days))
+    other = await inspector.find(FindingKind.GUEST_EXPIRED)
+    await inspector.accepted(other, inspector.estate.moment + timedelta(days=1))
 
-    inspector.estate.moment = begun + timedelta(days=31)
+    await inspector.accepted(finding_id, None if last is None else inspector.estate.moment + last)
+
+    waiting = await inspector.estate.rows("SELECT subject FROM chamberlain.job WHERE kind = 'findingReopen'")
+    assert Counter(waiting) == Counter([(finding_id,)] * jobs + [(other,)])
+
+
+async def test_the_policy_runs_when_an_acceptance_has_ended(inspector: Inspector) -> None:
+    """Its clock has rested meanwhile; without that it would go on up to a day later."""
+    finding_id = await inspector.find()
+    policy = "UPDATE chamberlain.finding SET policy_id = $1"
+    async with inspector.estate.databases.worker.across_tenants() as tx:
+        await tx.execute(policy, NINETY_DAYS)
+    await inspector.accepted(finding_id, inspector.estate.moment + timedelta(days=90))
+
+    inspector.estate.moment += timedelta(days=90)
     await make_due(inspector.estate)
     await inspector.work()
 
-    waiting = await inspector.estate.rows("SELECT kind FROM chamberlain.job WHERE kind = 'findingReopen'")
-    assert len(waiting) == 1
+    runs = "SELECT subject, run_at <= now() FROM chamberlain.job WHERE kind = 'policyEvaluate'"
+    assert await inspector.estate.rows(runs) == [(ALL_STAFF, True)]
+
+
+async def test_an_end_that_is_replaced_while_a_worker_is_at_it_has_no_job_any_more(inspector: Inspector) -> None:
+    begun = inspector.estate.moment
+    finding_id = await inspector.find()
+    await inspector.accepted(finding_id, begun + timedelta(days=30))
+    await make_due(inspector.estate)
+    claim = await inspector.estate.claim(kinds=[JobKind.FINDING_REOPEN])
+    await inspector.accepted(finding_id, begun + timedelta(days=180))
+
+    inspector.estate.moment = begun + timedelta(days=31)
+    await inspector.reopen(claim)
+
+    waiting = await inspector.estate.rows("SELECT run_at > now() FROM chamberlain.job WHERE kind = 'findingReopen'")
+    assert waiting == [(True,)]
+    assert (await inspector.record(finding_id)).state is FindingState.ACCEPTED
 
 
 async def test_what_has_gone_meanwhile_stays_so(inspector: Inspector) -> None:

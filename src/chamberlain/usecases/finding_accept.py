@@ -58,6 +58,8 @@ class AcceptFinding:
             after = accepted(before, wanted, editor, now=now)
             await acceptances.put(tx, after)
             await changes.record(tx, change_of_acceptance(before, after, editor))
+            # The end that was named before holds no more. One that a worker is just at sees that by itself.
+            await jobs.withdraw(tx, JobKind.FINDING_REOPEN, finding_id)
             if wanted.until is not None:
                 await jobs.queue_at(tx, JobKind.FINDING_REOPEN, finding_id, act.trace_id, at=wanted.until)
             return render(after)
