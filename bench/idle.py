@@ -12,8 +12,10 @@ from http.client import HTTPConnection
 from statistics import quantiles
 
 from bench.measuring.arguments import read_arguments
-from bench.measuring.contestant import Contestant, contestants
+from bench.measuring.contestant import Contestant, contestant_of
 from bench.measuring.report import Row, report
+from bench.measuring.services import running_services
+from bench.measuring.worker import worker_of
 from tests.services import ADA_MAIL, COLLAB, GRAPH, GROUP_TEMPLATE
 
 COLUMNS = {"found p50": ".2f", "found p99": ".2f", "POST p50": ".2f", "POST p99": ".2f", "GETs": ".1f"}
@@ -29,8 +31,8 @@ def main() -> None:
     """Read the arguments of the command line, measure and report."""
     asked = read_arguments(__doc__, quick={"rounds": 1, "number": 40}, rounds=3, number=200)
     rounds: Rounds = defaultdict(list)
-    with contestants() as all_of_them:
-        working = [each for each in all_of_them if each.has_worker]
+    with running_services((), ("--no-worker",)) as (together, apart), worker_of(apart) as worker:
+        working = [contestant_of("worker within", together), contestant_of("worker apart", apart, worker)]
         for contestant in working:
             _measure(contestant, 20)
         for _ in range(asked.rounds):

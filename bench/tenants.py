@@ -46,7 +46,7 @@ def main() -> None:
             for number, question in questions.items():
                 figures = measure(question, contestant, connections=CONNECTIONS, seconds=asked.seconds)
                 first = first or figures["rate"]
-                rounds[f"{number} tenants"].append({**figures, "ratio": figures["rate"] / first})
+                rounds[f"{number} tenant{'s' * (number > 1)}"].append({**figures, "ratio": figures["rate"] / first})
         _check(contestant, max(asked.numbers))
     report("tenants", [Row(*each) for each in rounds.items()], columns=COLUMNS)
 

@@ -23,7 +23,7 @@ Rounds = dict[str, list[Mapping[str, float]]]
 
 def compare(question: Question, description: str | None) -> None:
     """Read the arguments of the command line, measure and report. bench/README.md says what the columns mean."""
-    asked = read_arguments(description, quick=QUICK, rounds=3, seconds=3, connections=CONNECTIONS)
+    asked = read_arguments(description, quick=QUICK, rounds=3, seconds=2, connections=CONNECTIONS)
     rounds: Rounds = defaultdict(list)
     with ExitStack() as stack:
         all_of_them = stack.enter_context(contestants())
