@@ -16,6 +16,8 @@ from deploy.failover.trial import Fault, Outcome, run_round
 
 # Of which the issue of high availability speaks.
 MOST_SECONDS = 30.0
+# Of each log, when the trial cannot go on.
+LAST_WORDS = 3_000
 
 
 def main() -> int:
@@ -54,13 +56,18 @@ def _rounds(number: int, fault: Fault, at_once: int, *, synchronous: bool) -> li
         folder.chmod(0o711)
         cluster = Cluster(folder, started, synchronous=synchronous)
         _say("Two PostgreSQL nodes are being started under Patroni.")
-        cluster.start()
-        processes = folder / "chamberlain"
-        processes.mkdir(mode=0o700)
-        installation = started.enter_context(installed(cluster, processes))
-        for each in range(1, number + 1):
-            outcomes.append(run_round(each, cluster, installation, fault, at_once))
-            _say(json.dumps(asdict(outcomes[-1])))
+        try:
+            cluster.start()
+            processes = folder / "chamberlain"
+            processes.mkdir(mode=0o700)
+            installation = started.enter_context(installed(cluster, processes))
+            for each in range(1, number + 1):
+                outcomes.append(run_round(each, cluster, installation, fault, at_once))
+                _say(json.dumps(asdict(outcomes[-1])))
+        except CannotTry:
+            for log in sorted(folder.glob("*.log")):
+                _say(f"{log.name} ends with:\n{log.read_text(errors='replace')[-LAST_WORDS:]}")
+            raise
     return outcomes
 
 

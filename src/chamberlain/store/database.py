@@ -139,8 +139,8 @@ class Database:
             connection = await self.pool.acquire()
         try:
             yield connection
-        except asyncpg.ReadOnlySQLTransactionError:
-            # The server follows another one by now: new connections find who leads.
+        except (TimeoutError, asyncpg.ReadOnlySQLTransactionError):
+            # The server may hang, or follows another one by now: new connections find who leads.
             await self.pool.expire_connections()
             raise
         finally:
