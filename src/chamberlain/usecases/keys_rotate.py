@@ -59,6 +59,6 @@ class RotateKeys:
                 for each in await tenants.find_all(tx)
             ]
             await changes.record_all(tx, record)
-            # Last, so that a key never seals of which nothing is on record.
+            # Last: behind it nothing can fail but the commit.
             self.file.write(keys.with_first(name, key))
         return name
