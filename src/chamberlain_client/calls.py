@@ -125,7 +125,9 @@ def ids_of(given: Mapping[str, Id | UnsetType | None]) -> dict[str, UUID]:
 
 
 def written_time(time: datetime) -> str:
-    """A time as the API reads it. One without a zone is that of this machine."""
+    """A time as the API reads it. Raises ValueError for one that does not say in which zone it is."""
+    if time.utcoffset() is None:
+        raise ValueError(f"{time.isoformat()} says no zone: give it one, such as datetime.UTC.")
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 

@@ -22,10 +22,10 @@ def test_it_works(admin: Chamberlain) -> None:
     wait_until(shown, 20.0)
     preview = admin.adoptions.preview("group", GROUP_TEMPLATE, chosen=CHOSEN)
     confirmed = admin.adoptions.confirm(preview)
-    wait_until(lambda: admin.adoptions.read(confirmed.id).state is AdoptionState.SUCCEEDED, 20.0)
+    wait_until(lambda: admin.adoptions.get(confirmed.id).state is AdoptionState.SUCCEEDED, 20.0)
     newest = next(iter(admin.adoptions.list(limit=1)))
     undone = admin.adoptions.undo(confirmed.id, comment="Only to see it.")
-    wait_until(lambda: admin.adoptions.read(confirmed.id).state is AdoptionState.UNDONE, 20.0)
+    wait_until(lambda: admin.adoptions.get(confirmed.id).state is AdoptionState.UNDONE, 20.0)
 
     assert ([one.id for one in preview.taken], preview.counts.taken) == ([ALL_STAFF], 1)
     assert (confirmed.state, confirmed.counts.total, confirmed.filter) == (AdoptionState.RUNNING, 1, CHOSEN)
@@ -44,4 +44,4 @@ def test_it_rejects_what_was_not_shown_and_what_is_not_there(admin: Chamberlain)
     with pytest.raises(NotPossible):
         admin.adoptions.preview(AdoptedKind.ROOM, GROUP_TEMPLATE)
     with pytest.raises(NotFound):
-        admin.adoptions.read(UUID(int=1))
+        admin.adoptions.get(UUID(int=1))

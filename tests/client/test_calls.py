@@ -112,6 +112,11 @@ def test_it_handles_filters(given: bool, sent: str) -> None:  # noqa: FBT001  A 
     assert reading(operations.LIST_MAILBOXES, query={"q": given, "cursor": None}).query == (("q", sent),)
 
 
+def test_it_rejects_a_time_that_says_no_zone() -> None:
+    with pytest.raises(ValueError, match="says no zone"):
+        reading(operations.LIST_AUDIT, query={"from": datetime(2026, 11, 20, 9, 30)})  # noqa: DTZ001  The fault.
+
+
 def test_it_handles_dry_runs() -> None:
     call = posting(operations.CREATE_GROUP, body={}, key="ignored", dry_run=True)
 

@@ -72,7 +72,7 @@ def with_values(**values: Any) -> Callable[[ObservedMailbox], ObservedMailbox]: 
 
 
 MAILBOX_CASES = [
-    (SHARED, with_values(display_name="Desk 2"), P.MAILBOX_DISPLAY_NAME, "The desk", "Desk 2", ()),
+    (SHARED, with_values(display_name="Desk 2"), P.MAILBOX_DISPLAY_NAME, "The desk", "Desk 2", (Step.SET_PROPERTIES,)),
     (SHARED, with_values(mail="other@estate.example"), P.MAILBOX_ADDRESS, "desk@estate.example",
      "other@estate.example", ()),
     (SHARED, with_values(aliases=("x@estate.example",)), P.MAILBOX_ALIAS, ["counter@estate.example"],
@@ -269,6 +269,8 @@ def test_without_a_template_guests_may_do_what_somebody_has_set() -> None:
          'The tags: wanted is "quiet", "bright", and the directory shows "a", "b", "c" and 2 more.'),
         (of_mailbox(SHARED, with_values(quota_megabytes=None))[0],
          "The capacity: wanted is 12, and the directory shows nothing."),
+        (next(group_differences(TEAM, replace(shown_group(TEAM), member_ship_type=MemberShipType.PUBLIC))),
+         'Who may join: wanted is "private", and the directory shows "public".'),
     ],
 )  # fmt: skip
 def test_a_difference_is_a_sentence(difference: Difference, sentence: str) -> None:

@@ -40,9 +40,14 @@ class Difference:
         if self.observed is False and self.name in EXISTENCES:
             return f"{words[0].upper()}{words[1:]} is not in the directory any more."
         return (
-            f"{words[0].upper()}{words[1:]}: wanted is {_told(self.wanted)}, and the directory shows "
-            f"{_told(self.observed)}."
+            f"{words[0].upper()}{words[1:]}: wanted is {self._told(self.wanted)}, and the directory shows "
+            f"{self._told(self.observed)}."
         )
+
+    def _told(self, value: Json) -> str:
+        if self.name is DriftProperty.GROUP_MEMBER_SHIP_TYPE and isinstance(value, int):
+            return f'"{MemberShipType(value).name.lower()}"'
+        return _told(value)
 
 
 EXISTENCES = frozenset({DriftProperty.MAILBOX_EXISTS, DriftProperty.GROUP_EXISTS})

@@ -36,7 +36,7 @@ class AsyncAdoptions:
         query = {"limit": limit, "cursor": cursor}
         return AsyncPages(self._transport, operations.LIST_ADOPTIONS, items_of(Adoption), query=query)
 
-    async def read(self, adoption_id: Id) -> Adoption:
+    async def get(self, adoption_id: Id) -> Adoption:
         """One adoption, with those that could not be taken. Raises NotFound."""
         return decoded(await self._transport.send(reading(operations.READ_ADOPTION, adoption_id)), Adoption)
 

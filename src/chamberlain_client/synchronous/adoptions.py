@@ -37,7 +37,7 @@ class Adoptions:
         query = {"limit": limit, "cursor": cursor}
         return Pages(self._transport, operations.LIST_ADOPTIONS, items_of(Adoption), query=query)
 
-    def read(self, adoption_id: Id) -> Adoption:
+    def get(self, adoption_id: Id) -> Adoption:
         """One adoption, with those that could not be taken. Raises NotFound."""
         return decoded(self._transport.send(reading(operations.READ_ADOPTION, adoption_id)), Adoption)
 
