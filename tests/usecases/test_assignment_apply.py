@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
-from chamberlain.rules.errors import Rejected, TryAgain
+from chamberlain.rules.errors import Conflict, Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingState
 from chamberlain.rules.guests import AddedBy, GuestRules, Sharing
-from chamberlain.rules.ids import TenantId
+from chamberlain.rules.ids import TenantId, UserId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
@@ -20,6 +20,8 @@ from tests.databases import Databases
 from tests.estates import ADA, Estate, changed_estate, open_estate
 from tests.usecases.acts import administrator, cancel, retry
 from tests.usecases.deadly import Killed
+from tests.usecases.findings import inspector_of
+from tests.usecases.policy_runs import Runs, make_guests
 from tests.usecases.stewards import (
     ALL_STAFF,
     GIL,
@@ -420,6 +422,67 @@ async def test_guests_who_are_against_the_rule_are_removed_where_the_template_sa
     assert (await steward.shown()).guests == ()
     assert [each.state for each in await steward.found(FindingFilter(state=FindingState.REPAIRED))] == ["repaired"]
     assert (await steward.record()).open_findings == 0
+
+
+async def test_a_guest_of_whom_somebody_has_accepted_that_they_are_there_stays(steward: Steward) -> None:
+    """Gil may stay until the project ends, whatever template is assigned or sent again meanwhile."""
+    await steward.assign(templateId=str(NO_GUESTS))
+    await steward.work()
+    (finding,) = await steward.found()
+    inspector = inspector_of(steward.estate)
+    await inspector.accepted(finding.id, steward.estate.moment + timedelta(days=90))
+    await let_it_remove(steward)
+    other = await other_guest(steward)
+
+    await steward.assign(policyId=str(NINETY_DAYS), templateId=ZERO)
+    await steward.assign(templateId=str(NO_GUESTS))
+    await steward.work()
+
+    assert [guest.id for guest in (await steward.shown()).guests] == [GIL]
+    assert {each.about: (each.state, each.action) for each in await steward.found()} == {
+        str(GIL): ("accepted", None),
+        str(other): ("repaired", "remove"),
+    }
+    assert [each.state for each in (await steward.record()).effects] == ["succeeded"] * 3
+    # When that has ended, they go with the next change.
+    steward.estate.moment += timedelta(days=90)
+    await make_due(steward.estate)
+    await inspector.work()
+    await steward.assign(templateId=ZERO)
+    await steward.assign(templateId=str(NO_GUESTS))
+    await steward.work()
+    assert (await steward.shown()).guests == ()
+
+
+async def other_guest(steward: Steward) -> UserId:
+    """Another guest in the group."""
+    runs = Runs(steward)
+    [guest] = await make_guests(runs, 1)
+    await runs.join([guest])
+    return guest
+
+
+async def test_a_guest_who_is_just_being_removed_cannot_be_kept_any_more(steward: Steward) -> None:
+    await let_it_remove(steward)
+    await steward.assign(templateId=str(NO_GUESTS))
+    with pytest.raises(Killed):
+        await replace(steward.apply, guests=DeadlyGuests(steward.guests, 0))(await steward.estate.claim())
+    (finding,) = await steward.found()
+    inspector = inspector_of(steward.estate)
+
+    with pytest.raises(Conflict) as refused:
+        await inspector.accepted(finding.id)
+
+    assert refused.value.code == "stateDoesNotAllow"
+    # When it is known that nothing came of it, they can.
+    steward.guests.faults = {ALL_STAFF: NOT_NOW}
+    await expire_leases(steward.estate)
+    await steward.work()
+    await inspector.accepted(finding.id)
+    steward.guests.faults = {}
+    await make_due(steward.estate)
+    await steward.work()
+    assert [guest.id for guest in (await steward.shown()).guests] == [GIL]
 
 
 LEAVE_THE_ONLY_OWNER = (

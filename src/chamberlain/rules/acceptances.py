@@ -9,7 +9,7 @@ from chamberlain.rules.callers import SERVICE
 from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Conflict, NotFound
-from chamberlain.rules.findings import Acceptance, FindingRecord, FindingState
+from chamberlain.rules.findings import Acceptance, FindingKind, FindingRecord, FindingState
 from chamberlain.rules.guest_clocks import Clock
 from chamberlain.rules.ids import GroupId, TraceId
 from chamberlain.rules.policy_findings import about_of, kind_of
@@ -51,8 +51,13 @@ def require_at_rest(record: FindingRecord, clocks: Iterable[Clock]) -> None:
     """Raises Conflict while the action of a policy is being taken: it could not be kept from that any more."""
     of_it = [each for each in clocks if (kind_of(each.rule), about_of(each)) == (record.kind, record.about)]
     if any(each.is_under_way for each in of_it):
-        detail = "Its action is just being taken. Send the request again in a minute: then it is known what came of it."
-        raise Conflict("stateDoesNotAllow", detail)
+        raise _under_way()
+
+
+def require_not_removed(record: FindingRecord, *, is_applied: bool) -> None:
+    """Raises Conflict for a guest whom a template has removed just now, while what is assigned `is_applied`."""
+    if record.kind is FindingKind.GUEST_AGAINST_RULE and record.action is not None and is_applied:
+        raise _under_way()
 
 
 def has_ended(record: FindingRecord, *, now: datetime) -> bool:
@@ -101,6 +106,11 @@ def change_of_reopening(before: FindingRecord, after: FindingRecord, trace_id: T
 def subject_of(record: FindingRecord) -> Subject:
     """A finding as records name it: by what was found, and where."""
     return Subject("finding", record.id, f"{record.kind}: {record.subject.display_name}")
+
+
+def _under_way() -> Conflict:
+    detail = "Its action is just being taken. Send the request again in a minute: then it is known what came of it."
+    return Conflict("stateDoesNotAllow", detail)
 
 
 def _said(record: FindingRecord) -> dict[str, Json]:

@@ -177,10 +177,21 @@ def against(guests: Sequence[Guest], rules: GuestRules | None) -> Iterator[tuple
 
 
 def guests_found(
-    subject: FindingSubject, observed: ObservedSubject, rules: GuestRules | None, *, removed: bool
+    subject: FindingSubject,
+    observed: ObservedSubject,
+    rules: GuestRules | None,
+    *,
+    removed: bool,
+    kept: Collection[str] = (),
 ) -> tuple[Found, ...]:
-    """The guests who are there against the rules; `removed` says that they are about to be removed."""
-    return tuple([_guest_found(subject, guest, why, removed=removed) for guest, why in against(observed.guests, rules)])
+    """The guests who are there against the rules; `removed` says that they are about to be removed, but for those whom
+    somebody has `kept`, as `about` names them."""
+    return tuple(
+        [
+            _guest_found(subject, guest, why, removed=removed and str(guest.id) not in kept)
+            for guest, why in against(observed.guests, rules)
+        ]
+    )
 
 
 def _guest_found(subject: FindingSubject, guest: Guest, why: str, *, removed: bool) -> Found:

@@ -1,8 +1,11 @@
-"""Acceptances in the rows of their findings: written, and taken away when they have ended."""
+"""Acceptances in the rows of their findings: written, heeded, and taken away when they have ended."""
 
+from collections.abc import Collection, Mapping
 from typing import Final
 
-from chamberlain.rules.findings import Acceptance, FindingRecord
+from chamberlain.rules.assignment_tasks import Place
+from chamberlain.rules.findings import Acceptance, FindingRecord, FindingState, Searched
+from chamberlain.rules.ids import GroupId, TenantId
 from chamberlain.store.actors import encode_actor
 from chamberlain.store.database import Transaction
 
@@ -10,6 +13,37 @@ PUT: Final = """
 UPDATE chamberlain.finding SET state = $3, accepted_at = $4, accepted_by = $5, accepted_reason = $6, accepted_until = $7
 WHERE tenant_id = $1 AND finding_id = $2
 """
+
+# Whoever accepts one of these waits until the transaction ends, and then meets what it has written of them.
+HOLD: Final = """
+SELECT f.tenant_id, f.subject_id, f.about, f.state FROM chamberlain.finding f
+JOIN unnest($1::uuid[], $2::uuid[]) AS s (tenant_id, subject_id)
+    ON f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id
+WHERE f.kind = ANY ($3) AND f.source = $4 AND f.state IN ('open', 'accepted')
+ORDER BY f.tenant_id, f.subject_id, f.kind, f.about FOR NO KEY UPDATE OF f
+"""
+# Whether a worker is just bringing about what is assigned where something was found.
+IS_APPLIED: Final = """
+SELECT FROM chamberlain.subject s
+JOIN chamberlain.request r ON r.tenant_id = s.tenant_id AND r.request_id = s.assignment_request_id
+WHERE s.tenant_id = $1 AND s.subject_id = $2 AND r.state = 'running'
+"""
+
+
+async def hold(tx: Transaction, places: Collection[Place], searched: Searched) -> Mapping[Place, frozenset[str]]:
+    """What was found about these groups and sites and somebody lets stand, by what it is about. It stays so until the
+    transaction ends."""
+    tenants, ids = [tenant_id for tenant_id, _ in places], [group_id for _, group_id in places]
+    kept: dict[Place, set[str]] = {}
+    for row in await tx.fetch(HOLD, tenants, ids, list(searched.kinds), searched.source):
+        if row["state"] == FindingState.ACCEPTED:
+            kept.setdefault((TenantId(row["tenant_id"]), GroupId(row["subject_id"])), set()).add(row["about"])
+    return {place: frozenset(abouts) for place, abouts in kept.items()}
+
+
+async def is_applied(tx: Transaction, record: FindingRecord) -> bool:
+    """Whether a worker is just bringing about what is assigned to the group or site of a finding."""
+    return await tx.fetch_row(IS_APPLIED, record.subject.tenant_id, record.subject.id) is not None
 
 
 async def put(tx: Transaction, record: FindingRecord) -> None:

@@ -24,7 +24,7 @@ from chamberlain.rules.steps import MOST_TOLD, after_outcome, warn
 from chamberlain.rules.subject_records import entry_of
 from chamberlain.rules.subjects import ObservedSubject, WantedGuestRules
 from chamberlain.rules.timeline import entries_of
-from chamberlain.store import assignment_tasks, findings, jobs, subjects
+from chamberlain.store import acceptances, assignment_tasks, findings, jobs, subjects
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.settle import Settled, settle_within
@@ -38,11 +38,13 @@ GONE = Rejected("groupUnknown", "The directory has no such group any more. What 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A group or site with what is assigned to it, and the steps of all requests that are about it."""
+    """A group or site with what is assigned to it, and the steps of all requests that are about it. `kept` are the
+    guests of whom somebody has accepted that they are there."""
 
     assigned: Assigned
     steps: tuple[Step, ...]
     observed: ObservedSubject | None
+    kept: frozenset[str] = frozenset()
 
     @property
     def found(self) -> tuple[Found, ...]:
@@ -50,7 +52,7 @@ class Plan:
         if self.observed is None:
             return ()
         removed = self.assigned.removes_guests and Step.SET_GUEST_ACCESS in self.steps
-        return _found(self.assigned, self.observed, removed=removed)
+        return _found(self.assigned, self.observed, removed=removed, kept=self.kept)
 
     @property
     def wanted(self) -> WantedGuestRules:
@@ -70,11 +72,14 @@ class Run:
     fault: OutsideFault | None
     is_removing: bool = False
     stayed: tuple[Stayed, ...] = ()
+    kept: frozenset[str] = frozenset()
 
     @property
     def found(self) -> tuple[Found, ...]:
         """The guests who are there against what is assigned, now."""
-        return () if self.subject is None else _found(self.assigned, self.subject, removed=self.is_removing)
+        if self.subject is None:
+            return ()
+        return _found(self.assigned, self.subject, removed=self.is_removing, kept=self.kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +109,26 @@ class ApplyAssignments:
             observed = await self.guests.observe([assigned.reference for assigned, _ in steps.values()])
         except TryAgain as fault:
             return {place: Run(assigned, None, frozenset(), fault) for place, (assigned, _) in steps.items()}
-        plans = [Plan(*entry, shown) for entry, shown in zip(steps.values(), observed, strict=True)]
-        await self._announce(plans)
+        plans = await self._announce(
+            [Plan(*entry, shown) for entry, shown in zip(steps.values(), observed, strict=True)]
+        )
         works = [GuestWork(plan.wanted, remaining_of_subject(plan.wanted, plan.observed, plan.steps)) for plan in plans]
         outcomes = await self._outcomes(plans, works)
         runs = [_run(plan, work, outcome) for plan, work, outcome in zip(plans, works, outcomes, strict=True)]
         return {run.assigned.place: run for run in runs}
 
-    async def _announce(self, plans: Sequence[Plan]) -> None:
-        """Who is about to be removed is on record before that: afterwards nobody would know of it."""
-        found = [each for plan in plans for each in plan.found if each.action is not None]
-        if found:
-            async with self.database.across_tenants() as tx:
-                await findings.keep(tx, [(self.new_id(), each) for each in found], at=self.now())
+    async def _announce(self, plans: Sequence[Plan]) -> Sequence[Plan]:
+        """Who is about to be removed is on record before that: afterwards nobody would know of it. Whom somebody has
+        kept is seen by the same transaction: who accepts it later meets what is announced."""
+        places = [plan.assigned.place for plan in plans if any(each.action is not None for each in plan.found)]
+        if not places:
+            return plans
+        async with self.database.across_tenants() as tx:
+            kept = await acceptances.hold(tx, places, GUESTS)
+            plans = [replace(plan, kept=kept.get(plan.assigned.place, frozenset())) for plan in plans]
+            found = [each for plan in plans for each in plan.found if each.action is not None]
+            await findings.keep(tx, [(self.new_id(), each) for each in found], at=self.now())
+        return plans
 
     async def _outcomes(self, plans: Sequence[Plan], works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
         """What comes of each work; what is there already is left alone, and what is not there at all is not tried."""
@@ -211,9 +223,9 @@ def _steps_of(tasks: Sequence[AssignmentTask]) -> Mapping[Place, tuple[Assigned,
     return {place: (known[place], tuple([step for step in Step if step in steps])) for place, steps in wanted.items()}
 
 
-def _found(assigned: Assigned, subject: ObservedSubject, *, removed: bool) -> tuple[Found, ...]:
+def _found(assigned: Assigned, subject: ObservedSubject, *, removed: bool, kept: Collection[str]) -> tuple[Found, ...]:
     rules = None if assigned.template is None else assigned.template.rules
-    return guests_found(assigned.finding_subject, subject, rules, removed=removed)
+    return guests_found(assigned.finding_subject, subject, rules, removed=removed, kept=kept)
 
 
 def _failed(tasks: Sequence[AssignmentTask], settled: Sequence[Settled]) -> Collection[Place]:
@@ -229,7 +241,8 @@ def _run(plan: Plan, work: GuestWork, outcome: GuestOutcome) -> Run:
     gone = set(work.wanted.remove_guests).difference([each.id for each in outcome.stayed]) if is_taken else ()
     subject = without(outcome.subject, gone)
     is_removing = bool(work.wanted.remove_guests) and not is_taken and isinstance(outcome.fault, TryAgain)
-    return Run(plan.assigned, subject, shown | set(outcome.done), outcome.fault, is_removing, outcome.stayed)
+    done = shown | set(outcome.done)
+    return Run(plan.assigned, subject, done, outcome.fault, is_removing, outcome.stayed, plan.kept)
 
 
 def _result(subject: ObservedSubject | None) -> RequestResult | None:

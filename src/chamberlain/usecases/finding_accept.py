@@ -12,6 +12,7 @@ from chamberlain.rules.acceptances import (
     place_of,
     present_finding,
     require_at_rest,
+    require_not_removed,
 )
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
@@ -55,6 +56,7 @@ class AcceptFinding:
             tasks = await policy_clocks.read(tx, await policy_clocks.hold(tx, [place_of(seen)]))
             before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
             require_at_rest(before, [clock for task in tasks for clock in task.clocks])
+            require_not_removed(before, is_applied=await acceptances.is_applied(tx, before))
             after = accepted(before, wanted, editor, now=now)
             await acceptances.put(tx, after)
             await changes.record(tx, change_of_acceptance(before, after, editor))
