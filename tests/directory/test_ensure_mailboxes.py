@@ -94,6 +94,21 @@ async def test_it_makes_the_steps_that_the_suite_tries(stage: Stage) -> None:
     assert {step for outcome in outcomes for step in outcome.done} == mailbox_steps
 
 
+async def test_it_calls_what_is_there_otherwise_only_by_the_step_for_that(stage: Stage) -> None:
+    one, other = plain(), plain()
+    await stage.directory.ensure_mailboxes([one, other])
+    renamed = replace(one.wanted, display_name="Quay")
+
+    [left_alone] = await stage.directory.ensure_mailboxes([MailboxWork(renamed, one.steps)])
+    [set_right, beside] = await stage.directory.ensure_mailboxes([MailboxWork(renamed, (Step.SET_PROPERTIES,)), other])
+
+    assert mailbox_of(left_alone).display_name == one.wanted.display_name
+    assert (set_right.fault, set_right.done) == (None, (Step.SET_PROPERTIES,))
+    shown = await stage.directory.observe_mailboxes([reference(one), reference(other)])
+    assert shown == [mailbox_of(set_right), mailbox_of(beside)]
+    assert (mailbox_of(set_right).display_name, mailbox_of(beside).display_name) == ("Quay", other.wanted.display_name)
+
+
 @each_type
 async def test_it_makes_one_mailbox_when_asked_twice(stage: Stage, make: Make) -> None:
     one = make()

@@ -314,6 +314,7 @@ def brought_about(wanted: WantedMailbox, observed: ObservedMailbox) -> ObservedM
     full = {user for user, level in wanted.permissions.items() if level is FULL}
     return replace(
         observed,
+        display_name=wanted.display_name,
         aliases=(*observed.aliases, *wanted.aliases),
         address_fields=_overlaid(wanted.address_fields, observed.address_fields),
         place=place,

@@ -330,7 +330,6 @@ def test_every_step_of_a_mailbox_has_an_effect_and_a_title() -> None:
         Step.CREATE_TEAM,
         Step.CREATE_CHANNELS,
         Step.ASSIGN_GUEST_RULES,
-        Step.SET_PROPERTIES,
     }
 
     assert set(EFFECTS) == set(Step) - of_groups - set(guest_plans.EFFECTS) - {Step.CHECK_PEOPLE}

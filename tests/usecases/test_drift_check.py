@@ -255,6 +255,18 @@ async def test_what_a_group_is_called_is_put_right_where_the_tenant_says_so(watc
     assert await watchman.told() == [("drift", REPAIRED, "displayName"), ("drift", REPAIRED, "memberShipType")]
 
 
+async def test_what_a_mailbox_is_called_is_put_right_where_the_tenant_says_so(watchman: Watchman) -> None:
+    await watchman.set_repair({DriftProperty.MAILBOX_DISPLAY_NAME: Treatment.MANAGED})
+    await watchman.mailbox(displayName="The desk", city="Town")
+    await watchman.change("UPDATE directory.users SET display_name = 'X' WHERE mail LIKE 'desk%'")
+
+    await watchman.look()
+
+    called = "SELECT display_name FROM directory.users WHERE mail LIKE 'desk%'"
+    assert await watchman.estate.rows(called) == [("The desk",)]
+    assert await watchman.told() == [("drift", REPAIRED, "displayName")]
+
+
 @pytest.mark.parametrize(
     ("change", "name"),
     [

@@ -120,7 +120,7 @@ def _only_observed(words: str) -> Manner:
 PROPERTIES: Mapping[DriftProperty, Manner] = {
     # Whoever removes a mailbox or group in the directory means it; an empty one in its place would help nobody.
     DriftProperty.MAILBOX_EXISTS: _only_observed("the mailbox"),
-    DriftProperty.MAILBOX_DISPLAY_NAME: _only_observed("the display name"),
+    DriftProperty.MAILBOX_DISPLAY_NAME: _observed("the display name"),
     # Mail goes to the address that is there now; to take it away would lose some.
     DriftProperty.MAILBOX_ADDRESS: _only_observed("the address"),
     DriftProperty.MAILBOX_ALIAS: _managed("the alias"),

@@ -96,7 +96,7 @@ MAILBOX: tuple[MailboxRow, ...] = (
         DriftProperty.MAILBOX_DISPLAY_NAME,
         lambda wanted: wanted.display_name,
         lambda observed: observed.display_name,
-        None,
+        Step.SET_PROPERTIES,
     ),
     MailboxRow(
         DriftProperty.MAILBOX_ADDRESS,

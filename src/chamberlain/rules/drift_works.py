@@ -47,6 +47,7 @@ def mailbox_repair(
     permissions, revoked = _permission_repair(wanted, observed, broken)
     return replace(
         wanted,
+        display_name=wanted.display_name if DriftProperty.MAILBOX_DISPLAY_NAME in broken else observed.display_name,
         aliases=wanted.aliases if DriftProperty.MAILBOX_ALIAS in broken else (),
         address_fields=AddressFields(**_of(wanted.address_fields, ADDRESS_FIELDS, broken)),
         place=None if wanted.place is None else _place_repair(wanted.place, broken),

@@ -93,6 +93,11 @@ EFFECTS: Mapping[Step, Effect] = {
         lambda wanted: is_anything(wanted.address_fields),
         lambda wanted, observed: shows(observed.address_fields, wanted.address_fields),
     ),
+    # Asked for by repairs alone: a mailbox is made with its name.
+    Step.SET_PROPERTIES: Effect(
+        lambda _: False,
+        lambda wanted, observed: observed.display_name == wanted.display_name,
+    ),
     Step.SET_PLACE: Effect(
         lambda wanted: wanted.place is not None and is_anything(wanted.place),
         lambda wanted, observed: shows(observed.place or Place(), wanted.place or Place()),

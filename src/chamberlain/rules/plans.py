@@ -151,7 +151,7 @@ TITLES: Mapping[Step, str] = {
     Step.CREATE_TEAM: "Make the group a team",
     Step.CREATE_CHANNELS: "Create the channels",
     Step.ASSIGN_GUEST_RULES: "Assign the rules for guests",
-    Step.SET_PROPERTIES: "Set the name, the description and who may join",
+    Step.SET_PROPERTIES: "Set what it is called, how it is described and who may join",
     Step.CREATE_MAILBOX: "Create the mailbox",
     Step.SET_ADDRESS_FIELDS: "Set the address fields",
     Step.SET_PLACE: "Describe the place",

@@ -56,6 +56,8 @@ class MailboxSteps:
                 await self._check_people(entry)
             case Step.CREATE_MAILBOX:
                 await self._mailboxes.create(entry, _bare(entry))
+            case Step.SET_PROPERTIES:
+                await self._mailboxes.describe(entry)
             case _:
                 await self._mailboxes.change(_PARTS[step](_bare(entry), entry))
 

@@ -57,6 +57,8 @@ class Kept(Protocol[Entry_contra, Shown]):
 
     async def ensure(self, entries: Sequence[Entry_contra]) -> Sequence[Ensured[Shown]]: ...
 
+    async def describe(self, entries: Sequence[Entry_contra]) -> None: ...
+
 
 class Faulty(Generic[Entry, Shown]):
     """Groups or mailboxes for those who have to call once for each part."""
@@ -115,6 +117,11 @@ class Faulty(Generic[Entry, Shown]):
         await self._ready(part)
         await self._write(part)
 
+    async def describe(self, entry: Entry) -> None:
+        """Have it called and described as it is wanted. Raises NotNow."""
+        await self._ready(entry)
+        await self._kept.describe([entry])
+
     async def _ready(self, part: Entry) -> None:
         """Take a writing call about what is there. Raises NotNow."""
         self._injection.take_call()
@@ -151,12 +158,6 @@ class FaultyGroups(Faulty[GroupEntry, GroupShown]):
             return Groups(database, key_member=key_member)
 
         super().__init__(pool, injection, keep=keep, not_shown=NOT_SHOWN, not_found=NOT_FOUND)
-        self._groups = keep(pool)
-
-    async def describe(self, entry: GroupEntry) -> None:
-        """Set display name, description and visibility. Raises NotNow."""
-        await self._ready(entry)
-        await self._groups.describe([entry])
 
 
 class FaultyMailboxes(Faulty[MailboxEntry, MailboxShown]):

@@ -57,6 +57,16 @@ SELECT mailbox_ids, made, faults, culprits FROM directory.ensure_mailboxes(
     $25, $26, $27, $28, $29, $30, $31, $32)
 """
 
+# What is there already is called so only when somebody says so.
+_DESCRIBE = """
+UPDATE directory.users u SET display_name = i.display_name
+FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) AS i (tenant_id, name, key, display_name)
+JOIN directory.user_extension_values v
+    ON v.tenant_id = i.tenant_id AND v.name = i.name AND v.member = $1 AND v.value = lower(i.key)
+WHERE u.tenant_id = i.tenant_id AND u.id = v.user_id AND u.display_name <> i.display_name
+RETURNING u.tenant_id, u.id
+"""
+
 _SENTENCES = {
     "userUnknown": "The directory has no user {}. Leave this user out, or add the user to the directory first.",
     "addressTaken": "The address {} belongs to another user, group or mailbox. Choose another name or alias.",
@@ -86,6 +96,19 @@ class Mailboxes:
             rows = await self._database.fetch(_MADE_AT, self._key_member, *_columns(marks))
         made: dict[int, datetime] = {row[0]: row[1] for row in rows}
         return [made.get(item) for item in range(1, len(marks) + 1)]
+
+    async def describe(self, entries: Sequence[MailboxEntry]) -> None:
+        """Set the display name of those that there are."""
+        if not entries:
+            return
+        names = [entry.display_name for entry in entries]
+        with answering():
+            async with one_transaction(self._database) as connection:
+                columns = _columns([entry.mark for entry in entries])
+                changed = dict[UUID, list[UUID]]()
+                for row in await connection.fetch(_DESCRIBE, self._key_member, *columns, names):
+                    changed.setdefault(row["tenant_id"], []).append(row["id"])
+                await follow_changed(connection, changed)
 
     async def ensure(self, entries: Sequence[MailboxEntry]) -> Sequence[Ensured[MailboxShown]]:
         """Bring each about, whole or not at all; the possible ones in one transaction."""
