@@ -92,6 +92,18 @@ def test_it_prints_the_migrations_with_the_roles() -> None:
     assert "directory/sql/ensure_groups.sql" in names
 
 
+def test_it_rejects_to_migrate_what_cannot_be_reached() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"postgresql://chamberlain_owner:secret@127.0.0.1:{nobody.getsockname()[1]}/chamberlain"
+        done = run_command("migrate", environment={"CHAMBERLAIN_DATABASE_OWNER_URL": address})
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("The database cannot be reached as its owner: ")
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr
+
+
 def test_it_rejects_to_migrate_without_an_address() -> None:
     done = run_command("migrate")
 

@@ -101,7 +101,7 @@ async def migrate_before(owner_address: str, sets: Sequence[MigrationSet]) -> li
 
 
 async def _run(owner_address: str, files: Iterable[MigrationFile]) -> list[str]:
-    connection: Connection = await Hosts(owner_address).connect()
+    connection = await _connect(owner_address)
     try:
         await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
         await _require_roles(connection)
@@ -175,6 +175,18 @@ def known_files(sets: Sequence[MigrationSet]) -> Iterator[MigrationFile]:
             yield MigrationFile(each.name, path.name, path.read_text(encoding="utf-8"), _phase(path.name))
         for path in sorted(each.functions.glob("*.sql")):
             yield MigrationFile(each.name, f"sql/{path.name}", path.read_text(encoding="utf-8"), None)
+
+
+async def _connect(owner_address: str) -> Connection:
+    try:
+        connection: Connection = await Hosts(owner_address).connect()
+    except (OSError, asyncpg.PostgresError, asyncpg.InternalClientError) as error:
+        # The reason is the server's or the system's; neither says a password.
+        raise MigrationRefused(
+            f"The database cannot be reached as its owner: {str(error) or type(error).__name__}. "
+            "Start it, or mend the owner's address."
+        ) from error
+    return connection
 
 
 def _before(files: Sequence[MigrationFile]) -> Iterator[MigrationFile]:
