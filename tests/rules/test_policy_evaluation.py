@@ -509,17 +509,52 @@ def test_what_is_not_accepted_any_more_has_its_whole_time_again(until: int) -> N
     )
 
 
-def test_an_action_that_was_tried_waits_while_it_is_accepted() -> None:
-    group = Group(NINETY_DAYS, answer=lambda _clock: "The directory does not let them go.")
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        # Nobody meets it without having heard of it anew; of several reminders, the nearest is given.
+        (NINETY_DAYS, of_gil(EXPIRY, (101, REMINDER), (102, REMOVE))),
+        (
+            replace(NOTHING, expiry=Expiry(90, (5,), PolicyAction.REMOVE)),
+            of_gil(EXPIRY, (101, REMINDER), (106, REMOVE)),
+        ),
+        (replace(NOTHING, expiry=Expiry(90, (), PolicyAction.REMOVE)), of_gil(EXPIRY, (101, REMOVE))),
+        # Who shall answer has the whole time for it.
+        (
+            replace(NOTHING, review=Review(80, 10, ConfirmedBy.OWNERS, (5,), PolicyAction.REMOVE)),
+            of_gil(REVIEW, (106, REMINDER), (111, REMOVE)),
+        ),
+    ],
+)
+def test_an_action_that_was_refused_before_it_was_accepted_is_announced_anew(
+    rules: PolicyRules, told: list[Told]
+) -> None:
+    group = Group(rules, answer=lambda _clock: "The directory does not let them go.")
     group.run_daily(92)
-    group.accepted = {(PolicyRule.EXPIRY, GIL.id)}
+    group.accepted = {course.place for course in group.clocks}
     group.run_daily(100, since=93)
     group.answer, group.accepted = well, ()
     group.told.clear()
 
     group.run(101)
+    stands = kinds(group.findings)
+    group.run_daily(115, since=102)
 
-    assert group.told == of_gil(EXPIRY, (101, REMOVE))
+    assert group.told == told
+    assert (len(stands), kinds(group.findings)) == (0 if told[0][1] == REMOVE else 1, [])
+
+
+def test_an_action_that_is_refused_again_after_an_acceptance_is_not_announced_every_day() -> None:
+    group = Group(NINETY_DAYS, answer=lambda _clock: "The directory does not let them go.")
+    group.run_daily(92)
+    group.accepted = {(PolicyRule.EXPIRY, GIL.id)}
+    group.run_daily(100, since=93)
+    group.accepted = ()
+    group.told.clear()
+
+    group.run_daily(120, since=101)
+
+    assert group.told == of_gil(EXPIRY, (101, REMINDER))
 
 
 @pytest.mark.parametrize("cut_short", [False, True])

@@ -144,6 +144,8 @@ def tick(clock: Clock, course: Course, *, now: datetime) -> tuple[Clock, Happeni
     if clock.next_at is None or now < clock.next_at:
         return clock, Happening.NOTHING
     if clock.is_acting:
+        if _is_unannounced(clock, course):
+            return _announced(clock, course, now=now), Happening.REMINDER
         return replace(clock, trouble=None), Happening.DUE
     # A review opens now. Who shall answer has the whole time for it, however late that is.
     action_at = clock.action_at or now + (course.answer or NO_TIME)
@@ -153,19 +155,22 @@ def tick(clock: Clock, course: Course, *, now: datetime) -> tuple[Clock, Happeni
 
 
 def rested(clock: Clock) -> Clock:
-    """The clock while somebody lets its finding stand: nothing comes by itself. An action that was tried already waits
-    as it is."""
-    return clock if clock.is_acting or clock.next_at is None else replace(clock, next_at=None)
+    """The clock while somebody lets its finding stand: nothing comes by itself, be it that its action was tried
+    already."""
+    return clock if clock.next_at is None else replace(clock, next_at=None)
 
 
 def resumed(clock: Clock, course: Course, *, now: datetime) -> Clock:
     """The clock that goes on when nobody lets its finding stand any more: reminders are given anew, and who shall
-    answer has the whole time for it."""
+    answer has the whole time for it. An action that was tried before is tried again, behind the nearest of them."""
     action_at = clock.action_at
-    if clock.next_at is not None or clock.acted_at is not None or clock.is_acting or action_at is None:
+    if clock.next_at is not None or clock.acted_at is not None or action_at is None:
         return clock
     if course.answer is not None:
         action_at = now + course.answer
+        clock = replace(clock, is_acting=False, trouble=None)
+    elif clock.is_acting:
+        return replace(clock, reminded=None, next_at=now)
     return _waiting(replace(clock, reminded=None), course, action_at=action_at)
 
 
@@ -201,15 +206,25 @@ def _course(rule: PolicyRule, days: int, reminder_days: tuple[int, ...], action:
 
 
 def _acted(clock: Clock, course: Course, *, now: datetime) -> tuple[Clock, Happening]:
-    if course.reminder_days and clock.reminded is None:
-        nearest = course.reminder_days[-1]
-        action_at = now + timedelta(days=nearest)
-        return replace(clock, action_at=action_at, next_at=action_at, reminded=nearest), Happening.REMINDER
+    if _is_unannounced(clock, course):
+        return _announced(clock, course, now=now), Happening.REMINDER
     match clock.action:
         case PolicyAction.NOTIFY:
             return after_action(clock, now=now), Happening.TAKEN
         case PolicyAction.DISABLE | PolicyAction.REMOVE:
             return replace(clock, is_acting=True, next_at=now), Happening.DUE
+
+
+def _is_unannounced(clock: Clock, course: Course) -> bool:
+    """Whether the action would be the first that is heard of it, though reminders are asked for."""
+    return bool(course.reminder_days) and clock.reminded is None
+
+
+def _announced(clock: Clock, course: Course, *, now: datetime) -> Clock:
+    """The clock whose action comes as long from now as the nearest reminder is before it."""
+    nearest = course.reminder_days[-1]
+    action_at = now + timedelta(days=nearest)
+    return replace(clock, action_at=action_at, next_at=action_at, reminded=nearest)
 
 
 def _reminded(clock: Clock, course: Course, *, action_at: datetime, now: datetime) -> tuple[Clock, Happening]:
