@@ -2,8 +2,18 @@
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from chamberlain.api.whole import WholeCall, whole_call
+from chamberlain.bootstrap.listeners import Listener, make_server
 from chamberlain.bootstrap.whole_answers import GatheringTransport
+
+Work = Callable[[WholeCall, Receive, Send], Awaitable[None]]
+HEADERS = [(b"content-length", b"2")]
 
 
 class Recording(asyncio.Transport):
@@ -94,3 +104,131 @@ async def test_it_speaks_over_a_real_connection() -> None:
     assert whole.is_closing()
     assert whole.get_protocol() is protocol
     assert whole.get_extra_info("socket") is not None
+
+
+async def test_what_was_kept_goes_before_what_is_sent_through() -> None:
+    recording = Recording()
+    transport = gathering(recording)
+
+    transport.write(b"first ")
+    transport.write_through(b"second")
+    await asyncio.sleep(0)
+    transport.write_through(b"third")
+
+    assert recording.sent == [b"first second", b"third"]
+
+
+@asynccontextmanager
+async def served(work: Work) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to a server whose application does this with each call."""
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        whole = whole_call(scope)
+        assert whole is not None
+        await work(whole, receive, send)
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = make_server(Listener(listening, None, application))
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    reader, writer = await asyncio.open_connection(*listening.getsockname())
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        server.should_exit = True
+        await serving
+
+
+async def call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: bytes = b"") -> list[bytes]:
+    """The lines of the answer to what is sent, or to what was sent before."""
+    writer.write(sent)
+    head = await reader.readuntil(b"\r\n\r\n")
+    return [*head.split(b"\r\n")[:-2], await reader.readexactly(2)]
+
+
+async def echo(whole: WholeCall, _receive: Receive, _send: Send) -> None:
+    """Answer with the body that is there at once."""
+    assert whole.answer(202, HEADERS, whole.body() or b"no")
+
+
+HEAD = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\n"
+
+
+async def test_a_call_that_has_arrived_whole_is_had_whole() -> None:
+    async with served(echo) as (reader, writer):
+        first = await call(reader, writer, HEAD + b"{}")
+        second = await call(reader, writer, HEAD + b"[]")
+
+    status, *headers, body = first
+    assert (status, body) == (b"HTTP/1.1 202 Accepted", b"{}")
+    assert b"content-length: 2" in headers
+    assert any(header.startswith(b"date: ") for header in headers)
+    assert second[-1] == b"[]"
+
+
+async def test_a_body_that_comes_later_is_received() -> None:
+    begun = asyncio.Event()
+
+    async def receive_it(whole: WholeCall, receive: Receive, _send: Send) -> None:
+        assert whole.body() is None
+        begun.set()
+        message = await receive()
+        while message["more_body"]:
+            message = await receive()
+        assert whole.answer(202, HEADERS, message["body"])
+
+    async with served(receive_it) as (reader, writer):
+        writer.write(HEAD)
+        await begun.wait()
+        answer = await call(reader, writer, b"{}")
+
+    assert answer[-1] == b"{}"
+
+
+async def test_calls_that_come_together_are_answered_in_their_order() -> None:
+    async with served(echo) as (reader, writer):
+        writer.write(HEAD + b"11" + HEAD + b"22" + HEAD + b"33")
+        bodies = [(await call(reader, writer))[-1] for _ in range(3)]
+
+    assert bodies == [b"11", b"22", b"33"]
+
+
+async def test_a_connection_ends_where_its_caller_wants_that() -> None:
+    async with served(echo) as (reader, writer):
+        answer = await call(reader, writer, HEAD.replace(b"Host", b"Connection: close\r\nHost") + b"{}")
+        rest = await reader.read()
+
+    assert b"connection: close" in answer
+    assert rest == b""
+
+
+async def test_whoever_waits_to_be_asked_for_the_body_is_asked() -> None:
+    async def ask(whole: WholeCall, receive: Receive, _send: Send) -> None:
+        assert whole.body() is None
+        message = await receive()
+        while message["more_body"]:
+            message = await receive()
+        assert whole.answer(202, HEADERS, message["body"])
+
+    async with served(ask) as (reader, writer):
+        writer.write(HEAD.replace(b"Host", b"Expect: 100-continue\r\nHost"))
+        asked = await reader.readuntil(b"\r\n\r\n")
+        answer = await call(reader, writer, b"{}")
+
+    assert asked == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert answer[-1] == b"{}"
+
+
+@pytest.mark.parametrize("value", [b"a\r\nset-cookie: b", b"a\nb", b"a\rb"])
+async def test_it_rejects_a_header_with_a_line_break(value: bytes) -> None:
+    async def answer(whole: WholeCall, _receive: Receive, send: Send) -> None:
+        with pytest.raises(ValueError, match="line break"):
+            whole.answer(202, [*HEADERS, (b"location", value)], b"{}")
+        await send({"type": "http.response.start", "status": 500, "headers": HEADERS})
+        await send({"type": "http.response.body", "body": b"--"})
+
+    async with served(answer) as (reader, writer):
+        got = await call(reader, writer, HEAD + b"{}")
+
+    assert got[0] == b"HTTP/1.1 500 Internal Server Error"
+    assert not any(line.startswith(b"set-cookie") for line in got)

@@ -18,6 +18,7 @@ from chamberlain.api.receive import CallerGone, receive_body
 from chamberlain.api.resources import AnyEndpoint, Resource, Resources
 from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes, trace_id_of
+from chamberlain.api.whole import whole_call
 from chamberlain.logs import about
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import BodyInvalid, Malformed, NotFound, Refusal
@@ -83,7 +84,7 @@ class Front:
                     echoed = echoes(headers, trace_id)
                     await self._services.streams.send(answer, scope["method"], echoed, receive, send)
                 else:
-                    await _send(answer, scope["method"], echoes(headers, trace_id), send)
+                    await _send(answer, scope, echoes(headers, trace_id), send)
             except CallerGone:
                 status = CALLER_GONE
             finally:
@@ -120,7 +121,7 @@ class Front:
         if endpoint.operation is not None:
             caller = await authenticate(arrival.headers.get(b"authorization"), endpoint.operation, self._services)
         if endpoint.shape is not None:
-            raw = await receive_body(arrival.receive, arrival.headers, self._patience)
+            raw = await receive_body(arrival.receive, arrival.headers, self._patience, whole_call(arrival.scope))
             if endpoint.body_is_optional:
                 raw = raw or b"{}"
         faults: FormFaults = []
@@ -154,10 +155,13 @@ def _refused(refusal: Refusal, arrival: _Arrival) -> Answer:
     return problem_of(refusal, arrival.scope["path"], arrival.trace_id)
 
 
-async def _send(answer: Answer, method: str, headers: list[tuple[bytes, bytes]], send: Send) -> None:
+async def _send(answer: Answer, scope: Scope, headers: list[tuple[bytes, bytes]], send: Send) -> None:
     # A 204 has neither a length nor a type (RFC 9110, 8.6).
     if answer.status != 204:
         headers += ((b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body)))
     headers += answer.headers
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else answer.body})
+    body = b"" if scope["method"] == "HEAD" else answer.body
+    whole = whole_call(scope)
+    if whole is None or not whole.answer(answer.status, headers, body):
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})

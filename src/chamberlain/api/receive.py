@@ -6,6 +6,7 @@ from starlette.types import Receive
 
 from chamberlain.api.patience import Patience
 from chamberlain.api.problems import BodyTooLarge, BodyTooSlow, ContentNotJson
+from chamberlain.api.whole import WholeCall
 
 # The bound that docs/reference/api.md gives: a group with 10,000 members is below it.
 LIMIT = 512 * 1024
@@ -15,15 +16,21 @@ class CallerGone(Exception):
     """The connection was closed before the call was complete; there is nobody to answer."""
 
 
-async def receive_body(receive: Receive, headers: Mapping[bytes, bytes], patience: Patience) -> bytes:
+async def receive_body(
+    receive: Receive, headers: Mapping[bytes, bytes], patience: Patience, whole: WholeCall | None
+) -> bytes:
     """The whole body, or BodyTooLarge as soon as that is known, or ContentNotJson when there is one of another type."""
     announced = headers.get(b"content-length")
     if announced is not None and announced.isdigit() and int(announced) > LIMIT:
         raise BodyTooLarge(LIMIT)
-    try:
-        body = await patience.wait_for(_receive_all(receive))
-    except TimeoutError as error:
-        raise BodyTooSlow(patience.seconds) from error
+    body = None if whole is None else whole.body()
+    if body is None:
+        try:
+            body = await patience.wait_for(_receive_all(receive))
+        except TimeoutError as error:
+            raise BodyTooSlow(patience.seconds) from error
+    elif len(body) > LIMIT:
+        raise BodyTooLarge(LIMIT)
     if body:
         _check_content_type(headers)
     return body

@@ -1,10 +1,13 @@
-"""Answers leave whole: the server writes head and body one after the other, which are two calls of the kernel and wake
-the caller twice."""
+"""Calls that have arrived whole are handed over whole, and answers leave whole: the server writes head and body one
+after the other, which are two calls of the kernel and wake the caller twice."""
 
 import asyncio
 from collections.abc import Iterable
+from itertools import chain
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from chamberlain.api.whole import WHOLE, WholeCall
 
 Data = bytes | bytearray | memoryview
 
@@ -14,7 +17,61 @@ class WholeAnswers(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server has it
         """Somebody has connected."""
-        super().connection_made(GatheringTransport(transport, self.loop))
+        self.gathering = GatheringTransport(transport, self.loop)
+        super().connection_made(self.gathering)
+
+    def on_headers_complete(self) -> None:
+        """A call begins. It is answered in a later turn of the event loop, when this stands in its scope."""
+        super().on_headers_complete()
+        self.scope["state"][WHOLE] = _Whole(self.cycle, self.gathering)
+
+
+class _Whole(WholeCall):
+    """One call and its answer, without the messages of ASGI. What the server does with those is done here as well."""
+
+    __slots__ = ("_cycle", "_transport")
+
+    def __init__(self, cycle: RequestResponseCycle, transport: "GatheringTransport") -> None:
+        self._cycle = cycle
+        self._transport = transport
+
+    def body(self) -> bytes | None:
+        """The whole body, if it is there."""
+        cycle = self._cycle
+        if cycle.more_body or cycle.disconnected or cycle.waiting_for_100_continue:
+            return None
+        body, cycle.body = bytes(cycle.body), bytearray()
+        cycle.flow.resume_reading()
+        cycle.message_event.clear()
+        return body
+
+    def answer(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
+        """Send it, unless the caller reads too slowly."""
+        cycle = self._cycle
+        if cycle.flow.write_paused:
+            return False
+        if cycle.disconnected:
+            return True
+        head = _head(status, chain(cycle.default_headers, headers), keep_alive=cycle.keep_alive)
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        self._transport.write_through(head + body)
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            cycle.transport.close()
+        cycle.on_response()
+        return True
+
+
+def _head(status: int, headers: Iterable[tuple[bytes, bytes]], *, keep_alive: bool) -> bytes:
+    lines = [b"%b: %b\r\n" % header for header in headers]
+    if not keep_alive:
+        lines.append(b"connection: close\r\n")
+    head = b"".join([STATUS_LINE[status], *lines, b"\r\n"])
+    # Whoever could put a line break into a header could put in anything.
+    if not head.count(b"\r") == head.count(b"\n") == len(lines) + 2:
+        raise ValueError("A header has a line break.")
+    return head
 
 
 class GatheringTransport(asyncio.Transport):
@@ -31,6 +88,13 @@ class GatheringTransport(asyncio.Transport):
         if not self._gathered:
             self._loop.call_soon(self._send)
         self._gathered.append(data)
+
+    def write_through(self, data: Data) -> None:
+        """Send it now, behind what was kept."""
+        if self._gathered:
+            self._gathered.append(data)
+        else:
+            self._transport.write(data)
 
     def writelines(self, list_of_data: Iterable[Data]) -> None:
         """Keep them until the end of this turn."""

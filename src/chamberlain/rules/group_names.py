@@ -36,12 +36,13 @@ def names_of(
     order: GroupOrder,
     template: CompiledGroupTemplate,
     *,
-    request_id: RequestId,
+    request_id: RequestId | None,
     domain: str,
     properties: Mapping[str, str],
     numbers: Numbers = NO_NUMBERS,
 ) -> GroupNames:
-    """The names that the template's rules make. `properties` are the caller's, as far as the rules need any."""
+    """The names that the template's rules make. `properties` are the caller's, as far as the rules need any. Without a
+    `request_id` the best address alone is made."""
     given, metadata, by_rule = order.display_name, order.metadata or {}, None
     display_name = expand(template.display_name, given, metadata, properties, number=numbers.display_name)
     if template.mail_nickname is not None:

@@ -170,13 +170,13 @@ def local_part(text: str) -> str | None:
     return DOTS.sub(".", kept).strip(".-") or None
 
 
-def nickname_candidates(display_name: str, *, by_rule: str | None, request_id: RequestId) -> tuple[str, ...]:
+def nickname_candidates(display_name: str, *, by_rule: str | None, request_id: RequestId | None) -> tuple[str, ...]:
     """The mail nicknames that a group may get, best first; none when nothing is left of its name.
 
     A template's rule gives exactly one (`by_rule` is what it expanded to). The display name gives two, the second with
     the first eight digits of the requestId. Both of these are cut to what an address allows: a display name may be four
     times as long, and nobody asked for an address that spells all of it. What a rule makes is not cut, since the
-    template's author chose it.
+    template's author chose it. Without a requestId only the best is made.
     """
     if by_rule is not None:
         nickname = local_part(by_rule)
@@ -184,6 +184,8 @@ def nickname_candidates(display_name: str, *, by_rule: str | None, request_id: R
     nickname = local_part(display_name)
     if nickname is None:
         return ()
+    if request_id is None:
+        return (cut(nickname, LOCAL_PART_LENGTH),)
     suffix = f"-{request_id.hex[:8]}"
     return cut(nickname, LOCAL_PART_LENGTH), cut(nickname, LOCAL_PART_LENGTH - len(suffix)) + suffix
 

@@ -2,8 +2,8 @@
 
 NOTIFY inside a transaction that writes takes a lock of the whole cluster over its commit, which costs more than half
 of the rate. So a process only sets a flag after its commit, and one task sends what there is to send once in five
-milliseconds on a connection of its own. A wake-up that is lost costs the interval in which those who wait look by
-themselves, never a job.
+milliseconds on a connection of its own, and once in twenty while there always is something. A wake-up that is lost
+costs the interval in which those who wait look by themselves, never a job.
 """
 
 import asyncio
@@ -16,6 +16,8 @@ from chamberlain.store.database import Connection, connect, unavailable
 
 JOBS_CHANNEL = "chamberlain_jobs"
 INTERVAL = timedelta(milliseconds=5)
+# Whoever is woken all the time is at work anyway.
+LONGEST_INTERVAL = timedelta(milliseconds=20)
 # How long a process that ends may take over its last wake-up.
 LAST_WORD = timedelta(seconds=1)
 # PostgreSQL carries less than 8,000 bytes; a name is an id of 36 characters and a comma.
@@ -51,11 +53,13 @@ class Notifier:
 
     async def run(self) -> None:
         """Send wake-ups for ever. What was flagged before this is cancelled is still sent."""
+        interval = INTERVAL
         try:
             while True:
                 await self._flagged.wait()
                 await self._send()
-                await asyncio.sleep(INTERVAL.total_seconds())
+                await asyncio.sleep(interval.total_seconds())
+                interval = min(2 * interval, LONGEST_INTERVAL) if self._flagged.is_set() else INTERVAL
         finally:
             if self._flagged.is_set():
                 with suppress(TimeoutError):

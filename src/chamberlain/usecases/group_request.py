@@ -136,7 +136,8 @@ class RequestGroup:
         names = names_of(
             order,
             situation.compiled,
-            request_id=situation.request_id,
+            # The write takes no other address than the best unless the directory was asked for both.
+            request_id=None if situation.ask_addresses else situation.request_id,
             domain=situation.tenant.default_domain,
             properties={} if person is None else person.properties,
             numbers=numbers,

@@ -12,6 +12,7 @@ from opentelemetry.trace import Span, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from chamberlain.api.whole import WHOLE
 from chamberlain.bootstrap.traces.spans import Spans, ending, traceparent_of
 
 # How a call is counted: path with placeholders, method, status, seconds.
@@ -45,6 +46,8 @@ class TracedCalls:
             *((name, value) for name, value in scope["headers"] if name != b"traceparent"),
             (b"traceparent", traceparent_of(span).encode("ascii")),
         ]
+        # An answer that leaves whole is no message, and would not be seen here.
+        scope.get("state", {}).pop(WHOLE, None)
         status = 0
 
         async def watched(message: Message) -> None:
