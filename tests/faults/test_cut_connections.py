@@ -1,0 +1,62 @@
+"""PostgreSQL cuts connections in the middle of transactions, under load: who is hit hears it, and nothing is lost."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import pytest
+
+from tests.faults.load import Load
+from tests.services import look_up, outside_database, wait_until
+
+# Those who are in the middle of something; whoever waits for the next call has nothing to lose.
+CUT = """
+SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+WHERE application_name = $1 AND (state <> 'idle' OR wait_event IS DISTINCT FROM 'ClientRead')
+"""
+APPLICATION, WORKER = "chamberlain application", "chamberlain worker"
+
+
+@pytest.mark.parametrize(
+    "cuts", [pytest.param(5, id="5 of each"), pytest.param(50, id="50 of each", marks=pytest.mark.heavy)]
+)
+def test_it_works(cuts: int) -> None:
+    with outside_database() as outside, ThreadPoolExecutor(max_workers=1) as beside:
+        service, worker = outside.ready_service("--no-worker"), outside.start_worker()
+        wait_until(lambda: "The worker is at work." in worker.said(), within=20)
+        load = Load([service])
+        service.headers()
+        finished = Event()
+        loading = beside.submit(load.run, 1_000_000, finished.is_set)
+        try:
+            wait_until(lambda: len(load.accepted) >= 50, within=30)
+            # A role may end its own connections.
+            for name, address in ((APPLICATION, outside.addresses.application), (WORKER, outside.addresses.worker)):
+                cut_connections(address, name, cuts)
+            since = len(load.accepted)
+            wait_until(lambda: len(load.accepted) >= since + 50, within=30)
+        finally:
+            finished.set()
+        loading.result(timeout=60)
+
+        acknowledged = Counter(load.accepted)
+        # What a cut has left under a lease is taken by the same worker when that ends.
+        wait_until(lambda: acknowledged <= service.provisioned(), within=40, otherwise=worker.said)
+        assert set(service.provisioned().values()) == {1}
+        assert load.refused, "The cuts hit nobody who was waiting, and prove nothing."
+        assert {refusal[:2] for refusal in load.refused} == {(503, "databaseUnavailable")}
+        assert all(retry_after is not None and int(retry_after) >= 1 for _, _, retry_after in load.refused)
+        assert load.unanswered == 0
+        assert (worker.process.poll(), service.process.poll()) == (None, None)
+
+
+def cut_connections(address: str, name: str, number: int) -> None:
+    """Cut so many connections of one kind, each in the middle of something."""
+    cut = 0
+
+    def enough() -> bool:
+        nonlocal cut
+        cut += int(str(look_up(address, CUT, name)))
+        return cut >= number
+
+    wait_until(enough, within=40, otherwise=lambda: f"{cut} were cut.")
