@@ -213,6 +213,7 @@ def test_it_rejects_a_confirmation_of_what_is_not_open_or_just_being_acted_upon(
         ({0: -200, 115: 114}, ((113, REMINDER), (227, REMINDER), (234, NOTIFY))),
         # A clock that goes ahead of ours is not believed.
         ({0: 3000}, ()),
+        ({0: 3000, 10: 5}, ((122, REMINDER), (129, NOTIFY))),
     ],
 )
 def test_a_sign_of_a_guest_starts_the_clock_of_inactivity_anew(
@@ -226,6 +227,20 @@ def test_a_sign_of_a_guest_starts_the_clock_of_inactivity_anew(
         group.run(day)
 
     assert group.told == of_gil(INACTIVITY, *told)
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_guest_who_is_seen_while_they_are_being_removed_is_told_as_removed(*, is_gone: bool) -> None:
+    """Of a run that was cut short behind the directory nobody knows what came."""
+    group = Group(replace(INACTIVE, inactivity=Inactivity(120, (), PolicyAction.REMOVE)))
+    group.run_daily(119)
+    group.keep(120, group.look(120))
+    group.guests = () if is_gone else (replace(GIL, last_seen_at=moment(120.1)),)
+
+    group.run(120.5)
+
+    assert group.told == of_gil(INACTIVITY, (120.5, REMOVE))
+    assert group.ended == [(120.5, "guestInactive", REPAIRED)]
 
 
 def test_a_sign_of_a_guest_ends_what_was_found() -> None:

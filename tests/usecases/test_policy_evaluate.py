@@ -3,14 +3,16 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
 from chamberlain.directory.port import ActOutcome, DisableGuest, RemoveGuest, Stayed
 from chamberlain.rules.errors import Rejected, TryAgain
-from chamberlain.rules.findings import FindingFilter, FindingKind
+from chamberlain.rules.findings import FindingFilter, FindingKind, FindingSource, FindingSubject, Found
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.subjects import SubjectType
+from chamberlain.store import findings
 from chamberlain.usecases.user_erase import EraseUser
 from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate
 from tests.usecases.policy_runs import Runs, make_guests
@@ -393,6 +395,25 @@ async def test_what_is_accepted_rests(runs: Runs) -> None:
     assert await runs.told() == gil((365, "reminder"))
     assert [each.state for each in await runs.steward.found()] == ["accepted"]
     assert runs.steward.guests.acts == []
+
+
+@pytest.mark.parametrize("source", [FindingSource.DRIFT, FindingSource.ASSIGNMENT])
+async def test_what_others_have_found_and_somebody_accepts_says_nothing_of_a_policy(
+    runs: Runs, source: FindingSource
+) -> None:
+    await assign(runs, policyId=str(NINETY_DAYS))
+    await runs.run(0)
+    kind = FindingKind.DRIFT if source is FindingSource.DRIFT else FindingKind.GUEST_AGAINST_RULE
+    subject = FindingSubject(ESTATE, ALL_STAFF, SubjectType.GROUP, "All staff")
+    other = Found(subject, kind, source, str(GIL), "guests", None, None, "Somebody else has found it.")
+    async with runs.steward.estate.databases.worker.across_tenants() as tx:
+        await findings.keep(tx, [(uuid4(), other)], at=runs.steward.estate.moment)
+        await tx.execute("UPDATE chamberlain.finding SET state = 'accepted'")
+
+    await runs.run_daily(90, since=76)
+
+    assert await runs.told() == gil((76, "reminder"), (83, "reminder"), (89, "reminder"), (90, "remove"))
+    assert sorted(each.state for each in await runs.steward.found()) == ["accepted", "repaired"]
 
 
 async def test_groups_and_sites_run_together(runs: Runs) -> None:

@@ -16,6 +16,7 @@ from chamberlain.directory.port import ActOutcome
 from chamberlain.rules import policy_simulation
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Forbidden, NotFound, NotPossible, Rejected, TryAgain, Unavailable
+from chamberlain.rules.findings import FindingKind
 from chamberlain.rules.guests import Guest
 from chamberlain.rules.ids import GroupId, PolicyId, UserId
 from chamberlain.rules.policy_simulation import OccurrenceType
@@ -212,6 +213,18 @@ async def test_it_says_so_while_the_directory_does_not_answer(steward: Steward) 
         await simulate(steward)
 
     assert (refused.value.code, refused.value.after) == ("overloaded", timedelta(seconds=7))
+
+
+async def test_what_others_have_found_and_somebody_accepts_says_nothing_of_a_policy(steward: Steward) -> None:
+    await steward.assign(policyId=str(NINETY_DAYS))
+    await steward.run_policies()
+    inspector = inspector_of(steward.estate)
+    for kind in (FindingKind.DRIFT, FindingKind.GUEST_AGAINST_RULE):
+        await inspector.accepted(await inspector.find(kind))
+
+    simulation = await simulate(steward, SimulationOrder((ALL_STAFF,), ()))
+
+    assert (simulation.reminders, simulation.actions) == (3, {"remove": 1})
 
 
 async def test_it_says_so_when_it_takes_too_long(steward: Steward) -> None:
