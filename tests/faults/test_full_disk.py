@@ -1,0 +1,86 @@
+"""The disk of the database is full under load: callers are told to come again, and it goes on when there is room."""
+
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from tests.faults.load import Load
+from tests.services import GROUP_TEMPLATE, data_folder, filled, running_server, wait_until
+
+# A new database, its log and some hundred groups; little enough to be filled at once.
+SIZE = "256m"
+REFUSALS = 40
+
+
+@pytest.mark.heavy
+@pytest.mark.needs("root")
+@pytest.mark.timeout(240)
+def test_it_goes_on_when_there_is_room() -> None:
+    with (
+        data_folder() as folder,
+        small_disk(folder / "disk") as disk,
+        running_server(disk / "postgres", None) as server,
+        filled(server.addresses, folder) as outside,
+        ThreadPoolExecutor(max_workers=1) as beside,
+    ):
+        service, worker = outside.ready_service("--no-worker"), outside.start_worker()
+        wait_until(lambda: "The worker is at work." in worker.said(), within=20)
+        load = Load([service])
+        service.headers()
+        finished = Event()
+        loading = beside.submit(load.run, 1_000_000, finished.is_set)
+        try:
+            wait_until(lambda: len(load.accepted) >= 100, within=30)
+
+            fill(disk / "ballast")
+            wait_until(lambda: len(load.refused) >= REFUSALS, within=60)
+            assert service.answers("/health/live") == 200
+            (disk / "ballast").unlink()
+
+            # The first answers may still be of the time before; what is asked for now is not.
+            wait_until(
+                lambda: service.post_group({"displayName": "Room", "templateId": GROUP_TEMPLATE}).status_code == 202,
+                within=30,
+                otherwise=service.said,
+            )
+        finally:
+            (disk / "ballast").unlink(missing_ok=True)
+            finished.set()
+        loading.result(timeout=60)
+
+        acknowledged = Counter(load.accepted)
+        wait_until(lambda: acknowledged <= service.provisioned(), within=60, otherwise=worker.said)
+        assert set(service.provisioned().values()) == {1}
+        assert {refusal[:2] for refusal in load.refused} == {(503, "databaseUnavailable")}
+        assert all(retry_after is not None and int(retry_after) >= 1 for _, _, retry_after in load.refused)
+        assert load.unanswered == 0
+        assert service.answers("/health/ready") == 200
+        assert (worker.stop(), service.stop()) == (0, 0)
+
+
+@contextmanager
+def small_disk(place: Path) -> Iterator[Path]:
+    """A file system of its own, in memory, for as long as the block runs."""
+    place.mkdir(mode=0o711)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=0711", "tmpfs", str(place)], check=True)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def fill(ballast: Path) -> None:
+    """Leave no byte."""
+    with ballast.open("wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 12):
+            try:
+                while True:
+                    file.write(bytes(size))
+            except OSError:
+                continue
