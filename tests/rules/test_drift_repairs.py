@@ -56,6 +56,15 @@ FIRST = RepairRecord(1, CITY.digest, NOW)
         (MANAGED, Standing(replace(STOPPED, digest="other")), True, Judgement(REPAIR, FIRST)),
         # What has held for a month has held.
         (MANAGED, Standing(replace(TWICE, found_at=NOW - HOLDS_AFTER)), True, Judgement(REPAIR, FIRST)),
+        # A repair that was announced and never made does not count; one that is not seen yet is waited for.
+        (MANAGED, Standing(RepairRecord(0, CITY.digest, NOW, is_under_way=True)), True, Judgement(REPAIR, FIRST)),
+        (MANAGED, Standing(replace(ONCE, is_under_way=True)), True, Judgement(REPAIR, replace(FIRST, repairs=2))),
+        (
+            MANAGED,
+            Standing(replace(ONCE, found_at=SOON, is_under_way=True)),
+            True,
+            Judgement(REPORT, replace(ONCE, found_at=SOON, is_under_way=True)),
+        ),
         # The tenant has changed its mind.
         (MANAGED, Standing(STOPPED), False, Judgement(REPORT, None)),
         (OBSERVED, Standing(STOPPED), True, Judgement(REPORT, None)),
@@ -77,6 +86,8 @@ def test_what_no_step_puts_right_is_reported() -> None:
         (NOTHING_KNOWN, None),
         (Standing(ONCE), ONCE),
         (Standing(STOPPED), STOPPED),
+        (Standing(replace(ONCE, is_under_way=True)), ONCE),
+        (Standing(RepairRecord(0, CITY.digest, NOW, is_under_way=True)), None),
         (Standing(STOPPED, is_released=True), None),
         (Standing(replace(STOPPED, found_at=NOW - HOLDS_AFTER)), None),
     ],

@@ -114,6 +114,8 @@ def watchman_of(estate: Estate) -> Watchman:
     return Watchman(
         estate=estate,
         steward=steward,
-        check=CheckDrift(estate.databases.worker, estate.directory, steward.guests, Revisions(), uuid4, estate.now),
+        check=CheckDrift(
+            estate.databases.worker, estate.directory, steward.guests, estate.people, Revisions(), uuid4, estate.now
+        ),
         ask=AskForDriftCheck(database, callers, PREFIXES, workers(estate), estate.now),
     )

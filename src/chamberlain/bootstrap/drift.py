@@ -13,4 +13,4 @@ def drift_services(means: Means) -> AskForDriftCheck:
 
 def drift_work(means: WorkMeans) -> CheckDrift:
     """What a worker does about drift."""
-    return CheckDrift(means.database, means.directory, means.guests, means.revisions, new_id, now)
+    return CheckDrift(means.database, means.directory, means.guests, means.people, means.revisions, new_id, now)

@@ -1,6 +1,7 @@
 """Checks for drift: what is looked at, in which order, how far one has come, and when the next one begins."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
@@ -54,6 +55,18 @@ class ManagedMailbox:
         """How the directory finds it."""
         return MailboxReference(self.wanted.tenant_id, self.wanted.extension, self.wanted.request_id)
 
+    def without(self, gone: AbstractSet[UserId]) -> "ManagedMailbox":
+        """The same without those who are not in the directory any more."""
+        wanted = self.wanted
+        return replace(
+            self,
+            wanted=replace(
+                wanted,
+                permissions={user: level for user, level in wanted.permissions.items() if user not in gone},
+                owners=tuple([owner for owner in wanted.owners if owner not in gone]),
+            ),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ManagedGroup:
@@ -73,7 +86,13 @@ class ManagedGroup:
     def without_removed(self, observed: ObservedGroup) -> "ManagedGroup":
         """The same without those whom nobody shall give back: a guest whose time is over is wanted no more, whatever
         the request has asked for. Whoever is there again stays."""
-        owners, members = self.removed - observed.owners, self.removed - observed.members
+        return self._without(self.removed - observed.owners, self.removed - observed.members)
+
+    def without(self, gone: AbstractSet[UserId]) -> "ManagedGroup":
+        """The same without those who are not in the directory any more."""
+        return self._without(gone, gone)
+
+    def _without(self, owners: AbstractSet[UserId], members: AbstractSet[UserId]) -> "ManagedGroup":
         if not owners and not members:
             return self
         wanted = self.wanted

@@ -8,15 +8,9 @@ from uuid import UUID
 
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.drift import Difference, assignment_differences, group_differences, mailbox_differences
-from chamberlain.rules.drift_checks import (
-    Managed,
-    ManagedAssignment,
-    ManagedGroup,
-    ManagedMailbox,
-    does_not_hold,
-    drift_found,
-)
+from chamberlain.rules.drift import Difference
+from chamberlain.rules.drift_checks import does_not_hold, drift_found
+from chamberlain.rules.drift_looks import Broken, Look
 from chamberlain.rules.drift_properties import DriftProperty, Treatment, treatment_of
 from chamberlain.rules.drift_repairs import (
     NOTHING_KNOWN,
@@ -24,42 +18,22 @@ from chamberlain.rules.drift_repairs import (
     RepairRecord,
     Standing,
     Verdict,
+    announced,
     judge,
+    not_made,
     remembered,
 )
-from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
+from chamberlain.rules.errors import OutsideFault, Rejected
 from chamberlain.rules.findings import Found, Settled
-from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.ids import TraceId
-from chamberlain.rules.mailboxes import ObservedMailbox
 from chamberlain.rules.requests import RequestKind
-from chamberlain.rules.subjects import ObservedSubject
 from chamberlain.rules.tenants import Tenant
 
 # A property of a mailbox, group or site.
 Place: TypeAlias = tuple[UUID, str]
-Observed = ObservedMailbox | ObservedGroup | ObservedSubject
 
 # Who puts things right, on the audit trail.
 DRIFT = Actor(ActorType.SYSTEM, None, "Drift")
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One thing as it is wanted and shown, with what of it differs and is not ignored."""
-
-    managed: Managed
-    observed: Observed | None
-    differences: tuple[Difference, ...]
-
-    @property
-    def id(self) -> UUID:
-        """The mailbox, group or site."""
-        return self.managed.subject.id
-
-
-# What is to be put right of one thing.
-Broken = tuple[Look, Sequence[Difference]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +63,20 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some things of one kind: `known` is what is on record of their properties, `looks` what was seen first, `after`
-    what is seen after the repairs."""
+    """Some things of one kind: `names` are their properties, `known` is what is on record of these, `looks` what was
+    seen first, `after` what is seen after the repairs."""
 
     tenant: Tenant
-    paths: Sequence[str]
+    names: Sequence[DriftProperty]
     known: Mapping[Place, Standing]
     looks: Sequence[Look]
     after: Sequence[Look]
     judged: Sequence[Judged]
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The properties, as findings name them."""
+        return [name.path for name in self.names]
 
     @property
     def broken(self) -> Sequence[Broken]:
@@ -116,26 +95,54 @@ class Page:
     @property
     def found(self) -> Sequence[Found]:
         """What is to be told: what differs still."""
-        differing = {(look.id, each.name.path) for look in self.after for each in look.differences}
+        differing = self._differing
         return [found for each in self.judged if each.place in differing for found in each.found]
 
+    @property
+    def mended(self) -> Collection[Place]:
+        """What was put right by us, and is seen to be: now, or by a check that was cut short or saw it too soon."""
+        said, differing = self.tenant.repair_properties, self._differing
+        compared = {name.path for name in self.names if treatment_of(name, said) is not Treatment.IGNORED}
+        shown = {look.id for look in self.after if look.observed is not None}
+        return {
+            (id_, path)
+            for (id_, path), each in self.known.items()
+            if each.record is not None and each.record.is_under_way and id_ in shown and path in compared
+        } - differing
+
     def records(self, *, now: datetime) -> Mapping[Place, RepairRecord | None]:
-        """What is known of repairs from now on. One that could not be tried does not count."""
+        """What is known of repairs from now on. One that could not be made does not count."""
         looked = {look.id for look in self.looks}
         quiet = {place: remembered(each, now=now) for place, each in self.known.items() if place[0] in looked}
-        tried = [each for each in self.judged if not isinstance(each.fault, TryAgain)]
-        untried = {each.place: self._record(each.place) for each in self.judged if isinstance(each.fault, TryAgain)}
-        records = {**quiet, **untried, **{each.place: each.judgement.record for each in tried}}
-        return {place: record for place, record in records.items() if record is not None or self._record(place)}
+        differing = self._differing
+        judged = {each.place: self._record(each, differs=each.place in differing) for each in self.judged}
+        records = {**quiet, **judged}
+        return {place: record for place, record in records.items() if record is not None or self._has_record(place)}
 
-    def faulted(self, faults: Mapping[UUID, OutsideFault | None], after: Mapping[UUID, Look]) -> "Page":
+    def announcing(self, *, now: datetime) -> "Page":
+        """The page when it is on record what is about to be put right."""
+        repairs = [each for each in self.judged if each.judgement.verdict is Verdict.REPAIR]
+        standings = {
+            each.place: announced(each.difference, self.known.get(each.place, NOTHING_KNOWN), now=now)
+            for each in repairs
+        }
+        return replace(self, known={**self.known, **standings})
+
+    @property
+    def announced_records(self) -> Mapping[Place, RepairRecord | None]:
+        """What goes on record before anything is put right."""
+        repaired = {each.place for each in self.judged if each.judgement.verdict is Verdict.REPAIR}
+        return {place: each.record for place, each in self.known.items() if place in repaired}
+
+    def judged_anew(self, known: Mapping[Place, Standing], *, now: datetime) -> "Page":
+        """The page with what is on record by now."""
+        return replace(self, known=known, judged=judge_all(self.tenant, known, self.looks, now=now))
+
+    def faulted(self, faults: Mapping[Place, OutsideFault | None], after: Mapping[UUID, Look]) -> "Page":
         """The page after repairs were tried: what stopped some, and what is seen of all now."""
         return replace(
             self,
-            judged=[
-                replace(each, fault=faults.get(each.look.id)) if each.judgement.verdict is Verdict.REPAIR else each
-                for each in self.judged
-            ],
+            judged=[replace(each, fault=faults.get(each.place)) for each in self.judged],
             after=[after.get(look.id, look) for look in self.looks],
         )
 
@@ -148,32 +155,21 @@ class Page:
             judged=[each for each in self.judged if each.look.id not in gone],
         )
 
-    def _record(self, place: Place) -> RepairRecord | None:
-        return self.known.get(place, NOTHING_KNOWN).record
+    @property
+    def _differing(self) -> Collection[Place]:
+        return {(look.id, each.name.path) for look in self.after for each in look.differences}
 
+    def _record(self, judged: Judged, *, differs: bool) -> RepairRecord | None:
+        record = judged.judgement.record
+        if judged.fault is not None and differs:
+            return not_made(self.known.get(judged.place, NOTHING_KNOWN))
+        if record is None or judged.judgement.verdict is Verdict.GIVE_UP:
+            return record
+        is_late = differs and (judged.judgement.verdict is Verdict.REPAIR or record.is_under_way)
+        return replace(record, is_under_way=is_late)
 
-def look_at(tenant: Tenant, managed: Managed, observed: Observed | None) -> Look:
-    """One thing with what of it counts as different in this tenant."""
-    said = tenant.repair_properties
-    if isinstance(managed, ManagedGroup) and isinstance(observed, ObservedGroup):
-        managed = managed.without_removed(observed)
-    counting = [
-        each for each in _differences(managed, observed) if treatment_of(each.name, said) is not Treatment.IGNORED
-    ]
-    return Look(managed, observed, tuple(counting))
-
-
-def people_in(observed: Observed | None) -> int:
-    """How many people are named by what the directory shows: what a page takes in memory goes by that."""
-    match observed:
-        case ObservedMailbox():
-            return len(observed.permissions)
-        case ObservedGroup():
-            return len(observed.members) + len(observed.owners)
-        case ObservedSubject():
-            return len(observed.guests)
-        case None:
-            return 0
+    def _has_record(self, place: Place) -> bool:
+        return self.known.get(place, NOTHING_KNOWN).record is not None
 
 
 def judge_all(
@@ -189,7 +185,12 @@ def judge_all(
 
 def paths_of(phase: RequestKind) -> Sequence[str]:
     """The properties that are compared in a phase, as findings name them."""
-    return [name.path for name in DriftProperty if name.startswith(_prefix(phase))]
+    return [name.path for name in names_of(phase)]
+
+
+def names_of(phase: RequestKind) -> Sequence[DriftProperty]:
+    """The properties that are compared in a phase."""
+    return [name for name in DriftProperty if name.startswith(_prefix(phase))]
 
 
 def change_of(repaired: Settled, trace_id: TraceId) -> Change:
@@ -211,19 +212,6 @@ def change_of(repaired: Settled, trace_id: TraceId) -> Change:
 def _judgement(tenant: Tenant, difference: Difference, standing: Standing, *, now: datetime) -> Judgement:
     treatment = treatment_of(difference.name, tenant.repair_properties)
     return judge(difference, treatment, standing, repairs=tenant.repairs_drift, now=now)
-
-
-def _differences(managed: Managed, observed: Observed | None) -> Iterator[Difference]:
-    match managed, observed:
-        case ManagedMailbox(), ObservedMailbox() | None:
-            yield from mailbox_differences(managed.wanted, observed, replies_freely=managed.replies_freely)
-        case ManagedGroup(), ObservedGroup() | None:
-            yield from group_differences(managed.wanted, observed)
-        case ManagedAssignment(), ObservedSubject():
-            yield from assignment_differences(managed.assigned.wanted, observed)
-        case _:
-            # Whoever follows the directory's changes finds out that a group is gone, and what was assigned with it.
-            return
 
 
 def _prefix(phase: RequestKind) -> str:

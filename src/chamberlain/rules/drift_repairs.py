@@ -22,12 +22,14 @@ HOLDS_AFTER = timedelta(days=30)
 @dataclass(frozen=True, slots=True)
 class RepairRecord:
     """What is known of the repairs of one property: how many there were of what is wanted now, named by its digest,
-    when it differed last, and whether we have given up."""
+    when it differed last, and whether we have given up. `is_under_way`: one was announced, and nobody has seen yet that
+    the directory shows it; `repairs` counts it once it is made, and is 0 before the first."""
 
     repairs: int
     digest: str
     found_at: datetime
     has_given_up: bool = False
+    is_under_way: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,21 @@ def judge(
     if now - record.found_at < SHOWN_AFTER and not record.has_given_up:
         return Judgement(Verdict.REPORT, record)
     if record.repairs >= MOST_REPAIRS:
-        return Judgement(Verdict.GIVE_UP, replace(record, found_at=now, has_given_up=True))
-    return Judgement(Verdict.REPAIR, replace(record, repairs=record.repairs + 1, found_at=now))
+        return Judgement(Verdict.GIVE_UP, replace(record, found_at=now, has_given_up=True, is_under_way=False))
+    made = replace(record, repairs=record.repairs + 1, found_at=now, is_under_way=False)
+    return Judgement(Verdict.REPAIR, made)
+
+
+def announced(difference: Difference, standing: Standing, *, now: datetime) -> Standing:
+    """What is on record of a property that is about to be put right. Until that is made it does not count."""
+    record = standing.record or RepairRecord(0, difference.digest, now)
+    return replace(standing, record=replace(record, is_under_way=True))
+
+
+def not_made(standing: Standing) -> RepairRecord | None:
+    """What stays on record when a repair that was announced is not made."""
+    record = standing.record
+    return None if record is None or not record.repairs else replace(record, is_under_way=False)
 
 
 def known_of(digest: str, standing: Standing, *, now: datetime) -> RepairRecord | None:
@@ -92,7 +107,7 @@ def known_of(digest: str, standing: Standing, *, now: datetime) -> RepairRecord 
     record = standing.record
     if record is None or standing.is_released or record.digest != digest or has_held(record, now=now):
         return None
-    return record
+    return record if record.repairs else None
 
 
 def has_held(record: RepairRecord, *, now: datetime) -> bool:
@@ -102,5 +117,5 @@ def has_held(record: RepairRecord, *, now: datetime) -> bool:
 
 def remembered(standing: Standing, *, now: datetime) -> RepairRecord | None:
     """What stays on record of a property that does not differ at present."""
-    record = standing.record
+    record = not_made(standing)
     return None if record is None or standing.is_released or has_held(record, now=now) else record

@@ -63,10 +63,11 @@ def mailbox_repair(
 
 
 def group_repair(wanted: WantedGroup, observed: ObservedGroup, broken: AbstractSet[DriftProperty]) -> WantedGroup:
-    """What is wanted of a group or team when these properties are put right. Owners are members as well."""
-    owners = wanted.owners if DriftProperty.GROUP_OWNERS in broken else ()
-    missing = [owner for owner in owners if owner not in observed.owners]
-    members = wanted.members if DriftProperty.GROUP_MEMBERS in broken else tuple(missing)
+    """What is wanted of a group or team when these properties are put right. Owners are members as well. Of people only
+    those who are missing are asked for: what the directory would say of the others is of no concern."""
+    owners = [owner for owner in wanted.owners if DriftProperty.GROUP_OWNERS in broken and owner not in observed.owners]
+    absent = [member for member in wanted.members if member not in observed.members]
+    members = absent if DriftProperty.GROUP_MEMBERS in broken else owners
     teams = {DriftProperty.GROUP_IS_TEAM, DriftProperty.GROUP_CHANNELS}
     shown_type = wanted.member_ship_type if observed.member_ship_type is None else observed.member_ship_type
     return replace(
@@ -74,7 +75,7 @@ def group_repair(wanted: WantedGroup, observed: ObservedGroup, broken: AbstractS
         display_name=wanted.display_name if DriftProperty.GROUP_DISPLAY_NAME in broken else observed.display_name,
         description=wanted.description if DriftProperty.GROUP_DESCRIPTION in broken else observed.description,
         member_ship_type=wanted.member_ship_type if DriftProperty.GROUP_MEMBER_SHIP_TYPE in broken else shown_type,
-        owners=owners,
+        owners=tuple(owners),
         members=tuple([member for member in members if member in wanted.members]),
         label_id=wanted.label_id if DriftProperty.GROUP_LABEL in broken else None,
         channels=None if teams.isdisjoint(broken) else wanted.channels,

@@ -49,22 +49,30 @@ WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NULL AND run_at > now()
 """
 
 KNOWN: Final = """
-SELECT subject_id, about, repairs, digest, found_at, has_given_up FROM chamberlain.drift_repair
+SELECT subject_id, about, repairs, digest, found_at, has_given_up, is_under_way FROM chamberlain.drift_repair
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
+"""
+# In the order in which findings are kept: whoever wants to accept one waits until it is announced what is done.
+HOLD_FINDINGS: Final = """
+SELECT FROM chamberlain.finding
+WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'accepted') AND source = $3 AND about = ANY ($4)
+ORDER BY subject_id, kind, about FOR NO KEY UPDATE
 """
 ACCEPTED: Final = """
 SELECT subject_id, about, kind FROM chamberlain.finding
 WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state = 'accepted' AND source = $3 AND about = ANY ($4)
 """
 REMEMBER: Final = """
-INSERT INTO chamberlain.drift_repair (tenant_id, subject_id, about, repairs, digest, found_at, has_given_up)
-SELECT $1, subject_id, about, repairs, digest, found_at, has_given_up
-FROM unnest($2::uuid[], $3::text[], $4::integer[], $5::text[], $6::timestamptz[], $7::boolean[])
-    AS r (subject_id, about, repairs, digest, found_at, has_given_up)
+INSERT INTO chamberlain.drift_repair (
+    tenant_id, subject_id, about, repairs, digest, found_at, has_given_up, is_under_way
+)
+SELECT $1, subject_id, about, repairs, digest, found_at, has_given_up, is_under_way
+FROM unnest($2::uuid[], $3::text[], $4::integer[], $5::text[], $6::timestamptz[], $7::boolean[], $8::boolean[])
+    AS r (subject_id, about, repairs, digest, found_at, has_given_up, is_under_way)
 ORDER BY subject_id, about
 ON CONFLICT (tenant_id, subject_id, about) DO UPDATE SET
     repairs = excluded.repairs, digest = excluded.digest, found_at = excluded.found_at,
-    has_given_up = excluded.has_given_up
+    has_given_up = excluded.has_given_up, is_under_way = excluded.is_under_way
 """
 FORGET_REPAIRS: Final = """
 DELETE FROM chamberlain.drift_repair d USING unnest($2::uuid[], $3::text[]) AS r (subject_id, about)
@@ -139,6 +147,14 @@ async def ask(tx: Transaction, trace_id: TraceId, *, at: datetime) -> DriftCheck
     return _check(row)
 
 
+async def hold_known(
+    tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[UUID], abouts: Collection[str]
+) -> Mapping[Place, Standing]:
+    """The same, and nobody accepts what was found about them until the transaction ends."""
+    await tx.fetch(HOLD_FINDINGS, tenant_id, subject_ids, FindingSource.DRIFT, list(abouts))
+    return await known(tx, tenant_id, subject_ids, abouts)
+
+
 async def known(
     tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[UUID], abouts: Collection[str]
 ) -> Mapping[Place, Standing]:
@@ -175,6 +191,7 @@ async def remember(tx: Transaction, tenant_id: TenantId, records: Mapping[Place,
             [record.digest for _, _, record in kept],
             [record.found_at for _, _, record in kept],
             [record.has_given_up for _, _, record in kept],
+            [record.is_under_way for _, _, record in kept],
         )
     gone = [place for place, record in records.items() if record is None]
     if gone:
@@ -195,4 +212,4 @@ def _check(row: Record) -> DriftCheck:
 
 
 def _record(row: Record) -> RepairRecord:
-    return RepairRecord(row["repairs"], row["digest"], row["found_at"], row["has_given_up"])
+    return RepairRecord(row["repairs"], row["digest"], row["found_at"], row["has_given_up"], row["is_under_way"])

@@ -49,10 +49,14 @@ ON CONFLICT (tenant_id, subject_id, kind, about) WHERE state IN ('open', 'accept
     action_at = excluded.action_at, policy_id = excluded.policy_id, last_seen_at = excluded.last_seen_at
 """
 
-# What one source had found about these subjects and does not find any more: by what we did, or by itself.
+# What one source had found about these subjects and does not find any more: by what we did, or by itself. Where it is
+# said what we did ($11, $12), nothing else is repaired.
 SETTLE: Final = """
-UPDATE chamberlain.finding f SET
-    state = CASE WHEN f.action IS NULL THEN 'gone' ELSE 'repaired' END, last_seen_at = $10
+UPDATE chamberlain.finding f SET last_seen_at = $10, state = CASE
+    WHEN f.action IS NOT NULL AND ($11::uuid[] IS NULL OR EXISTS (
+        SELECT FROM unnest($11::uuid[], $12::text[]) AS m (subject_id, about)
+        WHERE m.subject_id = f.subject_id AND m.about = f.about
+    )) THEN 'repaired' ELSE 'gone' END
 FROM unnest($1::uuid[], $2::uuid[]) AS s (tenant_id, subject_id)
 WHERE f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id AND f.source = $3 AND f.kind = ANY ($4)
 AND ($5::text[] IS NULL OR f.about = ANY ($5)) AND f.state IN ('open', 'accepted') AND NOT EXISTS (
@@ -113,9 +117,10 @@ async def settle(
     *,
     standing: Collection[Standpoint],
     at: datetime,
+    mended: Collection[tuple[UUID, str]] | None = None,
 ) -> Sequence[Settled]:
     """Let go what was looked for about these and is not found any more, and give it. What was about to be mended is
-    repaired then."""
+    repaired then: all of it, or where they are named, what was mended about these subjects and things alone."""
     if not subjects:
         return ()
     rows = await tx.fetch(
@@ -130,6 +135,8 @@ async def settle(
         [each.kind for each in standing],
         [each.about for each in standing],
         at,
+        None if mended is None else [subject_id for subject_id, _ in mended],
+        None if mended is None else [about for _, about in mended],
     )
     return [_settled(row) for row in rows]
 

@@ -6,14 +6,14 @@ tenants theirs. Each page is looked at, put right and written by itself, with th
 check that was cut short goes on there.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
 from uuid import UUID
 
-from chamberlain.directory.port import Directory, Guests, GuestWork, MailboxWork, Work
-from chamberlain.rules.drift import EXISTENCES, Difference
+from chamberlain.directory.port import Directory, Guests, People
+from chamberlain.directory.repairs import mend
+from chamberlain.rules.drift import EXISTENCES
 from chamberlain.rules.drift_checks import (
     LATE,
     PHASES,
@@ -27,27 +27,21 @@ from chamberlain.rules.drift_checks import (
     first_of,
     next_night,
 )
-from chamberlain.rules.drift_pages import (
-    Broken,
+from chamberlain.rules.drift_looks import (
     Look,
     Observed,
-    Page,
-    change_of,
-    judge_all,
     look_at,
-    paths_of,
+    look_without,
+    missing_people,
     people_in,
 )
-from chamberlain.rules.drift_properties import DriftProperty
-from chamberlain.rules.drift_works import assignment_repair, group_repair, mailbox_repair, steps_of
-from chamberlain.rules.errors import OutsideFault, TryAgain
+from chamberlain.rules.drift_pages import Page, change_of, judge_all, names_of, paths_of
+from chamberlain.rules.errors import TryAgain
 from chamberlain.rules.findings import FindingKind, FindingSource, FindingState, Searched, Standpoint, standpoint_of
-from chamberlain.rules.groups import ObservedGroup
-from chamberlain.rules.ids import TraceId
+from chamberlain.rules.ids import TraceId, UserId
 from chamberlain.rules.jobs import NOBODY, Claim, Job, JobKind, Postponed
-from chamberlain.rules.mailboxes import ObservedMailbox
+from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.requests import RequestKind
-from chamberlain.rules.subjects import ObservedSubject
 from chamberlain.rules.tenants import Tenant
 from chamberlain.store import assignment_tasks, changes, drift, drift_pages, findings, jobs, tenants
 from chamberlain.store.database import Database, Transaction
@@ -76,6 +70,7 @@ class CheckDrift:
     database: Database
     directory: Directory
     guests: Guests
+    people: People
     revisions: Revisions
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
@@ -145,11 +140,12 @@ class CheckDrift:
                 return False
             extent = Extent(tenant.id, check.position, self.most)
             stretch = await drift_pages.read(tx, self.revisions, extent)
-            paths = paths_of(check.position.phase)
-            known = await drift.known(tx, tenant.id, [each.subject.id for each in stretch.things], paths)
+            names = names_of(check.position.phase)
+            things = [each.subject.id for each in stretch.things]
+            known = await drift.known(tx, tenant.id, things, paths_of(check.position.phase))
         stretch, looks = await self._look_along(tenant, stretch)
         judged = judge_all(tenant, known, looks, now=self.now())
-        looked = Page(tenant, paths, known, looks, looks, judged)
+        looked = Page(tenant, names, known, looks, looks, judged)
         page = await self._repair(looked)
         following = stretch.following or beginning_after(check.position.phase)
         async with self.database.across_tenants() as tx:
@@ -169,7 +165,16 @@ class CheckDrift:
         while len(shown) < len(things) and sum(map(people_in, shown)) < self.most_people:
             shown += await self._observe(things[len(shown) : len(shown) + self.together])
         seen = stretch.first(len(shown))
-        return seen, self._looks(tenant, seen.things, shown)
+        return seen, await self._without_those_who_left(tenant, self._looks(tenant, seen.things, shown))
+
+    async def _without_those_who_left(self, tenant: Tenant, looks: Sequence[Look]) -> Sequence[Look]:
+        """The same, where nobody is wanted whom the directory does not have: it would refuse to take them in."""
+        missing = frozenset[UserId]().union(*map(missing_people, looks))
+        if not missing:
+            return looks
+        answer = await self.people.look_up(PeopleQuestion(tenant.id, users=missing))
+        gone = missing - answer.people.keys()
+        return [look_without(tenant, look, gone) for look in looks]
 
     def _looks(self, tenant: Tenant, page: Sequence[Managed], shown: Sequence[Observed | None]) -> Sequence[Look]:
         """What is seen of each; what the directory does not show yet is left out, and so is an assignment to a group
@@ -193,28 +198,22 @@ class CheckDrift:
         return shown
 
     async def _repair(self, page: Page) -> Page:
-        """The page after what can be was put right, without what is not to be any more. That is announced before:
-        afterwards nobody would know."""
+        """The page after what can be was put right, without what is not to be any more, or may differ by now. That is
+        announced before: afterwards nobody would know."""
         if not page.broken:
             return page
         async with self.database.across_tenants() as tx:
-            page = await _current(tx, page)
-            await findings.keep(tx, [(self.new_id(), each) for each in page.announced], at=self.now())
-        faults = await self._ensure(page.broken)
+            page, now = await _current(tx, page), self.now()
+            known = await drift.hold_known(tx, page.tenant.id, [look.id for look in page.looks], page.paths)
+            page = page.judged_anew(known, now=now).announcing(now=now)
+            await findings.keep(tx, [(self.new_id(), each) for each in page.announced], at=now)
+            await drift.remember(tx, page.tenant.id, page.announced_records)
+        if not page.broken:
+            return page
+        faults = await mend(self.directory, self.guests, page.broken)
         things = [look.managed for look, _ in page.broken]
         again = self._looks(page.tenant, things, await self._observe(things))
         return page.faulted(faults, {look.id: look for look in again})
-
-    async def _ensure(self, broken: Sequence[Broken]) -> Mapping[UUID, OutsideFault | None]:
-        """Put these right, and say of each what stopped it."""
-        try:
-            return {
-                **await _ensured(_mailbox_works(broken), self.directory.ensure_mailboxes),
-                **await _ensured(_group_works(broken), self.directory.ensure),
-                **await _ensured(_assignment_works(broken), self.guests.ensure),
-            }
-        except TryAgain as fault:
-            return {look.id: fault for look, _ in broken}
 
     async def _write(self, tx: Transaction, page: Page, trace_id: TraceId) -> None:
         now, tenant_id = self.now(), page.tenant.id
@@ -232,54 +231,9 @@ class CheckDrift:
         for ids, paths in ((shown, page.paths), (hidden, EXISTENCE)):
             searched = Searched(FindingSource.DRIFT, KINDS, paths)
             places = [(tenant_id, id_) for id_ in ids]
-            settled = await findings.settle(tx, places, searched, standing=standing, at=now)
+            settled = await findings.settle(tx, places, searched, standing=standing, at=now, mended=page.mended)
             repaired = [each for each in settled if each.state is FindingState.REPAIRED]
             await changes.record_all(tx, [change_of(each, trace_id) for each in repaired])
-
-
-class Faulty(Protocol):
-    """What came of a piece of work, as far as it matters here."""
-
-    @property
-    def fault(self) -> OutsideFault | None: ...
-
-
-Wanted = TypeVar("Wanted")
-
-
-async def _ensured(
-    works: Mapping[UUID, Wanted], ensure: Callable[[Sequence[Wanted]], Awaitable[Sequence[Faulty]]]
-) -> Mapping[UUID, OutsideFault | None]:
-    outcomes = await ensure(list(works.values())) if works else ()
-    return {id_: outcome.fault for id_, outcome in zip(works, outcomes, strict=True)}
-
-
-def _mailbox_works(broken: Sequence[Broken]) -> Mapping[UUID, MailboxWork]:
-    return {
-        look.id: MailboxWork(mailbox_repair(look.managed.wanted, look.observed, _names(each)), steps_of(each))
-        for look, each in broken
-        if isinstance(look.managed, ManagedMailbox) and isinstance(look.observed, ObservedMailbox)
-    }
-
-
-def _group_works(broken: Sequence[Broken]) -> Mapping[UUID, Work]:
-    return {
-        look.id: Work(group_repair(look.managed.wanted, look.observed, _names(each)), steps_of(each))
-        for look, each in broken
-        if isinstance(look.managed, ManagedGroup) and isinstance(look.observed, ObservedGroup)
-    }
-
-
-def _assignment_works(broken: Sequence[Broken]) -> Mapping[UUID, GuestWork]:
-    return {
-        look.id: GuestWork(assignment_repair(look.managed.assigned.wanted, look.observed, _names(each)), steps_of(each))
-        for look, each in broken
-        if isinstance(look.managed, ManagedAssignment) and isinstance(look.observed, ObservedSubject)
-    }
-
-
-def _names(differences: Sequence[Difference]) -> frozenset[DriftProperty]:
-    return frozenset(each.name for each in differences)
 
 
 async def _current(tx: Transaction, page: Page) -> Page:
