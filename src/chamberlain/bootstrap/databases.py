@@ -19,7 +19,7 @@ from chamberlain.store.migrate import MigrationSet, migrate, missing_files
 MOST_APPLICATION_CONNECTIONS = 20
 MOST_WORKER_CONNECTIONS = 8
 # Where another host may take over, one that hangs in the middle of an answer is given up sooner. Work takes its time.
-ANSWERED_WITHIN = timedelta(seconds=10)
+ANSWERED_WITHIN = timedelta(seconds=5)
 
 
 class DatabaseNotReady(Exception):
