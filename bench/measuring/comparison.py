@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from bench.measuring.arguments import read_arguments
 from bench.measuring.contestant import Contestant, contestants, ordinary_contestant
 from bench.measuring.limit import prepare_limit, run_limit
+from bench.measuring.ordinary import is_there
 from bench.measuring.question import Question
 from bench.measuring.report import Row, report
 from bench.measuring.run import check_retrievable, measure, measure_limit
@@ -28,7 +29,9 @@ def compare(question: Question, description: str | None) -> None:
     with ExitStack() as stack:
         all_of_them = stack.enter_context(contestants())
         prepare_limit(question.limit, all_of_them[0].database)
-        if question.has_ordinary_way:
+        if question.has_ordinary_way and not is_there():
+            print("Without the ordinary way, whose environment is made by `python3 dev.py bench`.")
+        elif question.has_ordinary_way:
             all_of_them = [stack.enter_context(ordinary_contestant(all_of_them[0])), *all_of_them]
         if question.preparation is not None:
             for contestant in all_of_them:
@@ -57,7 +60,7 @@ def _in_turn(
 def _warm_up(question: Question, all_of_them: Sequence[Contestant]) -> None:
     run_limit(question.limit, all_of_them[0].database, connections=64, seconds=1)
     for contestant in all_of_them:
-        measure(question, contestant, connections=64, seconds=1)
+        measure(question, contestant, connections=64, seconds=2)
         if contestant.has_worker:
             check_retrievable(question, contestant)
 

@@ -23,6 +23,11 @@ TENANT = "e57a7e00-0000-4000-8000-000000000001"
 READY_WITHIN = 30.0
 
 
+def is_there() -> bool:
+    """Whether its environment was made."""
+    return PYTHON.exists()
+
+
 @contextmanager
 def ordinary_way(service: Service) -> Iterator[tuple[str, int]]:
     """Its address and the number of its process, for as long as the block runs."""

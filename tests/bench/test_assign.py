@@ -1,18 +1,11 @@
-import subprocess
-import sys
-
 import pytest
 
-pytestmark = [pytest.mark.heavy, pytest.mark.needs("wrk")]
+from tests.bench.measured import measured
+
+pytestmark = [pytest.mark.heavy, pytest.mark.needs("wrk"), pytest.mark.timeout(300)]
 
 
 def test_it_works() -> None:
-    options = ("--rounds", "1", "--seconds", "1", "--connections", "4")
+    rows = measured("assign", "--rounds", "1", "--seconds", "2", "--connections", "4")
 
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.assign", *options], capture_output=True, text=True, check=False, timeout=100
-    )
-
-    assert done.returncode == 0, done.stderr
-    measured = [line.split(",")[0] for line in done.stdout.splitlines() if ", 4 " in line]
-    assert measured == ["pgbench", "no worker", "worker within", "worker apart"]
+    assert [name.partition(",")[0] for name in rows] == ["pgbench", "no worker", "worker within", "worker apart"]

@@ -1,0 +1,23 @@
+"""Measurements as tests run them: short, to see that they work and not what they say."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+Rows = Mapping[str, Mapping[str, float]]
+
+
+def measured(question: str, *options: str) -> Rows:
+    """What a measurement has written, row by row. It stops by itself where an answer was not right."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"bench.{question}", *options], capture_output=True, text=True, check=False, timeout=280
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    written = Path(done.stdout.rpartition("Written to ")[2].strip())
+    content = json.loads(written.read_text(encoding="utf-8"))
+    written.unlink()
+    assert content["question"] == question
+    assert content["machine"]["cores"] > 0
+    return {row["name"]: row["medians"] for row in content["rows"]}

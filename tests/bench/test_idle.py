@@ -1,0 +1,12 @@
+import pytest
+
+from tests.bench.measured import measured
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
+
+
+def test_it_works() -> None:
+    rows = measured("idle", "--rounds", "1", "--number", "5")
+
+    assert list(rows) == ["worker within", "worker apart"]
+    assert all(figures["GETs"] >= 1 for figures in rows.values())

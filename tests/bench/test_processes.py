@@ -1,0 +1,11 @@
+import pytest
+
+from tests.bench.measured import measured
+
+pytestmark = [pytest.mark.heavy, pytest.mark.needs("wrk"), pytest.mark.timeout(300)]
+
+
+def test_it_works() -> None:
+    rows = measured("processes", "--rounds", "1", "--seconds", "2")
+
+    assert list(rows) == ["one process", "two processes"]
