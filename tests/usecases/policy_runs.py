@@ -43,6 +43,9 @@ UPDATE chamberlain.job SET lease_id = $1, lease_until = now() + $2, run_at = now
 WHERE tenant_id = $3 AND subject = $4 AND kind = $5
 RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at
 """
+WAIT = """
+SELECT extract(epoch FROM run_at - now()) FROM chamberlain.job WHERE tenant_id = $1 AND subject = $2 AND kind = $3
+"""
 EVENTS = """
 SELECT type, at, data::text FROM chamberlain.event
 WHERE type LIKE 'policy.%' AND data -> 'subject' ->> 'id' = $1 ORDER BY sequence
@@ -89,6 +92,12 @@ class Runs:
         """Run it on each of these days, the last one too."""
         for day in range(since, until + 1):
             await self.run(day)
+
+    async def wait(self) -> timedelta:
+        """How long until the job of the group is due again, to the minute: it is counted from a moment that has just
+        passed."""
+        [[seconds]] = await self.steward.estate.rows(WAIT, ESTATE, self.group_id, JobKind.POLICY_EVALUATE)
+        return timedelta(minutes=round(float(str(seconds)) / 60))
 
     async def jobs(self) -> Sequence[Job]:
         """The jobs that there are for the group."""

@@ -2,6 +2,7 @@
 what is due."""
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from time import perf_counter, process_time
 
 import pytest
@@ -16,6 +17,8 @@ GUESTS = 1_000
 SECONDS = 10.0
 YEAR = 380
 QUARTER = 95
+# The first run comes so late on the day of the assignment. From then on each comes when its job says.
+FIRST = 0.25
 
 
 async def test_it_works_for_a_thousand_guests(estate: Estate) -> None:
@@ -65,10 +68,10 @@ def stay_of(number: int) -> tuple[int, int]:
 async def live(
     runs: Runs, policy: PolicyId, days: int, stays: Mapping[UserId, tuple[int, int]], clock: Callable[[], float]
 ) -> float:
-    """Let the days pass, with a run on each; gives how long all the runs took, in seconds."""
+    """Let the days pass, with a run whenever one is due; gives how long all the runs took, in seconds."""
     await runs.join([guest for guest, (came, _) in stays.items() if came == 0])
     await runs.steward.assign(runs.group_id, policyId=str(policy))
-    took = 0.0
+    took, due = 0.0, FIRST
     for day in range(days + 1):
         coming = [guest for guest, (came, _) in stays.items() if came == day > 0]
         going = [guest for guest, (_, left) in stays.items() if left == day]
@@ -76,9 +79,11 @@ async def live(
             await runs.join(coming)
         if going:
             await runs.leave(going)
-        began = clock()
-        await runs.run(day)
-        took += clock() - began
+        while due < day + 1:
+            began = clock()
+            await runs.run(due)
+            took += clock() - began
+            due += await runs.wait() / timedelta(days=1)
     return took
 
 
@@ -87,7 +92,7 @@ def reviews(stays: Mapping[UserId, tuple[int, int]]) -> Iterator[Told]:
     for guest, (came, left) in stays.items():
         for day, what in ((365, "reminder"), (372, "reminder"), (378, "reminder"), (379, "disable")):
             if came + day < left and came + day <= YEAR:
-                yield came + day, what, guest
+                yield met(came) + day, what, guest
 
 
 def expiries(stays: Mapping[UserId, tuple[int, int]]) -> Iterator[Told]:
@@ -95,4 +100,9 @@ def expiries(stays: Mapping[UserId, tuple[int, int]]) -> Iterator[Told]:
     for guest, (came, left) in stays.items():
         for day, what in ((76, "reminder"), (83, "reminder"), (89, "reminder"), (90, "remove")):
             if came + day < left and came + day <= QUARTER:
-                yield came + day, what, guest
+                yield met(came) + day, what, guest
+
+
+def met(came: int) -> float:
+    """Clocks start with the assignment, and those of a later guest with the first run that meets them."""
+    return came if came == 0 else came + FIRST
