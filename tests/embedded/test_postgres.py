@@ -50,6 +50,7 @@ async def test_it_keeps_the_data_for_a_later_start() -> None:
         ("server_encoding", "UTF8"),
         ("TimeZone", "UTC"),
         ("min_wal_size", "512MB"),
+        ("wal_init_zero", "off"),
     ],
 )
 async def test_it_runs_with(server: postgres.Server, setting: str, value: str) -> None:
