@@ -12,7 +12,7 @@ from chamberlain.rules.drift import Difference
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.findings import FindingKind, FindingSource, FindingSubject, Found, FoundMailbox
 from chamberlain.rules.groups import GroupReference, ObservedGroup, WantedGroup
-from chamberlain.rules.ids import TenantId, UserId
+from chamberlain.rules.ids import RequestId, TenantId, UserId
 from chamberlain.rules.mailboxes import MailboxReference, WantedMailbox
 from chamberlain.rules.requests import RequestKind
 from chamberlain.rules.tenants import Tenant
@@ -51,6 +51,11 @@ class ManagedMailbox:
     replies_freely: bool
 
     @property
+    def request_id(self) -> RequestId:
+        """What it was asked for by."""
+        return self.wanted.request_id
+
+    @property
     def reference(self) -> MailboxReference:
         """How the directory finds it."""
         return MailboxReference(self.wanted.tenant_id, self.wanted.extension, self.wanted.request_id)
@@ -77,6 +82,11 @@ class ManagedGroup:
     since: datetime
     wanted: WantedGroup
     removed: frozenset[UserId] = frozenset()
+
+    @property
+    def request_id(self) -> RequestId:
+        """What it was asked for by."""
+        return self.wanted.request_id
 
     @property
     def reference(self) -> GroupReference:
@@ -113,6 +123,11 @@ class ManagedAssignment:
     subject: FindingSubject
     since: datetime
     assigned: Assigned
+
+    @property
+    def request_id(self) -> None:
+        """What is assigned is kept with its group, whatever becomes of the request."""
+        return None
 
 
 Managed = ManagedMailbox | ManagedGroup | ManagedAssignment
@@ -212,13 +227,11 @@ def check_asked_for(tenant: Tenant, editor: Editor, said: Mapping[str, str]) -> 
     )
 
 
-def drift_found(
-    subject: FindingSubject | FoundMailbox, difference: Difference, *, repaired: bool, refusal: str | None
-) -> Found:
+def drift_found(managed: Managed, difference: Difference, *, repaired: bool, refusal: str | None) -> Found:
     """A difference as a finding. `repaired` says that it is put right, `refusal` why the directory refused that."""
     detail = difference.detail if refusal is None else f"{difference.detail} It could not be put right: {refusal}"
     return Found(
-        subject=subject,
+        subject=managed.subject,
         kind=FindingKind.DRIFT,
         source=FindingSource.DRIFT,
         about=difference.name.path,
@@ -227,13 +240,14 @@ def drift_found(
         observed=difference.observed,
         detail=detail,
         action=REPAIR if repaired else None,
+        request_id=managed.request_id,
     )
 
 
-def does_not_hold(subject: FindingSubject | FoundMailbox, difference: Difference) -> Found:
+def does_not_hold(managed: Managed, difference: Difference) -> Found:
     """That repairs of a property do not hold."""
     return Found(
-        subject=subject,
+        subject=managed.subject,
         kind=FindingKind.REPAIR_DOES_NOT_HOLD,
         source=FindingSource.DRIFT,
         about=difference.name.path,
@@ -241,4 +255,5 @@ def does_not_hold(subject: FindingSubject | FoundMailbox, difference: Difference
         wanted=difference.wanted,
         observed=difference.observed,
         detail=f"{difference.detail} {DOES_NOT_HOLD}",
+        request_id=managed.request_id,
     )

@@ -53,12 +53,12 @@ class Judged:
     @property
     def found(self) -> Iterator[Found]:
         """What is to be told of it."""
-        subject = self.look.managed.subject
+        managed = self.look.managed
         refusal = self.fault.detail if isinstance(self.fault, Rejected) else None
         repaired = self.judgement.is_repaired and refusal is None
-        yield drift_found(subject, self.difference, repaired=repaired, refusal=refusal)
+        yield drift_found(managed, self.difference, repaired=repaired, refusal=refusal)
         if self.judgement.verdict is Verdict.GIVE_UP:
-            yield does_not_hold(subject, self.difference)
+            yield does_not_hold(managed, self.difference)
 
 
 @dataclass(frozen=True, slots=True)

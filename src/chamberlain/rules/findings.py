@@ -10,7 +10,7 @@ from uuid import UUID
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.changes import Json
 from chamberlain.rules.guests import Guest, GuestRules, is_against
-from chamberlain.rules.ids import GroupId, MailboxId, PolicyId, TenantId
+from chamberlain.rules.ids import GroupId, MailboxId, PolicyId, RequestId, TenantId
 from chamberlain.rules.subjects import ObservedSubject, SubjectType
 
 
@@ -67,7 +67,8 @@ class FoundMailbox:
 class Found:
     """Something that is true now. `about` says what within the subject it is about, such as a guest: while it stands
     it is found once only. `action` is what is about to be done; when it is found no more after that, it was
-    repaired. A policy says what it will do at `action_at`, or what it has done."""
+    repaired. A policy says what it will do at `action_at`, or what it has done. `request_id` names the request without
+    which it would not be found."""
 
     subject: FindingSubject | FoundMailbox
     kind: FindingKind
@@ -80,6 +81,7 @@ class Found:
     action: str | None = None
     action_at: datetime | None = None
     policy_id: PolicyId | None = None
+    request_id: RequestId | None = None
 
 
 @dataclass(frozen=True, slots=True)

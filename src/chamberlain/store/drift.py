@@ -80,23 +80,28 @@ WHERE d.tenant_id = $1 AND d.subject_id = r.subject_id AND d.about = r.about
 """
 
 # $1 tenant, $2 source, $3 properties of assignments, $4 now, $5 kinds. Not compared any more are assignments that were
-# cleared, failed or cancelled, and groups whose request is not kept. What is on its way will be compared again. All
-# requests are gone through once, however many findings there are, and not at all where there is none.
+# cleared, failed or cancelled, and groups whose request is not kept. What is on its way will be compared again. For
+# findings that were kept before they named their requests all requests are gone through, once.
 LET_GO: Final = """
 WITH standing AS MATERIALIZED (
-    SELECT f.finding_id, f.subject_id, f.about FROM chamberlain.finding f
+    SELECT f.finding_id, f.subject_id, f.about, f.request_id FROM chamberlain.finding f
     WHERE f.tenant_id = $1 AND f.source = $2 AND f.state IN ('open', 'accepted') AND f.kind = ANY ($5)
     AND f.subject_type <> 'mailbox'
 ), wanted AS MATERIALIZED (
-    SELECT DISTINCT subject_id FROM standing WHERE about <> ALL ($3)
+    SELECT DISTINCT subject_id FROM standing WHERE about <> ALL ($3) AND request_id IS NULL
 ), kept AS MATERIALIZED (
     SELECT DISTINCT wanted.subject_id FROM chamberlain.request r
     JOIN wanted ON wanted.subject_id::text = r.result ->> 'id'
     WHERE r.tenant_id = $1 AND r.kind IN ('group', 'team') AND r.state = 'succeeded' AND r.body::text <> '{}'
+), named AS MATERIALIZED (
+    SELECT r.request_id FROM chamberlain.request r
+    WHERE r.request_id = ANY (ARRAY(SELECT DISTINCT request_id FROM standing WHERE request_id IS NOT NULL))
+    AND r.tenant_id = $1 AND r.kind IN ('group', 'team') AND r.state = 'succeeded' AND r.body::text <> '{}'
 ), gone AS (
     UPDATE chamberlain.finding f SET state = 'gone', last_seen_at = $4 FROM standing
     WHERE f.tenant_id = $1 AND f.finding_id = standing.finding_id AND f.state IN ('open', 'accepted')
-    AND CASE WHEN standing.about = ANY ($3) THEN NOT EXISTS (
+    AND CASE WHEN standing.request_id IS NOT NULL THEN standing.request_id NOT IN (SELECT named.request_id FROM named)
+    WHEN standing.about = ANY ($3) THEN NOT EXISTS (
         SELECT FROM chamberlain.subject s
         LEFT JOIN chamberlain.request r ON r.tenant_id = s.tenant_id AND r.request_id = s.assignment_request_id
         WHERE s.tenant_id = $1 AND s.subject_id = standing.subject_id AND s.is_assigned

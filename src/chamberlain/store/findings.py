@@ -31,22 +31,23 @@ from chamberlain.store.database import Record, Transaction
 SEE: Final = """
 INSERT INTO chamberlain.finding AS f (
     finding_id, tenant_id, kind, state, source, subject_type, subject_id, subject_name, about, property, wanted,
-    observed, detail, action, action_at, policy_id, first_seen_at, last_seen_at
+    observed, detail, action, action_at, policy_id, request_id, first_seen_at, last_seen_at
 )
 SELECT finding_id, tenant_id, kind, 'open', source, subject_type, subject_id, subject_name, about, property,
-    wanted::json, observed::json, detail, action, action_at, policy_id, $16, $16
+    wanted::json, observed::json, detail, action, action_at, policy_id, request_id, $17, $17
 FROM unnest(
     $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::uuid[]
+    $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::uuid[], $16::uuid[]
 ) AS o (
     finding_id, tenant_id, kind, source, subject_type, subject_id, subject_name, about, property, wanted, observed,
-    detail, action, action_at, policy_id
+    detail, action, action_at, policy_id, request_id
 )
 ORDER BY tenant_id, subject_id, kind, about
 ON CONFLICT (tenant_id, subject_id, kind, about) WHERE state IN ('open', 'accepted') DO UPDATE SET
     subject_name = excluded.subject_name, property = excluded.property, wanted = excluded.wanted,
     observed = excluded.observed, detail = excluded.detail, action = excluded.action,
-    action_at = excluded.action_at, policy_id = excluded.policy_id, last_seen_at = excluded.last_seen_at
+    action_at = excluded.action_at, policy_id = excluded.policy_id, request_id = excluded.request_id,
+    last_seen_at = excluded.last_seen_at
 """
 
 # What one source had found about these subjects and does not find any more: by what we did, or by itself. Where it is
@@ -211,6 +212,7 @@ def _row(finding_id: UUID, found: Found) -> tuple[object, ...]:
         found.action,
         found.action_at,
         found.policy_id,
+        found.request_id,
     )
 
 
