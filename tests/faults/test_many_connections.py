@@ -1,0 +1,105 @@
+"""Very many connections that say nothing, or next to nothing: everybody else is answered."""
+
+import asyncio
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.faults.load import Load
+from tests.services import Service, running_service, wait_until
+
+# What the process of the test needs beside its connections.
+SPARE = 500
+SLOW = 200
+CALL = (
+    "POST /collab/v1/groups/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: {authorization}\r\n"
+    "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+)
+
+
+@pytest.mark.parametrize(
+    "number", [pytest.param(500, id="500"), pytest.param(10_000, id="10,000", marks=pytest.mark.heavy)]
+)
+def test_it_works_beside_idle_ones(number: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    number = min(number, hard - SPARE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, number + SPARE)), hard))
+    with running_service() as service:
+        load = Load([service])
+        service.headers()
+        with idle_connections(service, number):
+            wait_until(lambda: open_files(service) >= number, within=60)
+            load.run(200)
+
+            assert service.answers("/health/ready") == 200
+            assert (len(load.accepted), load.refused, load.unanswered) == (200, [], 0)
+        wait_until(lambda: open_files(service) < number // 2 + SPARE // 5, within=30)
+        load.run(50)
+        assert len(load.accepted) == 250
+
+
+def test_it_goes_on_when_there_are_fewer_than_it_can_have() -> None:
+    with running_service() as service, ExitStack() as opened:
+        service.headers()
+        load = Load([service])
+        most = open_files(service) + 100
+        resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (most, most))
+
+        opened.enter_context(idle_connections(service, 300))
+        wait_until(lambda: open_files(service) >= most, within=20)
+        # It lives, and can do nothing for those who are not in yet.
+        assert service.process.poll() is None
+        opened.close()
+
+        wait_until(lambda: service.answers("/health/ready") == 200, within=20)
+        load.run(100)
+        assert (len(load.accepted), load.refused, load.unanswered) == (100, [], 0)
+        assert service.stop() == 0
+
+
+@pytest.mark.heavy
+def test_it_ends_bodies_that_do_not_come() -> None:
+    with running_service() as service:
+        load = Load([service])
+        answers = asyncio.run(slow_bodies(service, load))
+
+        assert (len(load.accepted), load.refused, load.unanswered) == (200, [], 0)
+        assert len(answers) == SLOW
+        assert all(answer.startswith(b"HTTP/1.1 400 ") and b'"notJson"' in answer for answer in answers)
+
+
+async def slow_bodies(service: Service, load: Load) -> list[bytes]:
+    """What callers hear, and then the end of their connection, whose bodies begin and do not go on; others ask for
+    groups meanwhile."""
+    call = CALL.format(port=service.port, authorization=service.headers()["authorization"]).encode()
+
+    async def heard() -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
+        writer.write(call)
+        async with asyncio.timeout(60):
+            told = await reader.read()
+        writer.close()
+        return told
+
+    slow = [asyncio.create_task(heard()) for _ in range(SLOW)]
+    await asyncio.to_thread(load.run, 200)
+    assert not any(each.done() for each in slow), "They were ended before the others were through."
+    return list(await asyncio.gather(*slow))
+
+
+@contextmanager
+def idle_connections(service: Service, number: int) -> Iterator[None]:
+    """So many connections over which nothing is said."""
+    with ExitStack() as opened:
+        for _ in range(number):
+            opened.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=30))
+        yield
+
+
+def open_files(service: Service) -> int:
+    """How many the process has, connections among them."""
+    return sum(1 for _ in Path(f"/proc/{service.process.pid}/fd").iterdir())
