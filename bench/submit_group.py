@@ -1,9 +1,9 @@
 """How many groups can be asked for each second, and how many come about beside that?
 
 In each round, at each number of connections, in turn: pgbench with one transaction a request and the same rows, the
-ordinary way to write it, the service without a worker, the service with the worker in its process, and with a worker in
-a process of its own. The cores are shared by the load, the API, the worker and PostgreSQL. bench/README.md says what the
-columns mean.
+ordinary way to write it, the service without a worker, with the worker in its process, and with a worker in a process
+of its own. The cores are shared by the load, the API, the worker and PostgreSQL. bench/README.md says what the columns
+mean.
 """
 
 from bench.measuring.comparison import compare

@@ -1,7 +1,7 @@
 """How many mailboxes can be asked for each second, every one with a name of its own, and how many become active
 beside that?
 
-In each round, at 1, 16 and 64 connections, in turn: pgbench with one transaction a request and the same rows, the
+In each round, at each number of connections, in turn: pgbench with one transaction a request and the same rows, the
 service without a worker, the service with the worker in its process, and with a worker in a process of its own. The
 cores are shared by the load, the API, the worker and PostgreSQL. bench/README.md says what the columns mean.
 """
