@@ -1,8 +1,8 @@
 """How many assignments of a guest template and a guest policy can be changed each second, and how many show in the
 directory beside that?
 
-A thousand groups take turns, and every call changes what its group has. In each round, at 1, 16 and 64 connections, in
-turn: pgbench with one transaction a request and the same rows, the service without a worker, the service with the
+A thousand groups take turns, and every call changes what its group has. In each round, at each number of connections,
+in turn: pgbench with one transaction a request and the same rows, the service without a worker, the service with the
 worker in its process, and with a worker in a process of its own. The cores are shared by the load, the API, the worker
 and PostgreSQL. bench/README.md says what the columns mean.
 """
