@@ -139,6 +139,20 @@ async def test_it_handles_a_statement_that_takes_too_long_by_making_another_conn
     await hurried.close()
 
 
+async def test_it_rejects_whoever_would_wait_too_long_for_one_of_the_connections(databases: Databases) -> None:
+    narrow = await open_database(
+        databases.addresses.application, most=1, name="test", acquired_within=timedelta(seconds=1)
+    )
+
+    async with narrow.transaction(ESTATE):
+        with pytest.raises(Unavailable):
+            await reserve(narrow, "one too many")
+    await reserve(narrow, "later")
+
+    assert await rows(databases, RESERVED) == [("later",)]
+    await narrow.close()
+
+
 @pytest.mark.parametrize("across", [False, True])
 async def test_it_handles_two_who_wait_for_each_other(databases: Databases, *, across: bool) -> None:
     lock = "SELECT pg_advisory_xact_lock($1)"

@@ -44,6 +44,8 @@ UNREACHABLE: tuple[type[Exception], ...] = (
     asyncpg.ReadOnlySQLTransactionError,
 )
 COMMAND_TIMEOUT = timedelta(seconds=30)
+# Where all connections of a pool are held by those who wait for somebody else, further callers are told to come again.
+ACQUIRED_WITHIN = timedelta(seconds=10)
 # What takes no time at all, unless the server hangs.
 AT_ONCE = timedelta(seconds=5)
 # What the driver keeps by itself; ours are about as many.
@@ -92,10 +94,12 @@ _WITH_NOTICES = "; SET LOCAL chamberlain.notices = 'on'"
 
 
 class Database:
-    """A pool of connections that all hold one role. `notices` is whether people are told by mail of what is written."""
+    """A pool of connections that all hold one role. `notices` is whether people are told by mail of what is written,
+    `acquired_within` how long a connection is waited for."""
 
-    def __init__(self, pool: Pool, *, notices: bool = False) -> None:
+    def __init__(self, pool: Pool, *, notices: bool = False, acquired_within: timedelta = ACQUIRED_WITHIN) -> None:
         self.pool = pool
+        self._acquired_within = acquired_within.total_seconds()
         self.notices = notices
         self._also = _WITH_NOTICES if notices else ""
 
@@ -136,7 +140,9 @@ class Database:
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
         with _connecting():
-            connection = await self.pool.acquire()
+            # The pool's own limit would make a task of each.
+            async with asyncio.timeout(self._acquired_within):
+                connection = await self.pool.acquire()
         try:
             yield connection
         except (TimeoutError, asyncpg.ReadOnlySQLTransactionError):
@@ -225,10 +231,11 @@ async def open_database(
     notices: bool = False,
     patience: timedelta = COMMAND_TIMEOUT,
     most_statements: int = PREPARED_STATEMENTS,
+    acquired_within: timedelta = ACQUIRED_WITHIN,
 ) -> Database:
     """A pool of at most `most` connections; `name` is what PostgreSQL shows of them, `patience` how long one statement
-    may take, `most_statements` how many a connection keeps prepared: none behind a pooler that does not carry them.
-    Connections are made when needed."""
+    may take, `most_statements` how many a connection keeps prepared: none behind a pooler that does not carry them,
+    `acquired_within` how long one of the connections is waited for. Connections are made when needed."""
     pool = WatchfulPool(
         connect=Hosts(address).connect,
         min_size=0,
@@ -245,7 +252,7 @@ async def open_database(
     )
     # The driver takes as long over a cancellation as over a statement.
     pool.released_within = min(RELEASED_WITHIN, patience / 2)
-    return Database(await pool, notices=notices)
+    return Database(await pool, notices=notices, acquired_within=acquired_within)
 
 
 async def repeat_if_stale(work: Callable[[], Awaitable[Answer]]) -> Answer:
