@@ -368,6 +368,32 @@ def test_of_a_group_only_what_is_put_right_is_wanted(broken: set[DriftProperty],
     assert group_repair(TEAM, observed, broken) == narrow
 
 
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [
+        ("allowed", P.ASSIGNMENT_ALLOWED),
+        ("added_by", P.ASSIGNMENT_ADDED_BY),
+        ("allowed_domains", P.ASSIGNMENT_ALLOWED_DOMAINS),
+        ("blocked_domains", P.ASSIGNMENT_BLOCKED_DOMAINS),
+    ],
+)
+def test_one_rule_is_put_right_without_the_others(field: str, name: P) -> None:
+    shown: dict[str, Any] = {
+        "allowed": False,
+        "added_by": AddedBy.MEMBERS,
+        "allowed_domains": ("a.example",),
+        "blocked_domains": ("b.example",),
+    }
+
+    narrow = assignment_repair(ASSIGNED, ruled(**shown), {name})
+
+    assert narrow.rules is not None
+    assert ASSIGNED.rules is not None
+    kept = {each: getattr(narrow.rules, each) for each in shown if each != field}
+    assert kept == {each: value for each, value in shown.items() if each != field}
+    assert getattr(narrow.rules, field) == getattr(ASSIGNED.rules, field) != shown[field]
+
+
 def test_one_step_leaves_what_may_differ_as_it_is() -> None:
     observed = ruled(allowed=False, added_by=AddedBy.MEMBERS)
     observed = replace(observed, policy_id=PolicyId(UUID(int=9)), template_id=TemplateId(UUID(int=8)))

@@ -272,7 +272,10 @@ async def test_what_a_mailbox_is_called_is_put_right_where_the_tenant_says_so(wa
     [
         ("UPDATE directory.groups SET extensions = extensions #- '{chamberlain_group,templateId}'", "templateId"),
         ("UPDATE directory.groups SET extensions = extensions #- '{chamberlain_group,policyId}'", "policyId"),
-        ("UPDATE directory.guest_settings SET allow_to_add_guests = true", "guests.allowed"),
+        ("UPDATE directory.guest_settings SET allow_to_add_guests = false", "guests.allowed"),
+        ("UPDATE directory.guest_settings SET guests_added_by = 'members'", "guests.addedBy"),
+        ("UPDATE directory.guest_settings SET allowed_guest_domains = '{}'", "guests.allowedDomains"),
+        ("UPDATE directory.guest_settings SET blocked_guest_domains = '{x.example}'", "guests.blockedDomains"),
         ("UPDATE directory.sites SET sharing_capability = 'externalUserAndGuestSharing'", "sharingCapability"),
     ],
 )
@@ -280,7 +283,7 @@ async def test_what_is_assigned_is_put_right(watchman: Watchman, change: str, na
     await watchman.set_repair()
     await watchman.steward.look_around()
     await watchman.steward.assign(
-        HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS), policyId=str(YEARLY_REVIEW)
+        HANDBOOK, kind=SubjectType.SITE, templateId=str(PARTNERS), policyId=str(YEARLY_REVIEW)
     )
     await watchman.steward.work()
     before = await watchman.steward.shown(HANDBOOK)
