@@ -46,7 +46,7 @@ Figures = Mapping[str, float]
 
 def main() -> None:
     """Read the arguments of the command line, kill and report. Ends with 1 when anything acknowledged was lost."""
-    asked = read_arguments(__doc__, quick={"rounds": 1}, rounds=3, callers=16)
+    asked = read_arguments(__doc__, quick={"rounds": 1}, rounds=2, callers=16)
     rounds: dict[str, list[Figures]] = defaultdict(list)
     with installed(workers=2) as installation:
         for _ in range(asked.rounds):
@@ -56,8 +56,8 @@ def main() -> None:
         # A single kill may come just when everything was written anyway.
         while len(rounds["control"]) < max(asked.rounds, 0 if _lost(rounds["control"]) else MOST):
             rounds["control"].append(_killed(installation, asked.callers, _kill_postgres))
-    report("kills", [Row(*each) for each in rounds.items()], columns=COLUMNS)
     print("\n".join(_told(name, figures) for name, figures in rounds.items()))
+    report("kills", [Row(*each) for each in rounds.items()], columns=COLUMNS)
     sys.exit(not _is_kept(rounds))
 
 
