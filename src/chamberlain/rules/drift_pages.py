@@ -156,8 +156,8 @@ class Page:
         )
 
     @property
-    def _differing(self) -> Collection[Place]:
-        return {(look.id, each.name.path) for look in self.after for each in look.differences}
+    def _differing(self) -> frozenset[Place]:
+        return frozenset([(look.id, each.name.path) for look in self.after for each in look.differences])
 
     def _record(self, judged: Judged, *, differs: bool) -> RepairRecord | None:
         record = judged.judgement.record
