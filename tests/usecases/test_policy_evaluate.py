@@ -1,13 +1,14 @@
 """Policies that are assigned run: clocks go on, reminders and actions are told, and what is due is done."""
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
-from chamberlain.directory.port import ActOutcome, DisableGuest, RemoveGuest, Stayed
+from chamberlain.directory.port import ActOutcome, DisableGuest, GuestAct, RemoveGuest, Stayed
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingSource, FindingSubject, Found
 from chamberlain.rules.jobs import JobKind
@@ -15,7 +16,7 @@ from chamberlain.rules.subjects import SubjectType
 from chamberlain.store import findings
 from chamberlain.usecases.user_erase import EraseUser
 from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate
-from tests.usecases.policy_runs import Runs, make_guests
+from tests.usecases.policy_runs import Runs, make_guests, new_group
 from tests.usecases.stewards import (
     ALL_STAFF,
     GIL,
@@ -24,6 +25,7 @@ from tests.usecases.stewards import (
     NO_GUESTS,
     YEARLY_REVIEW,
     ZERO,
+    TroubledGuests,
     make_due,
     steward_of,
 )
@@ -233,10 +235,8 @@ async def test_it_runs_again_when_something_happens_and_every_day(runs: Runs) ->
 
 async def wait_of(runs: Runs) -> float:
     """In how many seconds the job runs."""
-    ((seconds,),) = await runs.steward.estate.rows(
-        "SELECT extract(epoch FROM run_at - now()) FROM chamberlain.job WHERE kind = $1", JobKind.POLICY_EVALUATE
-    )
-    return float(str(seconds))
+    (seconds,) = await waits_of(runs)
+    return seconds
 
 
 async def test_it_waits_while_the_directory_does_not_answer(runs: Runs) -> None:
@@ -271,6 +271,55 @@ async def test_an_action_that_has_to_wait_is_told_once_it_is_done(runs: Runs) ->
     assert (told, finding.state, finding.action) == (before, "open", "remove")
     assert await runs.told() == [*before, *gil((90.5, "remove"))]
     assert [each.state for each in await runs.steward.found()] == ["repaired"]
+
+
+@pytest.mark.parametrize("most_acts", [1, 2, 3, 100])
+async def test_many_actions_are_asked_for_in_portions(runs: Runs, most_acts: int) -> None:
+    """In one call a directory would not be done with the twenty thousand guests of a group, and do none of them."""
+    guests = [GIL, *await make_guests(runs, 4)]
+    other = await new_group(runs.steward)
+    for each in (runs, other):
+        await each.put_policy(NINETY_DAYS, expiry={"afterDays": 9, "action": "remove"})
+        await each.join(guests)
+        await runs.steward.assign(each.group_id, policyId=str(NINETY_DAYS))
+    asked: list[int] = []
+    counting = CountingGuests(runs.steward.guests.guests, calls=asked)
+    counting.act_faults = {GIL: ActOutcome(None, TryAgain(timedelta(seconds=90), "Too many calls."))}
+    evaluate = replace(runs.steward.evaluate, guests=counting, most_acts=most_acts)
+    for day in (0, 9):
+        runs.set_day(day)
+        await make_due(runs.steward.estate)
+        await evaluate(await runs.steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
+    told, waits = [sorted(await each.told(), key=str) for each in (runs, other)], await waits_of(runs)
+    counting.act_faults = {}
+
+    await make_due(runs.steward.estate)
+    await evaluate(await runs.steward.estate.claim(kinds=[JobKind.POLICY_EVALUATE]))
+
+    assert max(asked) == min(most_acts, 10)
+    assert told == [sorted([(9, "remove", guest) for guest in guests[1:]], key=str)] * 2
+    assert waits == [pytest.approx(90, abs=20)] * 2
+    assert [await each.members() for each in (runs, other)] == [[], []]
+    assert {each.state for each in await runs.steward.found()} == {"repaired"}
+
+
+@dataclass
+class CountingGuests(TroubledGuests):
+    """The port, and how much it was asked for at once."""
+
+    calls: list[int] = field(default_factory=list)
+
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        self.calls.append(len(acts))
+        return await super().act(acts)
+
+
+async def waits_of(runs: Runs) -> list[float]:
+    """In how many seconds the jobs of policies run."""
+    rows = await runs.steward.estate.rows(
+        "SELECT extract(epoch FROM run_at - now()) FROM chamberlain.job WHERE kind = $1", JobKind.POLICY_EVALUATE
+    )
+    return [float(str(seconds)) for [seconds] in rows]
 
 
 @pytest.mark.parametrize(("is_taken", "seconds"), [(True, 1), (False, 10)])

@@ -41,6 +41,9 @@ AT_ONCE = timedelta(0)
 # a second. Who are in one group share one, however many they are.
 TOGETHER = 50
 MOST_GUESTS = 50_000
+# So many actions are asked for at once, and share the transaction that says what came of them: a directory takes its
+# time over more, and whoever wants to assign something to the group waits meanwhile.
+MOST_ACTS = 1_000
 
 # Actions that were due, and what came of each.
 Done: TypeAlias = Sequence[tuple[Clock, ActOutcome]]
@@ -49,13 +52,14 @@ Done: TypeAlias = Sequence[tuple[Clock, ActOutcome]]
 @dataclass(frozen=True, slots=True)
 class Run:
     """What happens with one group or site, and the job that it happens by; `quiet` when nothing is left to tell. It is
-    over when no action of it is still to be asked for."""
+    over when no action of it is still to be asked for, and `is_last` of the portions that these are asked for in."""
 
     job: Job
     task: PolicyTask
     evaluation: Evaluation
     quiet: Quiet | None = None
     is_over: bool = True
+    is_last: bool = True
 
     @property
     def subject(self) -> FindingSubject:
@@ -77,6 +81,7 @@ class EvaluatePolicies:
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
     most_guests: int = MOST_GUESTS
+    most_acts: int = MOST_ACTS
 
     async def begin(self, trace_id: TraceId) -> None:
         """See to it that whatever has a policy has its job. Raises Unavailable."""
@@ -108,8 +113,9 @@ class EvaluatePolicies:
 
     async def _run_part(self, claim: Claim, part: Mapping[Place, Job], present: Mapping[Place, Present]) -> None:
         runs = await self._evaluate(claim, part, present)
-        if runs:
-            await self._settle(claim, runs, await self._act(runs))
+        waits: dict[JobId, timedelta] = {}
+        for portion in _portions(runs, self.most_acts):
+            waits = await self._settle(claim, portion, await self._act(portion), waits)
 
     async def _wait(self, claim: Claim, after: timedelta) -> None:
         async with self.database.across_tenants() as tx:
@@ -155,8 +161,11 @@ class EvaluatePolicies:
             done.setdefault(run.task.place, []).append((clock, outcome))
         return done
 
-    async def _settle(self, claim: Claim, runs: Sequence[Run], done: Mapping[Place, Done]) -> None:
-        """Write what came of the actions, as far as nobody has done that already."""
+    async def _settle(
+        self, claim: Claim, runs: Sequence[Run], done: Mapping[Place, Done], waits: Mapping[JobId, timedelta]
+    ) -> dict[JobId, timedelta]:
+        """Write what came of the actions, as far as nobody has done that already. Takes and gives how long those wait
+        of which other actions are still to be asked for."""
         now = self.now()
         async with self.database.across_tenants() as tx:
             held = await policy_clocks.hold(tx, [run.task.place for run in runs])
@@ -165,11 +174,14 @@ class EvaluatePolicies:
                 _settled(run, task, done[task.place], now) for run in runs if (task := tasks.get(run.task.place))
             ]
             await self._write(tx, settled, now)
-            waits = {
+            own = {
                 run.job.id: min(_after(run.evaluation.next_at, now), _wait_for(done[run.task.place])) for run in settled
             }
-            kept = replace(claim, jobs=tuple([run.job for run in runs]))
-            await self._queue_again(tx, kept, waits, unfinished=())
+            own = {job_id: min(after, waits.get(job_id, after)) for job_id, after in own.items()}
+            last = replace(claim, jobs=tuple([run.job for run in runs if run.is_last]))
+            ready = {job.id: own[job.id] for job in last.jobs if job.id in own}
+            await self._queue_again(tx, last, ready, unfinished=())
+        return own
 
     async def _write(self, tx: Transaction, runs: Sequence[Run], now: datetime) -> None:
         await policy_clocks.remove(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.gone])
@@ -211,6 +223,26 @@ def _parts(
     yield part
 
 
+def _portions(runs: Sequence[Run], most_acts: int) -> Iterator[Sequence[Run]]:
+    """The runs with their actions in portions of so many at most. One that has more is in several."""
+    portion: list[Run] = []
+    left = most_acts
+    for run in runs:
+        due = run.evaluation.due
+        start = 0
+        while start < len(due):
+            if left == 0:
+                yield portion
+                portion, left = [], most_acts
+            taken = due[start : start + left]
+            start += len(taken)
+            left -= len(taken)
+            evaluation = replace(run.evaluation, due=taken)
+            portion.append(replace(run, evaluation=evaluation, is_last=start == len(due)))
+    if portion:
+        yield portion
+
+
 def _rest(task: PolicyTask, present: Present | None, now: datetime) -> timedelta | None:
     """How long there is nothing to be done; None when the clocks have to be looked at."""
     if present is None:
@@ -249,7 +281,7 @@ def _settled(run: Run, task: PolicyTask, done: Done, now: datetime) -> Run:
     acts = [(clock, _trouble(outcome)) for clock, outcome in done if not isinstance(outcome.fault, TryAgain)]
     evaluation = settle(task.subject, run.rules, task.clocks, acts, now=now, accepted=task.accepted)
     waits = any(isinstance(outcome.fault, TryAgain) for _, outcome in done)
-    return Run(run.job, task, evaluation, is_over=not waits)
+    return Run(run.job, task, evaluation, is_over=run.is_last and not waits, is_last=run.is_last)
 
 
 def _trouble(outcome: ActOutcome) -> str | None:
