@@ -25,8 +25,8 @@ _SETTINGS = {
     # kept for use again.
     "min_wal_size": "512MB",
     "max_wal_size": "2GB",
-    # To fill a new one with zeros keeps a commit waiting for a tenth of a second and more. Without them its place on the
-    # disk is found bit by bit, as it is written.
+    # To fill a new one with zeros keeps a commit waiting for a tenth of a second and more. Without that, its place on
+    # the disk is found bit by bit, as it is written.
     "wal_init_zero": "off",
     "wal_compression": "on",
     # Compiling a plan takes longer than any statement of the service.
