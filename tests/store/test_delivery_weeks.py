@@ -74,9 +74,11 @@ def by_id(ids: list[UUID]) -> Iterator[tuple[str, tuple[object, ...]]]:
     """The statements that look for deliveries by their ids."""
     tenants = [ESTATE] * len(ids)
     nothing: list[object] = [None] * len(ids)
-    results = (tenants, ids, nothing, nothing, ["failed"] * len(ids), nothing, nothing, nothing, 10)
+    states = ["failed"] * len(ids)
+    ends = min(ids), max(ids)
+    results = (tenants, ids, nothing, nothing, states, nothing, nothing, nothing, 10, *ends)
     yield deliveries.FIND, (ESTATE, ids[0])
-    yield deliveries.TAKE_UP, (tenants, ids)
+    yield deliveries.TAKE_UP, (tenants, ids, *ends)
     yield deliveries.RECORD, results
     yield deliveries.REDELIVER, (ESTATE, JobKind.WEBHOOK_DELIVER, ids[0])
 
@@ -96,6 +98,7 @@ async def test_what_is_looked_for_by_id_is_all_that_is_looked_at(filled: Databas
     ids = await some_of(filled, 20)
 
     async with filled.worker.across_tenants() as tx:
+        await tx.execute(deliveries.PLANNED_ONCE)
         for statement, values in by_id(ids):
             assert await rows_looked_at(tx, statement, *values) <= 2 * len(ids), statement
 

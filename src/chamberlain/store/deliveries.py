@@ -96,7 +96,16 @@ PAGE_OPEN: Final = _page_where("r.state <> 'succeeded'", "r.state = $4", _OF_TEM
 PAGE_OF_TEMPLATE: Final = _page_where("r.template_id = $5", _ANY, _OF_REQUEST)
 PAGE_OF_REQUEST: Final = _page_where("r.request_id = $6", _ANY, _OF_TEMPLATE)
 
-# As the worker takes them up: with the address that the webhook has now, and none where it is not to be called.
+# For statements that are run for each few deliveries, by the worker: planned once for a connection, whatever their
+# values. To plan them each time, which PostgreSQL chooses by itself, takes four fifths of their time.
+PLANNED_ONCE: Final = """
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+    set_config('enable_bitmapscan', 'off', true)
+"""
+
+# As the worker takes them up: with the address that the webhook has now, and none where it is not to be called. $3 and
+# $4 are the first and the last of the ids: weeks that have none between these are left out before the statement begins;
+# to begin with all of them takes two thirds of its time.
 TAKE_UP: Final = """
 SELECT d.delivery_id, d.tenant_id, d.event_id, d.template_id, d.payload, d.tries, d.trace_id, (
     SELECT r.content #>> '{webhook,url}'
@@ -109,11 +118,11 @@ SELECT d.delivery_id, d.tenant_id, d.event_id, d.template_id, d.payload, d.tries
 ) AS url
 FROM unnest($1::uuid[], $2::uuid[]) AS w (tenant_id, delivery_id)
 JOIN chamberlain.delivery d ON d.tenant_id = w.tenant_id AND d.delivery_id = w.delivery_id
-WHERE d.state = 'pending'
+WHERE d.state = 'pending' AND d.delivery_id BETWEEN $3 AND $4
 """
 
 # Every attempt is on record, also of one that somebody else has taken over; what becomes of the delivery is for whoever
-# holds its job to say.
+# holds its job to say. $10 and $11 are the first and the last of the ids, as above.
 RECORD: Final = """
 WITH result AS MATERIALIZED (
     SELECT tenant_id, delivery_id, lease_id, job_id, state, url, attempt, after
@@ -138,7 +147,7 @@ UPDATE chamberlain.delivery d SET
         CASE WHEN d.attempt_count < $9 THEN d.attempts ELSE d.attempts - 0 END
         || jsonb_build_array(jsonb_build_object('number', d.attempt_count + 1) || r.attempt::jsonb) END
 FROM result r LEFT JOIN own ON own.job_id = r.job_id
-WHERE d.tenant_id = r.tenant_id AND d.delivery_id = r.delivery_id
+WHERE d.tenant_id = r.tenant_id AND d.delivery_id = r.delivery_id AND d.delivery_id BETWEEN $10 AND $11
 RETURNING d.delivery_id
 """
 
@@ -284,16 +293,24 @@ def _statement(wanted: DeliveryFilter) -> str:
 
 async def take_up(tx: Transaction, wanted: Collection[tuple[TenantId, DeliveryId]]) -> Sequence[DueDelivery]:
     """Those of these that are still pending, as the worker's role."""
-    rows = await tx.fetch(TAKE_UP, [tenant for tenant, _ in wanted], [delivery for _, delivery in wanted])
+    if not wanted:
+        return ()
+    ids = [delivery for _, delivery in wanted]
+    await tx.execute(PLANNED_ONCE)
+    rows = await tx.fetch(TAKE_UP, [tenant for tenant, _ in wanted], ids, min(ids), max(ids))
     return [_due(row) for row in rows]
 
 
 async def record(tx: Transaction, results: Sequence[DeliveryResult]) -> None:
     """Write attempts and what becomes of their deliveries, and end or postpone the jobs; as the worker's role."""
+    if not results:
+        return
+    ids = [each.delivery.id for each in results]
+    await tx.execute(PLANNED_ONCE)
     await tx.execute(
         RECORD,
         [each.delivery.tenant_id for each in results],
-        [each.delivery.id for each in results],
+        ids,
         [each.lease_id for each in results],
         [each.job_id for each in results],
         [each.state for each in results],
@@ -301,6 +318,8 @@ async def record(tx: Transaction, results: Sequence[DeliveryResult]) -> None:
         [_attempt(each.reply) for each in results],
         [each.after for each in results],
         KEPT_ATTEMPTS,
+        min(ids),
+        max(ids),
     )
 
 
