@@ -274,7 +274,7 @@ def test_a_group_of_thousands_takes_as_long_as_that_many_groups_where_it_is_assi
     def took(number: int) -> float:
         group = Group(NINETY_DAYS, tuple([replace(GIL, id=UserId(UUID(int=each))) for each in range(number)]))
         group.run(80)
-        accepted = {clock.place: None for clock in group.clocks} if accepts else {}
+        accepted: dict[ClockPlace, float | None] = {clock.place: None for clock in group.clocks if accepts}
         began = time.process_time()
         ahead(group, since=80, days=5, accepted=accepted)
         return time.process_time() - began
