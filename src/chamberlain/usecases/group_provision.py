@@ -7,7 +7,7 @@ its request.
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from chamberlain.directory.port import Directory, Outcome, People, Work
@@ -37,6 +37,9 @@ from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.settle import Settled, settle_within
+
+# A directory that says that all is done is believed when it shows what it has done, and not before.
+NOT_SHOWN = TryAgain(timedelta(seconds=5), "The directory says that the group is made, and does not show it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +154,8 @@ class ProvisionGroups:
         ]
 
     def _run(self, plan: Plan, shown: Collection[Step], outcome: Outcome, started_at: datetime) -> Run:
+        if outcome.fault is None and outcome.group is None:
+            outcome = replace(outcome, done=(), fault=NOT_SHOWN)
         done = {Step.CHECK_PEOPLE, *shown, *outcome.done}
         progress = self._after(plan, done, outcome.fault, started_at)
         return Run(plan, progress, outcome.group, people_checked=True, made=outcome.made)
