@@ -88,7 +88,7 @@ def main() -> None:
         contestant = contestant_of("worker within", service)
         _look_at_each(contestant)
         bad = _bad_load(contestant, Path(folder, "bad"))
-        _measure(contestant, None, 1)
+        _measure(contestant, None, 2)
         for _ in range(asked.rounds):
             good = _measure(contestant, _good_load(contestant), asked.seconds)
             rounds["alone"].append({**_measure(contestant, None, asked.seconds)})

@@ -39,7 +39,7 @@ def main() -> None:
     with running_service() as service:
         contestant = contestant_of("worker within", service)
         contestant.database.execute(PEOPLE.read_text())
-        measure(_question(0), contestant, connections=CONNECTIONS, seconds=1)
+        measure(_question(0), contestant, connections=CONNECTIONS, seconds=2)
         for _ in range(asked.rounds):
             alone: Mapping[str, float] = {}
             for members in MEMBERS:

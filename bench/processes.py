@@ -31,7 +31,7 @@ def main() -> None:
     rounds: Rounds = defaultdict(list)
     with running_service(options=("--no-worker",)) as first, _second_process(first) as second:
         database = database_of(first)
-        _measure(database, [first, second], 1)
+        _measure(database, [first, second], 2)
         for _ in range(asked.rounds):
             one = _measure(database, [first], asked.seconds)
             two = _measure(database, [first, second], asked.seconds)

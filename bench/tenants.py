@@ -40,7 +40,7 @@ def main() -> None:
         contestant.database.execute((BENCH / "tenants.sql").read_text().replace(":number", str(max(asked.numbers))))
         questions = {number: _question(service, number) for number in asked.numbers}
         for question in questions.values():
-            measure(question, contestant, connections=CONNECTIONS, seconds=1)
+            measure(question, contestant, connections=CONNECTIONS, seconds=2)
         for _ in range(asked.rounds):
             first = 0.0
             for number, question in questions.items():
