@@ -10,11 +10,12 @@ import pytest
 
 from chamberlain.rules.acceptances import WantedAcceptance
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.errors import Conflict
+from chamberlain.rules.errors import Conflict, Unavailable
 from chamberlain.rules.findings import FindingState
 from chamberlain.rules.ids import PolicyId, UserId
 from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
+from chamberlain.store import policy_clocks
 from chamberlain.store.assignments import Assigner
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
@@ -66,6 +67,8 @@ class Reviewed:
     finding_id: UUID
     claim: Claim
     shown: ObservedSubject
+    # A busy machine takes its time, and whoever answers is to come behind the run.
+    patience: timedelta = timedelta(minutes=1)
 
     @property
     def estate(self) -> Estate:
@@ -81,13 +84,13 @@ class Reviewed:
 
     async def accept(self, database: Database) -> object:
         callers = Callers(self.estate.databases.application, self.estate.people, self.estate.now)
-        use_case = AcceptFinding(database, callers, PREFIXES, self.estate.now)
+        use_case = AcceptFinding(database, callers, PREFIXES, self.estate.now, self.patience)
         wanted = WantedAcceptance("They may stay.", None)
         return await use_case(administrator(ADA), self.finding_id, wanted, act(), rendered)
 
     async def confirm(self, database: Database) -> object:
         callers = Callers(self.estate.databases.application, self.estate.people, self.estate.now)
-        use_case = ConfirmFinding(database, self.estate.people, callers, PREFIXES, self.estate.now)
+        use_case = ConfirmFinding(database, self.estate.people, callers, PREFIXES, self.estate.now, self.patience)
         return await use_case(administrator(ADA), self.finding_id, act(), rendered)
 
     async def reopen(self, database: Database) -> None:
@@ -211,6 +214,21 @@ async def test_an_answer_and_an_action_come_one_behind_the_other(
             break
     # Never an action behind an answer.
     assert {("answer",), ("action", "answer")} <= ends <= {("answer",), ("action", "answer"), ("action",)}
+
+
+@pytest.mark.parametrize("accepts", [False, True], ids=["confirm", "accept"])
+async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(steward: Steward, *, accepts: bool) -> None:
+    """It has one of the few connections of all calls."""
+    there = replace(await reviewed(steward, 32), patience=timedelta(milliseconds=20))
+    databases = there.estate.databases
+    async with databases.worker.across_tenants() as tx:
+        await policy_clocks.hold(tx, [(ESTATE, there.runs.group_id)])
+
+        with pytest.raises(Unavailable) as refused:
+            await (there.accept if accepts else there.confirm)(databases.application)
+
+    assert refused.value.code == "overloaded"
+    await (there.accept if accepts else there.confirm)(databases.application)
 
 
 @pytest.mark.timeout(300)

@@ -2,13 +2,15 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 from uuid import UUID
 
+import asyncpg
 import msgspec
 
 from chamberlain.rules.assignment_tasks import Place
+from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.findings import FindingSource, FindingState, FindingSubject
 from chamberlain.rules.guest_clocks import Clock, ClockPlace, PolicyRule
 from chamberlain.rules.guests import Guest
@@ -41,6 +43,10 @@ SELECT FROM chamberlain.subject s
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
 """
+WAIT: Final = "SELECT set_config('lock_timeout', $1, true)"
+WAIT_ON: Final = "SET LOCAL lock_timeout = DEFAULT"
+# Whoever waits for a group has one of the few connections that serve everybody. The run of a policy may take seconds.
+PATIENCE = timedelta(seconds=1)
 READ: Final = """
 SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
     next_at, round, reminded, is_acting, trouble, acted_at
@@ -136,6 +142,18 @@ async def hold(tx: Transaction, places: Collection[Place]) -> Sequence[PolicyTas
     they are, and so do the clocks, which are still to be read."""
     await tx.execute(HOLD, *_columns_of(places))
     return await find(tx, places)
+
+
+async def hold_soon(tx: Transaction, place: Place, *, patience: timedelta = PATIENCE) -> Sequence[PolicyTask]:
+    """The same of one, for a call. Raises Unavailable when somebody else holds it for longer than `patience`."""
+    await tx.execute(WAIT, f"{patience // timedelta(milliseconds=1)}ms")
+    try:
+        await tx.execute(HOLD, *_columns_of([place]))
+    except asyncpg.LockNotAvailableError as error:
+        detail = "Something else is being done to this group. Send the request again."
+        raise Unavailable("overloaded", detail) from error
+    await tx.execute(WAIT_ON)
+    return await find(tx, [place])
 
 
 async def read(tx: Transaction, tasks: Sequence[PolicyTask]) -> Sequence[PolicyTask]:

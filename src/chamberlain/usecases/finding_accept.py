@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from chamberlain.rules.acceptances import (
@@ -34,6 +34,7 @@ class AcceptFinding:
     callers: Callers
     prefixes: ScopePrefixes
     now: Callable[[], datetime]
+    patience: timedelta = policy_clocks.PATIENCE
 
     async def __call__(
         self,
@@ -44,7 +45,8 @@ class AcceptFinding:
         render: Callable[[FindingRecord], bytes],
     ) -> KeptAnswer:
         """What `render` makes of the finding as it is then. Raises Forbidden, BodyInvalid for an end that has passed,
-        NotFound, and Conflict for a finding that does not stand any more."""
+        NotFound, Conflict for a finding that does not stand any more, and Unavailable when somebody else holds the
+        group or site for longer than `patience`."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
         editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
 
@@ -53,7 +55,8 @@ class AcceptFinding:
             require_ahead(wanted, now=now)
             # Whoever runs the policy of a group holds its row first, and then writes findings.
             seen = present_finding(await findings.find(tx, caller.tenant_id, finding_id))
-            tasks = await policy_clocks.read(tx, await policy_clocks.hold(tx, [place_of(seen)]))
+            held = await policy_clocks.hold_soon(tx, place_of(seen), patience=self.patience)
+            tasks = await policy_clocks.read(tx, held)
             before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
             require_at_rest(before, [clock for task in tasks for clock in task.clocks])
             require_not_removed(before, is_applied=await acceptances.is_applied(tx, before))

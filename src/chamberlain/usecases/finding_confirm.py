@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from chamberlain.directory.port import People
@@ -42,12 +42,14 @@ class ConfirmFinding:
     callers: Callers
     prefixes: ScopePrefixes
     now: Callable[[], datetime]
+    patience: timedelta = policy_clocks.PATIENCE
 
     async def __call__(
         self, caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]
     ) -> KeptAnswer:
         """What `render` makes of the finding as it is then. Raises Forbidden, NotFound, Conflict for what is no open
-        review, and Unavailable when the directory cannot be asked for the owners."""
+        review, and Unavailable when the directory cannot be asked for the owners or somebody else holds the group or
+        site for longer than `patience`."""
         extent = await self.callers.extent(caller, require(caller, Operation.CONFIRM_FINDING, self.prefixes))
         if extent is Extent.OWN:
             await self._require_owner(caller, finding_id)
@@ -66,7 +68,8 @@ class ConfirmFinding:
     ) -> tuple[FindingRecord, FindingRecord]:
         """The finding before and after. Whoever writes findings of a policy holds the row of the group first."""
         seen = present_finding(await findings.find(tx, caller.tenant_id, finding_id))
-        task = next(iter(await policy_clocks.read(tx, await policy_clocks.hold(tx, [place_of(seen)]))), None)
+        held = await policy_clocks.hold_soon(tx, place_of(seen), patience=self.patience)
+        task = next(iter(await policy_clocks.read(tx, held)), None)
         before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
         if extent is Extent.OWN:
             require_asked(task)
