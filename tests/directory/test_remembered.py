@@ -1,18 +1,20 @@
 """People are remembered as long as somebody tells of every change, and no longer."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from uuid import UUID
 
 import pytest
 
 from chamberlain.directory.embedded import EmbeddedPeople
 from chamberlain.directory.port import People
-from chamberlain.directory.remembered import TRUSTED_FOR, RememberedPeople
+from chamberlain.directory.remembered import MOST_ASKED, MOST_REMEMBERED, TRUSTED_FOR, RememberedPeople
 from chamberlain.embedded.directory.people import PEOPLE_CHANNEL, Register
-from chamberlain.rules.ids import GroupId
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
+from chamberlain.rules.ids import GroupId, UserId
+from chamberlain.rules.people import PeopleAnswer, PeopleQuestion, Person
 from chamberlain.store.database import listen
 from tests.databases import Databases
 from tests.estates import ADA, BEN, ESTATE, INTERNAL, NOBODY, open_estate, until
@@ -189,3 +191,73 @@ async def test_nobody_is_believed_in_for_ever(stage: Stage) -> None:
     await stage.name_of_ada()
 
     assert stage.counted.asked == 2
+
+
+class Everybody(People):
+    """People among whom there is everybody who is asked for."""
+
+    asked = 0
+
+    async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
+        self.asked += 1
+        return PeopleAnswer({user: self.person(user) for user in question.users})
+
+    @staticmethod
+    def person(user: UserId) -> Person:
+        return Person(user, "Somebody", None, has_team_license=True, properties={})
+
+    @staticmethod
+    def question(place: int, size: int) -> PeopleQuestion:
+        users = (UserId(UUID(int=place * size + number)) for number in range(size))
+        return PeopleQuestion(ESTATE, users=frozenset(users))
+
+    @staticmethod
+    def number() -> int:
+        """How many people are in memory."""
+        gc.collect()
+        return sum(isinstance(each, Person) for each in gc.get_objects())
+
+
+async def test_the_members_of_large_groups_are_not_remembered() -> None:
+    everybody, before = Everybody(), Everybody.number()
+    remembered = RememberedPeople(everybody)
+    remembered.heard()
+
+    for place in range(100):
+        await remembered.look_up(Everybody.question(place, MOST_ASKED + 1))
+    await remembered.look_up(Everybody.question(0, MOST_ASKED + 1))
+
+    assert everybody.asked == 101
+    assert Everybody.number() == before
+
+
+async def test_no_more_than_so_many_are_remembered_and_the_oldest_go_first() -> None:
+    everybody, before = Everybody(), Everybody.number()
+    remembered = RememberedPeople(everybody)
+    remembered.heard()
+    number = MOST_REMEMBERED // MOST_ASKED + 10
+
+    for place in range(number):
+        await remembered.look_up(Everybody.question(place, MOST_ASKED))
+    await remembered.look_up(Everybody.question(number - 1, MOST_ASKED))
+    await remembered.look_up(Everybody.question(10, MOST_ASKED))
+
+    assert everybody.asked == number
+    assert Everybody.number() - before == MOST_REMEMBERED
+
+    await remembered.look_up(Everybody.question(0, MOST_ASKED))
+
+    assert everybody.asked == number + 1
+
+
+async def test_who_had_their_time_is_forgotten_though_nobody_asks_again() -> None:
+    seconds, before = 0.0, Everybody.number()
+    remembered = RememberedPeople(Everybody(), clock=lambda: seconds)
+    remembered.heard()
+    for place in range(100):
+        await remembered.look_up(Everybody.question(place, 1))
+
+    seconds = TRUSTED_FOR
+    await remembered.look_up(Everybody.question(100, 1))
+
+    assert Everybody.number() == before + 1

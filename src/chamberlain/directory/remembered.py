@@ -3,6 +3,7 @@
 They are remembered only as long as somebody tells of every change. Whoever was not found is asked for again.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
 from typing import TypeAlias
@@ -13,12 +14,14 @@ from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 
 # A connection that is dead and does not know it yet tells of nothing; so nobody is believed in for longer than this.
 TRUSTED_FOR = 60.0
-# A few megabytes.
-MOST_ANSWERS = 10_000
+# Of users and labels in a question. Larger ones name the members of one group, and hardly ever come again.
+MOST_ASKED = 4
+# Of users and labels in all answers together: some ten megabytes.
+MOST_REMEMBERED = 10_000
 
 
 class RememberedPeople(People):
-    """Answers from memory what is asked about users and labels alone. `clock` counts seconds.
+    """Answers from memory what is asked about a few users and labels alone. `clock` counts seconds.
 
     Whoever hears of changes says so: `heard` of one, and when it begins to hear; `lost` when it may miss some.
     """
@@ -26,13 +29,15 @@ class RememberedPeople(People):
     def __init__(self, people: People, *, clock: Callable[[], float] = monotonic) -> None:
         self._people = people
         self._clock = clock
-        self._remembered: dict[_Asked, tuple[float, PeopleAnswer]] = {}
+        # In the order in which they end.
+        self._remembered: OrderedDict[_Asked, tuple[float, PeopleAnswer]] = OrderedDict()
+        self._size = 0
         self._hears = False
         self._changes = 0
 
     async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
         """What of the question exists."""
-        if _asks_for_more(question):
+        if _asks_for_more(question) or _size(question.users, question.labels) > MOST_ASKED:
             return await self._people.look_up(question)
         asked = (question.tenant_id.int, question.users, question.labels)
         until, answer = self._remembered.get(asked, _NOTHING)
@@ -56,18 +61,35 @@ class RememberedPeople(People):
         found_all = len(answer.people) == len(question.users) and len(answer.labels) == len(question.labels)
         # What has changed while it was on its way may be older than the change.
         if found_all and self._hears and changes == self._changes:
-            if len(self._remembered) >= MOST_ANSWERS:
-                self._remembered.clear()
-            self._remembered[asked] = (self._clock() + TRUSTED_FOR, answer)
+            self._remember(asked, answer)
         return answer
+
+    def _remember(self, asked: "_Asked", answer: PeopleAnswer) -> None:
+        now = self._clock()
+        if asked in self._remembered:
+            self._drop(asked)
+        self._remembered[asked] = (now + TRUSTED_FOR, answer)
+        self._size += _size(*asked[1:])
+        # What is not asked again is not looked at again, so what has ended goes whenever something comes.
+        while self._size > MOST_REMEMBERED or next(iter(self._remembered.values()))[0] <= now:
+            self._drop(next(iter(self._remembered)))
+
+    def _drop(self, asked: "_Asked") -> None:
+        del self._remembered[asked]
+        self._size -= _size(*asked[1:])
 
     def _forget(self) -> None:
         self._changes += 1
         self._remembered.clear()
+        self._size = 0
 
 
 _Asked: TypeAlias = tuple[int, frozenset[UserId], frozenset[str]]
 _NOTHING: tuple[float, PeopleAnswer | None] = (0.0, None)
+
+
+def _size(users: frozenset[UserId], labels: frozenset[str]) -> int:
+    return len(users) + len(labels) or 1
 
 
 def _asks_for_more(question: PeopleQuestion) -> bool:
