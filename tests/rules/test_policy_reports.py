@@ -10,7 +10,7 @@ import pytest
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.findings import FindingSubject
 from chamberlain.rules.groups import MemberShipType
-from chamberlain.rules.guest_clocks import Clock, PolicyRule
+from chamberlain.rules.guest_clocks import Clock, PolicyRule, after_trouble
 from chamberlain.rules.guests import Guest
 from chamberlain.rules.ids import GroupId, NoticeId, PolicyId, TenantId, UserId
 from chamberlain.rules.letters import Letter, html_of, text_of
@@ -118,7 +118,9 @@ def report(*lines: ReportLine, about: PolicyTask | None = None, findings: Findin
         (task(REMINDED), True),
         (task(replace(REMINDED, reminded=None)), False),
         (task(replace(REMINDED, is_acting=True)), False),
-        (task(replace(REMINDED, is_acting=True, trouble="No.")), False),
+        (task(after_trouble(replace(REMINDED, is_acting=True), "No.", now=REMINDED.started_at)), False),
+        # Refused, accepted and taken up again: it is announced anew, with its trouble.
+        (task(replace(REMINDED, is_acting=True, trouble="No.")), True),
         (task(replace(REMINDED, acted_at=NOW)), False),
         (task(replace(REMINDED, action_at=None)), False),
         (task(), False),

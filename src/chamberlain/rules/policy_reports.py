@@ -167,7 +167,10 @@ def _still_comes(clock: Clock, task: PolicyTask) -> bool:
     """Whether the action that somebody was reminded of is still to come."""
     if task.policy is None or clock.policy_id != task.policy.id or clock.place in task.accepted:
         return False
-    return clock.reminded is not None and clock.acted_at is None and not clock.is_acting
+    if clock.reminded is None or clock.acted_at is not None:
+        return False
+    # One that was refused before, and is announced anew, comes when it says; what is only tried again is not told.
+    return not clock.is_acting or (clock.trouble is not None and clock.next_at == clock.action_at)
 
 
 def _taken(lines: Sequence[ReportLine], clocks: Mapping[ClockPlace, Clock], findings: Findings) -> Iterator[Taken]:
