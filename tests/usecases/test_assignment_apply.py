@@ -462,6 +462,22 @@ async def other_guest(steward: Steward) -> UserId:
     return guest
 
 
+async def test_a_guest_whom_an_earlier_request_is_just_removing_cannot_be_kept_any_more(steward: Steward) -> None:
+    """It brings about what is assigned by now, and the newest request has not been taken up."""
+    await let_it_remove(steward)
+    await steward.assign(templateId=str(NO_GUESTS))
+    earlier = await steward.estate.claim()
+    await steward.assign(policyId=str(NINETY_DAYS))
+    with pytest.raises(Killed):
+        await replace(steward.apply, guests=DeadlyGuests(steward.guests, 0))(earlier)
+    (finding,) = await steward.found()
+
+    with pytest.raises(Conflict) as refused:
+        await inspector_of(steward.estate).accepted(finding.id)
+
+    assert refused.value.code == "stateDoesNotAllow"
+
+
 async def test_a_guest_who_is_just_being_removed_cannot_be_kept_any_more(steward: Steward) -> None:
     await let_it_remove(steward)
     await steward.assign(templateId=str(NO_GUESTS))

@@ -22,11 +22,12 @@ JOIN unnest($1::uuid[], $2::uuid[]) AS s (tenant_id, subject_id)
 WHERE f.kind = ANY ($3) AND f.source = $4 AND f.state IN ('open', 'accepted')
 ORDER BY f.tenant_id, f.subject_id, f.kind, f.about FOR NO KEY UPDATE OF f
 """
-# Whether a worker is just bringing about what is assigned where something was found.
+# Whether a worker is just bringing about what is assigned where something was found, or will at once: also an earlier
+# request that is taken up again brings about what the newest one says, while that one is still queued.
 IS_APPLIED: Final = """
 SELECT FROM chamberlain.subject s
 JOIN chamberlain.request r ON r.tenant_id = s.tenant_id AND r.request_id = s.assignment_request_id
-WHERE s.tenant_id = $1 AND s.subject_id = $2 AND r.state = 'running'
+WHERE s.tenant_id = $1 AND s.subject_id = $2 AND r.state IN ('queued', 'running')
 """
 
 
@@ -42,7 +43,7 @@ async def hold(tx: Transaction, places: Collection[Place], searched: Searched) -
 
 
 async def is_applied(tx: Transaction, record: FindingRecord) -> bool:
-    """Whether a worker is just bringing about what is assigned to the group or site of a finding."""
+    """Whether a worker is just bringing about what is assigned to the group or site of a finding, or will at once."""
     return await tx.fetch_row(IS_APPLIED, record.subject.tenant_id, record.subject.id) is not None
 
 
