@@ -202,6 +202,20 @@ async def test_a_connection_ends_where_its_caller_wants_that() -> None:
     assert rest == b""
 
 
+async def test_a_connection_ends_where_the_answer_says_so_though_more_was_to_come() -> None:
+    async def refuse(whole: WholeCall, _receive: Receive, _send: Send) -> None:
+        assert whole.body() is None
+        assert whole.answer(408, [*HEADERS, (b"connection", b"close")], b"no")
+
+    async with served(refuse) as (reader, writer):
+        answer = await call(reader, writer, HEAD + b"{")
+        async with asyncio.timeout(1):
+            rest = await reader.read()
+
+    assert answer.count(b"connection: close") == 1
+    assert rest == b""
+
+
 async def test_whoever_waits_to_be_asked_for_the_body_is_asked() -> None:
     async def ask(whole: WholeCall, receive: Receive, _send: Send) -> None:
         assert whole.body() is None

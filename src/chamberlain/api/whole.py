@@ -21,7 +21,7 @@ class WholeCall(Protocol):
 
     def answer(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
         """Send the whole answer, unless it has to wait (False). The headers say how long the body is; to HEAD none is
-        sent."""
+        sent. With `connection: close` among them, in these letters, the connection ends behind the answer."""
         ...
 
 

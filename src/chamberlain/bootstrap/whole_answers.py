@@ -11,6 +11,8 @@ from chamberlain.api.whole import WHOLE, WholeCall
 
 Data = bytes | bytearray | memoryview
 
+CLOSE = (b"connection", b"close")
+
 
 class WholeAnswers(HttpToolsProtocol):
     """The server's own way to speak HTTP, over a transport that gathers what is written."""
@@ -52,7 +54,11 @@ class _Whole(WholeCall):
             return False
         if cycle.disconnected:
             return True
-        head = _head(status, chain(cycle.default_headers, headers), keep_alive=cycle.keep_alive)
+        says_so = CLOSE in headers
+        head = _head(status, chain(cycle.default_headers, headers), closes=not cycle.keep_alive and not says_so)
+        if says_so:
+            # Else what is still on its way is read to its end, for as long as its sender likes.
+            cycle.keep_alive = False
         cycle.response_started = cycle.response_complete = True
         cycle.waiting_for_100_continue = False
         self._transport.write_through(head + body)
@@ -63,9 +69,9 @@ class _Whole(WholeCall):
         return True
 
 
-def _head(status: int, headers: Iterable[tuple[bytes, bytes]], *, keep_alive: bool) -> bytes:
+def _head(status: int, headers: Iterable[tuple[bytes, bytes]], *, closes: bool) -> bytes:
     lines = [b"%b: %b\r\n" % header for header in headers]
-    if not keep_alive:
+    if closes:
         lines.append(b"connection: close\r\n")
     head = b"".join([STATUS_LINE[status], *lines, b"\r\n"])
     # Whoever could put a line break into a header could put in anything.
