@@ -2,8 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
+
+import pytest
 
 from chamberlain.rules.errors import Rejected
 from chamberlain.rules.ids import RequestId, TenantId
@@ -252,6 +255,16 @@ async def test_there_is_one_job_however_many_workers_start(estate: Estate) -> No
     ]
     assert len((await claim(estate)).jobs) == 1
     assert (await claim(estate)).jobs == ()
+
+
+@pytest.mark.parametrize(("days", "kept"), [(30, 400), (400, 400), (1_000, 1_000)])
+def test_findings_are_kept_for_as_long_as_a_group_is_compared_with_its_request(days: int, kept: int) -> None:
+    """They alone say whom a policy has removed: without them the guest would be missing from the group."""
+    now = datetime.now(UTC)
+
+    before = cutoffs(replace(KEEP, finished_requests=timedelta(days=days)), now)
+
+    assert before.findings == now - timedelta(days=kept)
 
 
 async def test_findings_that_have_ended_are_kept_for_400_days_and_those_that_stand_for_good(estate: Estate) -> None:

@@ -11,7 +11,8 @@ KEYS = timedelta(days=7)
 # (docs/reference/webhooks.md).
 DELIVERIES = timedelta(days=30)
 # What was found and has ended can be looked at for as long as a finished request is by default, and so can an adoption
-# that was undone (docs/reference/retention.md).
+# that was undone (docs/reference/retention.md). Findings are not gone before the requests: a group is compared with its
+# request, and they say whom a policy has removed of those who were asked for.
 FINDINGS = timedelta(days=400)
 ADOPTIONS = timedelta(days=400)
 
@@ -56,7 +57,7 @@ def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
         finished_requests=now - retention.finished_requests,
         events=now - retention.events,
         deliveries=_week_of(now - DELIVERIES),
-        findings=now - FINDINGS,
+        findings=now - max(FINDINGS, retention.finished_requests),
         # One that has held counts for nothing any more.
         repairs=now - HOLDS_AFTER,
         adoptions=now - ADOPTIONS,
