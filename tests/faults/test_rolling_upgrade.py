@@ -21,6 +21,9 @@ ALTER TABLE chamberlain.job ADD COLUMN later integer NOT NULL DEFAULT 0;
 CREATE TABLE chamberlain.afterwards (tenant_id uuid NOT NULL, request_id uuid PRIMARY KEY);
 """
 AFTER = "ALTER TABLE chamberlain.request ADD CONSTRAINT later_is_short CHECK (length(later) < 100)"
+# A function that gets one argument more, which those who run already do not give.
+LAST_ARGUMENT = "held bigint[] DEFAULT '{}'"
+ALL_NEWER = "SELECT bool_and('later' = ANY (proargnames)) FROM pg_proc WHERE proname = 'accept_requests'"
 ALONE = "CREATE INDEX CONCURRENTLY later_request ON chamberlain.request (tenant_id, later)"
 
 Migrate = Callable[[str, list[MigrationSet]], Coroutine[None, None, list[str]]]
@@ -55,6 +58,7 @@ def test_it_works(tmp_path: Path) -> None:
         assert before == ["chamberlain/9001_later.pre.sql", "chamberlain/sql/requests.sql"]
         assert after == ["chamberlain/9002_short.post.sql", "chamberlain/9003_index.post.alone.sql"]
         assert (load.refused, load.unanswered) == ([], 0)
+        assert outside.value(ALL_NEWER) is True
         assert set(later.provisioned().values()) == {1}
 
 
@@ -67,7 +71,10 @@ def newer_sets(folder: Path) -> list[MigrationSet]:
     (migrations / "9002_short.post.sql").write_text(AFTER)
     (migrations / "9003_index.post.alone.sql").write_text(ALONE)
     changed = functions / "requests.sql"
-    changed.write_text(f"-- Put in anew.\n{changed.read_text()}")
+    before = changed.read_text()
+    after = before.replace(LAST_ARGUMENT, f"{LAST_ARGUMENT}, later text DEFAULT NULL\n")
+    assert after != before
+    changed.write_text(after)
     return [MigrationSet(ours.name, migrations, functions), *others]
 
 

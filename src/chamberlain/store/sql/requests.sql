@@ -1,3 +1,8 @@
+-- Put in with other arguments, they would stand beside the ones of before. Both happens in one transaction, so that there is
+-- always one that processes of the version before can call.
+DROP FUNCTION IF EXISTS chamberlain.accept_requests;
+DROP FUNCTION IF EXISTS chamberlain.explain_refused;
+
 -- Accept a batch of requests: each gets its request, reservation, job, audit and event rows, or a reason why not.
 --
 -- What requests have in common comes once: the first arrays have one element for each origin, which is who asked, by which client,
