@@ -7,9 +7,13 @@ from datetime import timedelta
 
 import pytest
 
+from chamberlain.rules.assignment_drafts import AssignmentDraft
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.errors import TryAgain
 from chamberlain.rules.template_areas import COLLAB
+from chamberlain.store import assignments
+from chamberlain.store.assignments import Assigner
+from chamberlain.store.database import Overtaken
 from tests.databases import Databases
 from tests.estates import ADA, PROJECT_GROUP, changed_estate, open_estate
 from tests.usecases.acts import administrator
@@ -134,3 +138,31 @@ async def test_what_somebody_assigns_before_the_group_is_ready_stays_and_is_mark
     assert record.assignment == Assignment(NO_GUESTS, None)
     assert Assignment(shown.template_id, shown.policy_id) == record.assignment
     assert (await steward.estate.record(accepted.request_id)).warnings == ()
+
+
+class Drafter(Assigner):
+    """Keeps what is to be written, for somebody else to write."""
+
+    draft: AssignmentDraft
+
+    async def change(self, draft: AssignmentDraft) -> bool:
+        self.draft = draft
+        return True
+
+
+async def test_a_worker_that_meets_somebody_who_holds_what_it_needs_comes_again(steward: Steward) -> None:
+    """It is no bug of the job, which would be held for a person."""
+    worker = steward.estate.databases.worker
+    drafter = Drafter(steward.estate.databases.application)
+    steward.change = replace(steward.change, assigner=drafter)
+    await steward.assign(templateId=str(PARTNERS))
+    async with worker.across_tenants() as other:
+        await other.execute("SELECT FROM chamberlain.template WHERE template_id = $1 FOR UPDATE", PARTNERS)
+
+        with pytest.raises(Overtaken):
+            async with worker.across_tenants() as tx:
+                await assignments.write(tx, [drafter.draft])
+
+    async with worker.across_tenants() as tx:
+        await assignments.write(tx, [drafter.draft])
+    assert (await steward.record()).assignment == Assignment(PARTNERS, None)

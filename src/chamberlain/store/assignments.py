@@ -188,9 +188,13 @@ async def draft_new(
 
 async def write(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> None:
     """Write drafts of new groups, in the transaction that says that they are ready: the same rows as when somebody
-    assigns it."""
-    if drafts:
+    assigns it. Raises Overtaken when somebody holds what they need: nobody is waited for long here."""
+    if not drafts:
+        return
+    try:
         await tx.fetch(CHANGE, *_columns(drafts))
+    except asyncpg.LockNotAvailableError as error:
+        raise Overtaken from error
 
 
 def _outcome(ordinal: int, told: Collection[int]) -> _Outcome:

@@ -55,7 +55,7 @@ _DEADLOCKS = 5
 
 
 class Overtaken(Unavailable):
-    """PostgreSQL has ended a transaction because it and another one waited for each other."""
+    """PostgreSQL has ended a transaction because it and another one waited for each other, or would have for long."""
 
     def __init__(self) -> None:
         super().__init__("overloaded", "Two writes were in each other's way. Send the request again.")
