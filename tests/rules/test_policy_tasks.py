@@ -1,13 +1,14 @@
-"""When a run need not look at the clocks: only when it could not bring anything to pass."""
+"""When a run need not look at the clocks: only when it could not bring anything to pass; and what stays due."""
 
 from dataclasses import replace
 
 import pytest
 
+from chamberlain.rules.guest_clocks import Clock, courses_of, started
 from chamberlain.rules.ids import PolicyId
 from chamberlain.rules.policies import Expiry, MinimumOwners, PolicyAction
 from chamberlain.rules.policy_evaluation import Present, evaluate
-from chamberlain.rules.policy_tasks import AssignedPolicy, Quiet
+from chamberlain.rules.policy_tasks import AssignedPolicy, PolicyTask, Quiet
 from tests.rules.guest_courses import (
     ASSIGNED_AT,
     GIL,
@@ -109,3 +110,30 @@ def test_nobody_there_is_quiet_for_good() -> None:
     assert policy.quiet is not None
     assert policy.quiet.until is None
     assert policy.is_quiet(Present((), 2), now=moment(3000))
+
+
+[COURSE] = courses_of(NINETY_DAYS)
+DUE = replace(started(COURSE, GIL, POLICY, at=moment(0)), is_acting=True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "clock", "is_due"),
+    [
+        pytest.param(BEGUN, DUE, True, id="as it was"),
+        pytest.param(BEGUN, None, False, id="somebody has seen to it"),
+        pytest.param(BEGUN, replace(DUE, trouble="No."), False, id="refused to somebody else"),
+        pytest.param(None, DUE, False, id="taken off"),
+        pytest.param(replace(BEGUN, id=PolicyId(GIL.id)), DUE, False, id="another policy"),
+        pytest.param(replace(BEGUN, is_begun=False), DUE, False, id="assigned anew"),
+        pytest.param(replace(BEGUN, rules=OF_91_DAYS), DUE, False, id="another period"),
+        pytest.param(replace(BEGUN, rules=TWO_OWNERS), DUE, False, id="without the rule"),
+    ],
+)
+def test_an_action_stays_due_as_long_as_the_policy_asks_for_it(
+    policy: AssignedPolicy | None,
+    clock: Clock | None,
+    is_due: bool,  # noqa: FBT001 - a case of a table.
+) -> None:
+    task = PolicyTask((SUBJECT.tenant_id, SUBJECT.id), SUBJECT, policy, () if clock is None else (clock,))
+
+    assert task.still_due([DUE]) == ((DUE,) if is_due else ())

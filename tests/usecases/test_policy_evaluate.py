@@ -1,7 +1,7 @@
 """Policies that are assigned run: clocks go on, reminders and actions are told, and what is due is done."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from uuid import uuid4
@@ -311,6 +311,50 @@ class CountingGuests(TroubledGuests):
 
     async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
         self.calls.append(len(acts))
+        return await super().act(acts)
+
+
+@pytest.mark.parametrize("stopped_by", ["nothing assigned", "another policy", "an edited policy"])
+async def test_it_handles_a_policy_that_is_taken_off_between_two_portions(runs: Runs, stopped_by: str) -> None:
+    """Whoever clears the policy of a group after the first removals keeps its other guests."""
+    await runs.put_policy(NINETY_DAYS, expiry={"afterDays": 9, "action": "remove"})
+    await runs.join(await make_guests(runs, 4))
+    await assign(runs, policyId=str(NINETY_DAYS))
+    await runs.run(0)
+
+    async def stop() -> None:
+        match stopped_by:
+            case "nothing assigned":
+                await assign(runs, policyId=ZERO)
+            case "another policy":
+                await assign(runs, policyId=str(YEARLY_REVIEW))
+            case _:
+                await runs.put_policy(NINETY_DAYS, expiry={"afterDays": 60, "action": "remove"})
+
+    stopping = StoppingGuests(runs.steward.guests.guests, stop=stop)
+    runs.set_day(9)
+    await replace(runs.steward.evaluate, guests=stopping, most_acts=2)(await runs.claim())
+    waits = await waits_of(runs)
+    await runs.run(9.1)
+
+    assert len(stopping.acts) == 2
+    assert len(await runs.members()) == 3
+    assert [what for _, what, _ in await runs.told()] == ["remove"] * 2
+    assert sorted([each.state for each in await runs.steward.found()]) == ["gone"] * 3 + ["repaired"] * 2
+    # What is to be done instead is not left for a day.
+    assert max(waits) == pytest.approx(1, abs=5)
+    assert len(await runs.jobs()) == (0 if stopped_by == "nothing assigned" else 1)
+
+
+@dataclass
+class StoppingGuests(TroubledGuests):
+    """The port, and somebody who does something just while it takes actions."""
+
+    stop: Callable[[], Awaitable[None]] | None = None
+
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        if self.stop is not None:
+            await self.stop()
         return await super().act(acts)
 
 

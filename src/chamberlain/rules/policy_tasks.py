@@ -1,6 +1,6 @@
 """Groups and sites as the worker takes them up to run their policies: what is assigned now, whatever was before."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -74,6 +74,22 @@ class PolicyTask:
     policy: AssignedPolicy | None
     clocks: tuple[Clock, ...] = ()
     accepted: Mapping[ClockPlace, datetime | None] = field(default_factory=dict)
+
+    def still_due(self, due: Iterable[Clock]) -> tuple[Clock, ...]:
+        """Those of the actions that were announced that nobody has seen to meanwhile, and that the policy still asks
+        for."""
+        policy = self.policy
+        if policy is None or not policy.is_begun:
+            return ()
+        clocks = {clock.place: clock for clock in self.clocks}
+        asked = {(policy.id, course.rule, course.terms) for course in courses_of(policy.rules)}
+        return tuple(
+            [
+                clock
+                for clock in due
+                if clocks.get(clock.place) == clock and (clock.policy_id, clock.rule, clock.terms) in asked
+            ]
+        )
 
 
 @dataclass(frozen=True, slots=True)

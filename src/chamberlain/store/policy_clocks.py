@@ -53,6 +53,15 @@ SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id,
 FROM chamberlain.policy_clock
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 """
+# Of single guests, whatever the rule: along the key of the clocks.
+READ_GUESTS: Final = """
+SELECT tenant_id, subject_id, rule, guest_id, guest_mail, guest_name, policy_id, terms, action, started_at, action_at,
+    next_at, round, reminded, is_acting, trouble, acted_at
+FROM chamberlain.policy_clock
+JOIN unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS i (tenant_id, subject_id, guest_id)
+    USING (tenant_id, subject_id, guest_id)
+WHERE rule = ANY ($4)
+"""
 ACCEPTED: Final = """
 SELECT tenant_id, subject_id, kind, about, accepted_until FROM chamberlain.finding
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
@@ -119,6 +128,8 @@ DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
 NO_GUEST: Final = UserId(UUID(int=0))
 
 SubjectClock: TypeAlias = tuple[FindingSubject, Clock]
+# A guest of a group or site.
+GuestPlace: TypeAlias = tuple[Place, UserId]
 
 _decode_policy = msgspec.json.Decoder(PolicyShape).decode
 
@@ -161,11 +172,20 @@ async def read(tx: Transaction, tasks: Sequence[PolicyTask]) -> Sequence[PolicyT
     if not tasks:
         return ()
     columns = _columns_of([task.place for task in tasks])
-    clocks = await _clocks(tx, columns)
+    clocks = _by_place(await tx.fetch(READ, *columns))
     accepted = await _accepted(tx, columns)
     return [
         replace(task, clocks=tuple(clocks.get(task.place, ())), accepted=accepted.get(task.place, {})) for task in tasks
     ]
+
+
+async def read_guests(
+    tx: Transaction, tasks: Sequence[PolicyTask], guests: Collection[GuestPlace]
+) -> Sequence[PolicyTask]:
+    """The same with the clocks of these guests alone, and without what is accepted. None may be named twice."""
+    columns = zip(*[(tenant_id, group_id, guest_id) for (tenant_id, group_id), guest_id in guests], strict=True)
+    clocks = _by_place(await tx.fetch(READ_GUESTS, *map(list, columns), list(PolicyRule))) if guests else {}
+    return [replace(task, clocks=tuple(clocks.get(task.place, ()))) for task in tasks]
 
 
 async def note(tx: Transaction, runs: Mapping[Place, Quiet | None], *, at: datetime) -> None:
@@ -226,9 +246,9 @@ def row_of(subject: FindingSubject, clock: Clock) -> tuple[object, ...]:
     )
 
 
-async def _clocks(tx: Transaction, columns: tuple[list[UUID], list[UUID]]) -> Mapping[Place, list[Clock]]:
+def _by_place(rows: Sequence[Record]) -> Mapping[Place, list[Clock]]:
     found: dict[Place, list[Clock]] = {}
-    for row in await tx.fetch(READ, *columns):
+    for row in rows:
         found.setdefault((row["tenant_id"], row["subject_id"]), []).append(_clock(row))
     return found
 

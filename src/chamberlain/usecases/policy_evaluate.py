@@ -27,6 +27,7 @@ from chamberlain.rules.policy_reports import RunReport, lines_of
 from chamberlain.rules.policy_tasks import PolicyTask, Quiet
 from chamberlain.store import changes, events, findings, jobs, policy_clocks, policy_reports
 from chamberlain.store.database import Database, Transaction
+from chamberlain.store.policy_clocks import GuestPlace
 
 # A guest who is new has a clock after so long. The rules count in days.
 EVERY = timedelta(hours=24)
@@ -115,7 +116,8 @@ class EvaluatePolicies:
         runs = await self._evaluate(claim, part, present)
         waits: dict[JobId, timedelta] = {}
         for portion in _portions(runs, self.most_acts):
-            waits = await self._settle(claim, portion, await self._act(portion), waits)
+            done = await self._act(await self._still_due(portion))
+            waits = await self._settle(claim, portion, done, waits)
 
     async def _wait(self, claim: Claim, after: timedelta) -> None:
         async with self.database.across_tenants() as tx:
@@ -148,12 +150,22 @@ class EvaluatePolicies:
         await jobs.postpone(tx, claim.lease_id, postponed)
         await jobs.complete(tx, claim.lease_id, [job.id for job in claim.jobs if job.id not in waits])
 
+    async def _still_due(self, runs: Sequence[Run]) -> Sequence[Run]:
+        """The runs with what is due by now: behind other portions, somebody may have taken the policy off."""
+        guests = _guests_of(runs)
+        async with self.database.across_tenants() as tx:
+            found = await policy_clocks.find(tx, [run.task.place for run in runs])
+            tasks = {task.place: task for task in await policy_clocks.read_guests(tx, found, guests)}
+        return [
+            _with_due(run, task.still_due(run.evaluation.due)) for run in runs if (task := tasks.get(run.task.place))
+        ]
+
     async def _act(self, runs: Sequence[Run]) -> Mapping[Place, Done]:
         """Ask the directory for all that is due, and tell what came of it."""
         due = [(run, clock) for run in runs for clock in run.evaluation.due]
         acts = [_asked(run.task.place, clock) for run, clock in due]
         try:
-            outcomes = await self.guests.act(acts)
+            outcomes = await self.guests.act(acts) if acts else ()
         except TryAgain as fault:
             outcomes = [ActOutcome(None, fault) for _ in acts]
         done: dict[Place, list[tuple[Clock, ActOutcome]]] = {}
@@ -171,11 +183,18 @@ class EvaluatePolicies:
             held = await policy_clocks.hold(tx, [run.task.place for run in runs])
             tasks = {task.place: task for task in await policy_clocks.read(tx, held)}
             settled = [
-                _settled(run, task, done[task.place], now) for run in runs if (task := tasks.get(run.task.place))
+                _settled(run, task, done.get(task.place, ()), now)
+                for run in runs
+                if (task := tasks.get(run.task.place))
             ]
             await self._write(tx, settled, now)
+            asked = {run.job.id: len(run.evaluation.due) for run in runs}
             own = {
-                run.job.id: min(_after(run.evaluation.next_at, now), _wait_for(done[run.task.place])) for run in settled
+                run.job.id: min(
+                    _after(run.evaluation.next_at, now),
+                    _wait_for(done.get(run.task.place, ()), asked[run.job.id]),
+                )
+                for run in settled
             }
             own = {job_id: min(after, waits.get(job_id, after)) for job_id, after in own.items()}
             last = replace(claim, jobs=tuple([run.job for run in runs if run.is_last]))
@@ -237,10 +256,19 @@ def _portions(runs: Sequence[Run], most_acts: int) -> Iterator[Sequence[Run]]:
             taken = due[start : start + left]
             start += len(taken)
             left -= len(taken)
-            evaluation = replace(run.evaluation, due=taken)
-            portion.append(replace(run, evaluation=evaluation, is_last=start == len(due)))
+            portion.append(replace(_with_due(run, taken), is_last=start == len(due)))
     if portion:
         yield portion
+
+
+def _with_due(run: Run, due: tuple[Clock, ...]) -> Run:
+    return replace(run, evaluation=replace(run.evaluation, due=due))
+
+
+def _guests_of(runs: Sequence[Run]) -> frozenset[GuestPlace]:
+    """Whom what is due is about."""
+    due = [(run.task.place, clock.guest) for run in runs for clock in run.evaluation.due]
+    return frozenset([(place, guest.id) for place, guest in due if guest is not None])
 
 
 def _rest(task: PolicyTask, present: Present | None, now: datetime) -> timedelta | None:
@@ -291,7 +319,9 @@ def _trouble(outcome: ActOutcome) -> str | None:
     return None if outcome.fault is None else str(outcome.fault)
 
 
-def _wait_for(done: Done) -> timedelta:
-    """How long to wait for what passes by itself."""
+def _wait_for(done: Done, due: int) -> timedelta:
+    """How long to wait for what passes by itself. What was due and is not any more is looked at anew."""
+    if len(done) < due:
+        return HALF_DONE
     waits = [outcome.fault.after for _, outcome in done if isinstance(outcome.fault, TryAgain)]
     return max(min(waits, default=EVERY), HALF_DONE if len(waits) < len(done) else UNANSWERED)
