@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import os
 import shutil
+import signal
 import stat
 import tarfile
 from collections.abc import Iterator
@@ -12,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from chamberlain.bootstrap.backup_file import Head, folder_beside, write_backup
+from chamberlain.embedded.postgres import AlreadyRunning, forget
+from chamberlain.embedded.postgres.folder import Folder, hold
 from tests.services import (
     API,
     CLEO_MAIL,
@@ -147,6 +151,35 @@ def test_one_that_is_killed_leaves_nothing_that_counts(service: Service) -> None
         # It may just have come to its end.
         assert again.returncode == 0 or "There is a database in" in again.stderr
         assert (data / "PG_VERSION").exists()
+
+
+def test_one_that_is_interrupted_leaves_nothing_and_can_be_run_again(service: Service) -> None:
+    with data_folder() as place:
+        backup, data = place / "backup", place / "new" / "postgres" / "data"
+        assert run_command("backup", str(backup), "--data-dir", str(service.data_dir)).returncode == 0
+
+        for moment in (data.with_name("data.unfinished"), data):
+            putting = start_process("restore", str(backup), "--data-dir", str(place / "new"), log=place / "log")
+            wait_until(moment.exists, 30, putting.said)
+            putting.process.send_signal(signal.SIGINT)
+
+            assert putting.process.wait(timeout=30) != 0
+            assert not data.exists()
+
+
+async def test_it_handles_a_service_that_has_taken_the_folder_meanwhile(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    lock = hold(Folder(tmp_path))
+    try:
+        with pytest.raises(AlreadyRunning):
+            await forget(tmp_path)
+        assert (tmp_path / "data").exists()
+    finally:
+        os.close(lock)
+
+    await forget(tmp_path)
+
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("command", ["backup", "restore"])

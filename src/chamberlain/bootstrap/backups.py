@@ -23,7 +23,7 @@ from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.origins import now
 from chamberlain.embedded import postgres
 from chamberlain.embedded.identity.sealed_keys import sealing_keys
-from chamberlain.embedded.postgres import EmbeddedPostgresError
+from chamberlain.embedded.postgres import AlreadyRunning, StillRunning
 from chamberlain.settings import Settings
 from chamberlain.store import checkups
 from chamberlain.store.database import Database, open_database
@@ -92,13 +92,19 @@ async def _sealing_keys(database: Database) -> tuple[str, ...]:
 
 
 async def _started_once(settings: Settings, folder: DataFolder) -> tuple[str, ...]:
-    """Start what was put there, to see that it is whole; gives the keys that something in it is sealed with."""
-    try:
-        async with _running(settings, folder) as database:
-            return await _sealing_keys(database)
-    except EmbeddedPostgresError:
-        await postgres.forget(folder.postgres)
-        raise
+    """Start what was put there, to see that it is whole; gives the keys that something in it is sealed with. Cut
+    short, or if it is not, nothing is there."""
+    async with AsyncExitStack() as otherwise:
+        otherwise.push_async_callback(postgres.forget, folder.postgres)
+        try:
+            async with _running(settings, folder) as database:
+                keys = await _sealing_keys(database)
+        except (AlreadyRunning, StillRunning):
+            # A service has taken the folder since, and what is in it is that one's.
+            otherwise.pop_all()
+            raise
+        otherwise.pop_all()
+    return keys
 
 
 @asynccontextmanager

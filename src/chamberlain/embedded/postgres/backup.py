@@ -49,11 +49,19 @@ async def back_up(folder: Path, target: Path, *, programs: Path | None) -> None:
 async def restore(path: Path, open_file: OpenFile, *, run_as: str | None) -> None:
     """Put them where no data is yet; the next start brings them to the moment at which they were taken. Cut short,
     nothing is there."""
-    await asyncio.to_thread(_restore, path, open_file, run_as)
+    putting = asyncio.create_task(asyncio.to_thread(_restore, path, open_file, run_as))
+    try:
+        await asyncio.shield(putting)
+    except asyncio.CancelledError:
+        # The thread goes on to its end, whoever waits for it or not; what it has put there goes behind it.
+        await putting
+        await forget(path)
+        raise
 
 
 async def forget(path: Path) -> None:
-    """Remove data that was put into place and does not start. Nobody else may use the folder."""
+    """Remove data that was put into place and is of no use. Raises AlreadyRunning where somebody uses it; then it
+    stays."""
     await asyncio.to_thread(_forget, path)
 
 
@@ -103,7 +111,12 @@ def _restore(path: Path, open_file: OpenFile, run_as: str | None) -> None:
 
 
 def _forget(path: Path) -> None:
-    shutil.rmtree(Folder(path.absolute()).data)
+    folder = Folder(path.absolute())
+    lock = hold(folder)
+    try:
+        shutil.rmtree(folder.data)
+    finally:
+        os.close(lock)
 
 
 def _unpack(file: IO[bytes], target: Path, user: ServerUser) -> None:
