@@ -113,6 +113,33 @@ async def test_no_batch_is_larger_than_asked_for() -> None:
     assert doubler.batches == [[0, 1], [2, 3], [4]]
 
 
+async def test_no_batch_is_heavier_than_asked_for_and_what_is_heavier_goes_alone() -> None:
+    doubler = Doubler()
+    batcher = Batcher(doubler.flush, weigh=lambda number: number, most_weight=10)
+    numbers = [5, 4, 1, 1, 9, 50, 1, 2]
+
+    answers = await asyncio.gather(*(batcher.submit(number) for number in numbers))
+
+    assert answers == [2 * number for number in numbers]
+    assert doubler.batches == [[5, 4, 1], [1, 9], [50], [1, 2]]
+
+
+async def test_who_has_gone_away_weighs_nothing() -> None:
+    doubler = Doubler()
+    doubler.gate.clear()
+    batcher = Batcher(doubler.flush, weigh=lambda number: number, most_weight=10, pending_weight_limit=10)
+    first = asyncio.create_task(batcher.submit(1))
+    await doubler.begun.wait()
+    gone, *waiting = [asyncio.create_task(batcher.submit(number)) for number in (3, 4, 6)]
+    await asyncio.sleep(0)
+
+    gone.cancel()
+    doubler.gate.set()
+
+    assert await asyncio.gather(first, *waiting) == [2, 8, 12]
+    assert doubler.batches == [[1], [4, 6]]
+
+
 async def test_halving_isolates_the_guilty_ones() -> None:
     batcher = Batcher(Doubler().flush, divisible=(ValueError,))
     numbers = [*range(20, 50), -1, *range(50, 80), -2]
@@ -157,6 +184,23 @@ async def test_it_rejects_what_goes_beyond_the_pending_limit() -> None:
 
     doubler.gate.set()
     assert await asyncio.gather(first, *waiting) == [2, 4, 6]
+
+
+async def test_it_rejects_what_goes_beyond_the_weight_that_may_wait_until_that_has_gone() -> None:
+    doubler = Doubler()
+    doubler.gate.clear()
+    batcher = Batcher(doubler.flush, weigh=lambda number: number, pending_weight_limit=10)
+    first = asyncio.create_task(batcher.submit(100))
+    await doubler.begun.wait()
+    waiting = [asyncio.create_task(batcher.submit(number)) for number in (9, 5)]
+    await asyncio.sleep(0)
+
+    with pytest.raises(Unavailable, match="Too much"):
+        await batcher.submit(1)
+
+    doubler.gate.set()
+    assert await asyncio.gather(first, *waiting) == [200, 18, 10]
+    assert await batcher.submit(100) == 200
 
 
 async def test_it_handles_a_caller_who_goes_away_while_waiting() -> None:

@@ -6,6 +6,7 @@ callers.
 """
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,8 @@ class Batcher(Generic[Item, Answer]):
 
     `flush` answers a batch in its order. When it raises one of `divisible`, one item is taken to be the cause: the
     batch is halved until that item is alone and gets the error itself. Any other error goes to everybody in the
-    batch. More than `most` items never travel together, and with `pending_limit` items waiting, further ones are
+    batch. More than `most` items never travel together, nor do several that weigh more than `most_weight` together, as
+    `weigh` says. With `pending_limit` items waiting, or items that weigh `pending_weight_limit`, further ones are
     refused with Unavailable.
     """
 
@@ -41,25 +43,35 @@ class Batcher(Generic[Item, Answer]):
         flush: Callable[[Sequence[Item]], Awaitable[Sequence[Answer]]],
         *,
         divisible: tuple[type[Exception], ...] = (),
+        weigh: Callable[[Item], int] = lambda _: 0,
         most: int = 512,
+        most_weight: int = sys.maxsize,
         at_once: int = 1,
         pending_limit: int = 20_000,
+        pending_weight_limit: int = sys.maxsize,
     ) -> None:
         self._flush = flush
         self._divisible = divisible
+        self._weigh = weigh
         self._most = most
+        self._most_weight = most_weight
         self._at_once = at_once
         self._pending_limit = pending_limit
-        self._pending: deque[tuple[Item, asyncio.Future[Answer | _Failure]]] = deque()
+        self._pending_weight_limit = pending_weight_limit
+        # Each with its weight.
+        self._pending: deque[tuple[Item, asyncio.Future[Answer | _Failure], int]] = deque()
+        self._pending_weight = 0
         # Each with the size of its batch.
         self._flushers: dict[asyncio.Task[None], int] = {}
 
     async def submit(self, item: Item) -> Answer:
         """The answer to this one item, after the batch it travelled in is through."""
-        if len(self._pending) >= self._pending_limit:
+        if len(self._pending) >= self._pending_limit or self._pending_weight >= self._pending_weight_limit:
             raise Unavailable("overloaded", "Too much is waiting to be written. Send the request again after a second.")
         future: asyncio.Future[Answer | _Failure] = asyncio.get_running_loop().create_future()
-        self._pending.append((item, future))
+        weight = self._weigh(item)
+        self._pending.append((item, future, weight))
+        self._pending_weight += weight
         if len(self._flushers) < self._at_once and len(self._pending) >= max(self._flushers.values(), default=0):
             self._start_flusher()
         outcome = await future
@@ -97,13 +109,24 @@ class Batcher(Generic[Item, Answer]):
 
     def _begin_next(self) -> "_Flush[Item, Answer] | None":
         """Begin the next batch, if anybody waits for one."""
-        while self._pending:
-            taken = [self._pending.popleft() for _ in range(min(self._most, len(self._pending)))]
+        batch = self._take()
+        return self._begin(batch) if batch else None
+
+    def _take(self) -> "_Batch[Item, Answer]":
+        """As many of those who wait as may travel together, and one in any case."""
+        batch: list[tuple[Item, asyncio.Future[Answer | _Failure]]] = []
+        room = self._most_weight
+        while self._pending and len(batch) < self._most:
+            item, future, weight = self._pending[0]
             # Who has gone away meanwhile wants no answer, and nothing is done for nobody.
-            batch = [(item, future) for item, future in taken if not future.done()]
-            if batch:
-                return self._begin(batch)
-        return None
+            if not future.done():
+                room -= weight
+                if room < 0 and batch:
+                    break
+                batch.append((item, future))
+            self._pending.popleft()
+            self._pending_weight -= weight
+        return batch
 
     def _begin(self, batch: "_Batch[Item, Answer]") -> "_Flush[Item, Answer]":
         # A task of its own keeps its error until it is asked for; so every kind of error reaches those who wait.

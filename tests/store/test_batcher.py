@@ -30,7 +30,7 @@ from chamberlain.rules.submissions import (
     Verdict,
     Written,
 )
-from chamberlain.store.batcher import Acceptor
+from chamberlain.store.batcher import MOST_BYTES, Acceptor
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
 from tests.estates import (
@@ -295,6 +295,20 @@ async def test_two_tenants_in_one_batch_have_names_and_keys_of_their_own(prepare
         (ESTATE,),
         (OTHER_HOUSE,),
     }
+
+
+async def test_large_bodies_are_written_alone(prepared: Databases) -> None:
+    sizes: list[int] = []
+    acceptor = Acceptor(prepared.application, observe=sizes.append)
+    large = b'{"displayName": "%s"}' % (b"x" * MOST_BYTES)
+    drafts = [draft(f"group-{number}") for number in range(4)]
+    drafts[2] = replace(drafts[2], body=large)
+
+    verdicts = await accept_all([acceptor], drafts)
+    await acceptor.close()
+
+    assert verdicts == [Written()] * 4
+    assert sizes == [2, 1, 1]
 
 
 @asynccontextmanager

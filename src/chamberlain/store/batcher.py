@@ -75,6 +75,10 @@ PATIENCE = timedelta(seconds=10)
 # The function looks at the whole batch once for each tenant in it: with a tenant for each draft, 512 drafts take 0.6 s,
 # and 128 a sixteenth of that.
 MOST_TOGETHER = 128
+# Of bodies in one statement. So many small ones are far below this; a larger one goes alone, and holds up nobody else.
+MOST_BYTES = 256 * 1024
+# Of bodies that wait to be written. In memory each is there several times.
+MOST_BYTES_WAITING = 64 * 1024 * 1024
 # While one commit waits for the disk, another one is made ready; PostgreSQL then writes both at once.
 AT_ONCE = 2
 
@@ -112,7 +116,13 @@ class Acceptor:
         self._observe = observe
         self._patience = patience
         self._batcher: Batcher[Draft, Verdict] = Batcher(
-            self._flush, divisible=(asyncpg.PostgresError, NotJoinable), most=MOST_TOGETHER, at_once=AT_ONCE
+            self._flush,
+            divisible=(asyncpg.PostgresError, NotJoinable),
+            weigh=lambda draft: len(draft.body),
+            most=MOST_TOGETHER,
+            most_weight=MOST_BYTES,
+            at_once=AT_ONCE,
+            pending_weight_limit=MOST_BYTES_WAITING,
         )
 
     async def accept(self, draft: Draft) -> Verdict:
