@@ -125,10 +125,20 @@ def test_it_goes_on_when_its_file_is_broken_or_gone(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_file_is_written_anew_for_its_owner_alone_and_through_a_link(tmp_path: Path) -> None:
+def test_it_rejects_to_read_a_file_that_is_gone_and_makes_none(tmp_path: Path) -> None:
+    file = KeysFile(tmp_path / "keys")
+
+    with pytest.raises(KeysUnusable, match="cannot be read or made"):
+        file.read()
+
+    assert not file.path.exists()
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_a_file_is_written_anew_with_its_mode_and_through_a_link(tmp_path: Path, mode: int) -> None:
     path, link = tmp_path / "keys", tmp_path / "link"
     path.write_text(f"old {KEY}\n")
-    path.chmod(0o644)
+    path.chmod(mode)
     link.symlink_to(path)
     file = KeysFile(link)
 
@@ -136,6 +146,6 @@ def test_a_file_is_written_anew_for_its_owner_alone_and_through_a_link(tmp_path:
         file.write(file.read().with_last("new", bytes(32)))
 
     assert path.read_text() == f"old {KEY}\nnew {KEY}\n"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.stat().st_mode) == mode
     assert link.is_symlink()
     assert sorted(each.name for each in tmp_path.iterdir()) == ["keys", "link"]

@@ -63,5 +63,6 @@ def load_keyring(path: Path) -> Keyring:
     """The keys of a file, which is made where there is none; the ring follows it when it changes. Raises KeysUnusable
     with what to do."""
     file = KeysFile(path)
+    file.make()
     keys = file.read()
     return Keyring(keys.first, keys.by_id, newer=file.newer)

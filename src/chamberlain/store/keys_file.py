@@ -5,6 +5,7 @@ import fcntl
 import logging
 import os
 import secrets
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -51,7 +52,7 @@ class KeysFile:
         self._seen: tuple[int, ...] | None = None
 
     def read(self) -> Keys:
-        """The keys; one is made with a new key where there is no file. Raises KeysUnusable with what to do."""
+        """The keys. Raises KeysUnusable with what to do."""
         text = self._text()
         keys: dict[str, bytes] = {}
         for number, line in enumerate(text.splitlines(), start=1):
@@ -65,6 +66,14 @@ class KeysFile:
             raise KeysUnusable(f"{self.path} holds no key. A line is an id, a blank, and 32 bytes in base64.")
         return Keys(keys)
 
+    def make(self) -> None:
+        """Make one with a new key where there is no file. Raises KeysUnusable."""
+        try:
+            if not self.path.exists():
+                _make(self.path)
+        except OSError as error:
+            raise self._unreachable(error) from error
+
     def newer(self) -> Keys | None:
         """The keys if the file is not as it was when it was read last. One that cannot be used is told of once; whoever
         asks goes on with what they have."""
@@ -74,7 +83,7 @@ class KeysFile:
         return None
 
     def write(self, keys: Keys) -> None:
-        """Put these in its place, whole or not at all, for the owner of what was there. Raises KeysUnusable."""
+        """Put these in its place, whole or not at all, with its owner and its mode. Raises KeysUnusable."""
         text = "".join(f"{name} {base64.b64encode(key).decode()}\n" for name, key in keys.by_id.items())
         try:
             # What a link leads to is what is written, and not the link.
@@ -84,6 +93,8 @@ class KeysFile:
             try:
                 if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
                     os.chown(unfinished, owner.st_uid, owner.st_gid)
+                # The group may read it, where the service is one of it. Behind chown, which takes bits away.
+                unfinished.chmod(stat.S_IMODE(owner.st_mode))
                 unfinished.replace(path)
                 _settle(path.parent)
             finally:
@@ -117,17 +128,16 @@ class KeysFile:
 
     def _text(self) -> str:
         try:
-            if not self.path.exists():
-                _make(self.path)
             # Before it is read: what comes in between is seen at the next look.
             self._seen = self._state()
             return self.path.read_text(encoding="ascii")
         except OSError as error:
-            raise KeysUnusable(
-                f"{self.path} cannot be read or made ({error.strerror}). Let the service read it."
-            ) from error
+            raise self._unreachable(error) from error
         except UnicodeDecodeError as error:
             raise KeysUnusable(f"{self.path} is no keys file: it holds more than letters, digits and signs.") from error
+
+    def _unreachable(self, error: OSError) -> KeysUnusable:
+        return KeysUnusable(f"{self.path} cannot be read or made ({error.strerror}). Let the service read it.")
 
     def _state(self) -> tuple[int, ...]:
         found = self.path.stat()
