@@ -145,13 +145,51 @@ async def test_what_we_did_not_put_right_is_not_on_record_as_such(watchman: Watc
     assert len(await watchman.repairs()) == 1
 
 
-async def test_what_could_not_be_tried_is_not_on_record_as_put_right(watchman: Watchman) -> None:
+async def test_what_was_made_without_an_answer_is_on_record_when_it_is_shown(watchman: Watchman) -> None:
+    """Whoever does not hear from the directory in time does not know whether it has done as it was asked."""
     await watchman.set_repair()
     await watchman.mailbox(city="Town")
     await watchman.change(MOVE)
     watchman.estate.directory.trouble = TryAgain(timedelta(seconds=10), "Busy.")
     await watchman.look()
+    unanswered = await watchman.told()
     watchman.estate.directory.trouble = None
+    await watchman.change(BACK)
+
+    await watchman.look()
+    await watchman.look()
+
+    assert (unanswered, await watchman.told()) == ([("drift", OPEN, "city")], [("drift", REPAIRED, "city")])
+    assert len(await watchman.repairs()) == 1
+    assert await watchman.estate.rows("SELECT about FROM chamberlain.drift_repair") == []
+
+
+async def test_a_mailbox_that_is_hidden_for_a_night_keeps_what_is_known_of_its_repairs(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    watchman.estate.directory.is_deaf = True
+    await watchman.look()
+    await watchman.change(BACK)
+    check = watchman.check
+    watchman.check = replace(check, directory=Blind(watchman.estate.directory))
+    later(watchman.estate, days=1)
+    await watchman.look()
+    watchman.check = check
+
+    await watchman.look()
+
+    assert ("drift", REPAIRED, "city") in await watchman.told()
+    assert len(await watchman.repairs()) == 1
+
+
+async def test_what_was_refused_is_not_on_record_as_put_right(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    watchman.estate.directory.faults["The desk"] = REFUSED
+    await watchman.look()
+    watchman.estate.directory.faults.clear()
     await watchman.change(BACK)
 
     await watchman.look()
@@ -175,6 +213,13 @@ async def test_what_a_directory_shows_late_is_on_record_when_it_does(watchman: W
 
     assert (late, await watchman.told()) == ([("drift", OPEN, "city")], [("drift", REPAIRED, "city")])
     assert len(await watchman.repairs()) == 1
+
+
+class Blind(TroubledDirectory):
+    """A directory that shows no mailbox."""
+
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        return [None for _ in references]
 
 
 @dataclass

@@ -103,7 +103,7 @@ class Page:
         """What was put right by us, and is seen to be: now, or by a check that was cut short or saw it too soon."""
         said, differing = self.tenant.repair_properties, self._differing
         compared = {name.path for name in self.names if treatment_of(name, said) is not Treatment.IGNORED}
-        shown = {look.id for look in self.after if look.observed is not None}
+        shown = self._shown
         return {
             (id_, path)
             for (id_, path), each in self.known.items()
@@ -111,12 +111,17 @@ class Page:
         } - differing
 
     def records(self, *, now: datetime) -> Mapping[Place, RepairRecord | None]:
-        """What is known of repairs from now on. One that could not be made does not count."""
-        looked = {look.id for look in self.looks}
-        quiet = {place: remembered(each, now=now) for place, each in self.known.items() if place[0] in looked}
+        """What is known of repairs from now on. One that could not be made does not count, and of what the directory
+        does not show nobody knows whether it was."""
+        shown = self._shown
+        quiet = {place: remembered(each, now=now) for place, each in self.known.items() if place[0] in shown}
+        unseen = {place: each.record for place, each in self.known.items() if place[0] in self._hidden}
         differing = self._differing
-        judged = {each.place: self._record(each, differs=each.place in differing) for each in self.judged}
-        records = {**quiet, **judged}
+        judged = {
+            each.place: self._record(each, is_right=each.place not in differing and each.look.id in shown)
+            for each in self.judged
+        }
+        records = {**quiet, **unseen, **judged}
         return {place: record for place, record in records.items() if record is not None or self._has_record(place)}
 
     def announcing(self, *, now: datetime) -> "Page":
@@ -156,16 +161,26 @@ class Page:
         )
 
     @property
+    def _shown(self) -> frozenset[UUID]:
+        return frozenset([look.id for look in self.after if look.observed is not None])
+
+    @property
+    def _hidden(self) -> frozenset[UUID]:
+        return frozenset([look.id for look in self.after if look.observed is None])
+
+    @property
     def _differing(self) -> frozenset[Place]:
         return frozenset([(look.id, each.name.path) for look in self.after for each in look.differences])
 
-    def _record(self, judged: Judged, *, differs: bool) -> RepairRecord | None:
+    def _record(self, judged: Judged, *, is_right: bool) -> RepairRecord | None:
         record = judged.judgement.record
-        if judged.fault is not None and differs:
-            return not_made(self.known.get(judged.place, NOTHING_KNOWN))
+        if judged.fault is not None and not is_right:
+            standing = self.known.get(judged.place, NOTHING_KNOWN)
+            # Whoever had no answer does not know whether it was made: it stays announced.
+            return not_made(standing) if isinstance(judged.fault, Rejected) else standing.record
         if record is None or judged.judgement.verdict is Verdict.GIVE_UP:
             return record
-        is_late = differs and (judged.judgement.verdict is Verdict.REPAIR or record.is_under_way)
+        is_late = not is_right and (judged.judgement.verdict is Verdict.REPAIR or record.is_under_way)
         return replace(record, is_under_way=is_late)
 
     def _has_record(self, place: Place) -> bool:
