@@ -273,7 +273,7 @@ async def test_an_action_that_has_to_wait_is_told_once_it_is_done(runs: Runs) ->
     assert [each.state for each in await runs.steward.found()] == ["repaired"]
 
 
-@pytest.mark.parametrize("most_acts", [1, 2, 3, 100])
+@pytest.mark.parametrize("most_acts", [2, 3, 100])
 async def test_many_actions_are_asked_for_in_portions(runs: Runs, most_acts: int) -> None:
     """In one call a directory would not be done with the twenty thousand guests of a group, and do none of them."""
     guests = [GIL, *await make_guests(runs, 4)]
@@ -355,6 +355,52 @@ class StoppingGuests(TroubledGuests):
     async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
         if self.stop is not None:
             await self.stop()
+        return await super().act(acts)
+
+
+@pytest.mark.parametrize(
+    ("answers", "calls", "seconds"),
+    [
+        # Who does nothing of a portion is asked for no other.
+        ([(90, 90)], 1, 90),
+        ([(1, 1)], 1, 10),
+        ([(30, None), (1, 1)], 2, 30),
+        # The longest wait counts, whatever was done behind it.
+        ([(90, None), (20, None), (None, None)], 3, 90),
+    ],
+)
+async def test_a_directory_that_slows_down_is_left_alone(
+    runs: Runs, answers: list[tuple[float | None, ...]], calls: int, seconds: float
+) -> None:
+    await runs.put_policy(NINETY_DAYS, expiry={"afterDays": 9, "action": "remove"})
+    await runs.join(await make_guests(runs, 5))
+    await assign(runs, policyId=str(NINETY_DAYS))
+    await runs.run(0)
+    slow = SlowGuests(runs.steward.guests.guests, answers=answers)
+    runs.set_day(9)
+
+    await replace(runs.steward.evaluate, guests=slow, most_acts=2)(await runs.claim())
+
+    assert slow.calls == calls
+    assert await wait_of(runs) == pytest.approx(seconds, abs=5)
+    assert len(await runs.members()) == 6 - sum(each is None for answer in answers for each in answer)
+
+
+@dataclass
+class SlowGuests(TroubledGuests):
+    """The port, which says of each action of a call how long to wait, or does it."""
+
+    answers: Sequence[tuple[float | None, ...]] = ()
+    calls: int = 0
+
+    async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
+        waits = zip(acts, self.answers[self.calls], strict=True)
+        self.calls += 1
+        self.act_faults = {
+            act.guest_id: ActOutcome(None, TryAgain(timedelta(seconds=wait), "Too many calls."))
+            for act, wait in waits
+            if wait is not None
+        }
         return await super().act(acts)
 
 

@@ -1,7 +1,7 @@
 """Owners are told by mail what the policy of their group does: one report for each run, which says what is so then."""
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -227,6 +227,24 @@ async def test_it_waits_for_what_the_directory_puts_off(house: House) -> None:
 
     assert "Gil Hartmann" in text
     assert "Guest 1" in text
+
+
+async def test_it_waits_for_what_an_earlier_portion_has_put_off(house: House) -> None:
+    guests, steward = house.runs.steward.guests, house.runs.steward
+    others = await make_guests(house.runs, 3)
+    await house.runs.join(others)
+    await house.assign(expiry=EXPIRY)
+    await house.mail(0, 76)
+    [first, *_] = (await steward.shown(house.runs.group_id)).guests
+    guests.act_faults[first.id] = ActOutcome(None, TryAgain(timedelta(seconds=1), "Not now."))
+
+    house.runs.set_day(90)
+    await replace(steward.evaluate, most_acts=2)(await house.runs.claim())
+    assert await house.mailroom.work() == []
+    del guests.act_faults[first.id]
+    text = await house.letter(90.001)
+
+    assert all(name in text for name in ("Gil Hartmann", "Guest 1", "Guest 2", "Guest 3"))
 
 
 async def test_it_tells_what_is_done_when_the_rest_takes_long(house: House) -> None:

@@ -115,9 +115,15 @@ class EvaluatePolicies:
     async def _run_part(self, claim: Claim, part: Mapping[Place, Job], present: Mapping[Place, Present]) -> None:
         runs = await self._evaluate(claim, part, present)
         waits: dict[JobId, timedelta] = {}
-        for portion in _portions(runs, self.most_acts):
+        portions = _portions(runs, self.most_acts)
+        for portion in portions:
             done = await self._act(await self._still_due(portion))
-            waits = await self._settle(claim, portion, done, waits)
+            waits |= _longest(waits, portion, done)
+            await self._settle(claim, portion, done, waits)
+            if _does_nothing(done):
+                # The rest is not asked for, but left to the next run.
+                left = tuple([run.job for each in portions for run in each if run.is_last])
+                await self._wait(replace(claim, jobs=left), max(waits.values()))
 
     async def _wait(self, claim: Claim, after: timedelta) -> None:
         async with self.database.across_tenants() as tx:
@@ -175,32 +181,23 @@ class EvaluatePolicies:
 
     async def _settle(
         self, claim: Claim, runs: Sequence[Run], done: Mapping[Place, Done], waits: Mapping[JobId, timedelta]
-    ) -> dict[JobId, timedelta]:
-        """Write what came of the actions, as far as nobody has done that already. Takes and gives how long those wait
-        of which other actions are still to be asked for."""
+    ) -> None:
+        """Write what came of the actions, as far as nobody has done that already. `waits` are how long those are put
+        off of which something is, in this portion or in one before."""
         now = self.now()
         async with self.database.across_tenants() as tx:
             held = await policy_clocks.hold(tx, [run.task.place for run in runs])
             tasks = {task.place: task for task in await policy_clocks.read(tx, held)}
             settled = [
-                _settled(run, task, done.get(task.place, ()), now)
+                _settled(run, task, done.get(task.place, ()), now, is_put_off=run.job.id in waits)
                 for run in runs
                 if (task := tasks.get(run.task.place))
             ]
             await self._write(tx, settled, now)
-            asked = {run.job.id: len(run.evaluation.due) for run in runs}
-            own = {
-                run.job.id: min(
-                    _after(run.evaluation.next_at, now),
-                    _wait_for(done.get(run.task.place, ()), asked[run.job.id]),
-                )
-                for run in settled
-            }
-            own = {job_id: min(after, waits.get(job_id, after)) for job_id, after in own.items()}
-            last = replace(claim, jobs=tuple([run.job for run in runs if run.is_last]))
-            ready = {job.id: own[job.id] for job in last.jobs if job.id in own}
-            await self._queue_again(tx, last, ready, unfinished=())
-        return own
+            last = [run for run in settled if run.is_last]
+            ready = {run.job.id: min(_after(run.evaluation.next_at, now), waits.get(run.job.id, EVERY)) for run in last}
+            jobs_of_last = tuple([run.job for run in runs if run.is_last])
+            await self._queue_again(tx, replace(claim, jobs=jobs_of_last), ready, unfinished=())
 
     async def _write(self, tx: Transaction, runs: Sequence[Run], now: datetime) -> None:
         await policy_clocks.remove(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.gone])
@@ -305,11 +302,20 @@ def _asked(place: Place, clock: Clock) -> GuestAct:
             raise ValueError(f"Nothing is asked of the directory for {clock.rule}, {clock.action}.")
 
 
-def _settled(run: Run, task: PolicyTask, done: Done, now: datetime) -> Run:
-    acts = [(clock, _trouble(outcome)) for clock, outcome in done if not isinstance(outcome.fault, TryAgain)]
+def _settled(run: Run, task: PolicyTask, done: Done, now: datetime, *, is_put_off: bool) -> Run:
+    acts = [(clock, _trouble(outcome)) for clock, outcome in done if _is_known(outcome)]
     evaluation = settle(task.subject, run.rules, task.clocks, acts, now=now, accepted=task.accepted)
-    waits = any(isinstance(outcome.fault, TryAgain) for _, outcome in done)
-    return Run(run.job, task, evaluation, is_over=run.is_last and not waits, is_last=run.is_last)
+    return Run(run.job, task, evaluation, is_over=run.is_last and not is_put_off, is_last=run.is_last)
+
+
+def _does_nothing(done: Mapping[Place, Done]) -> bool:
+    """Whether the directory has put off all that it was asked for."""
+    return bool(done) and not any(_is_known(outcome) for acts in done.values() for _, outcome in acts)
+
+
+def _is_known(outcome: ActOutcome) -> bool:
+    """Whether it is known what came of an action, and does not pass by itself."""
+    return not isinstance(outcome.fault, TryAgain)
 
 
 def _trouble(outcome: ActOutcome) -> str | None:
@@ -319,9 +325,17 @@ def _trouble(outcome: ActOutcome) -> str | None:
     return None if outcome.fault is None else str(outcome.fault)
 
 
-def _wait_for(done: Done, due: int) -> timedelta:
+def _longest(
+    waits: Mapping[JobId, timedelta], runs: Sequence[Run], done: Mapping[Place, Done]
+) -> dict[JobId, timedelta]:
+    """How long those of these are put off of which something is, now or before: the longer of the two."""
+    own = {run.job.id: _wait_for(done.get(run.task.place, ()), len(run.evaluation.due)) for run in runs}
+    return {job_id: max(after, waits.get(job_id, AT_ONCE)) for job_id, after in own.items() if after is not None}
+
+
+def _wait_for(done: Done, due: int) -> timedelta | None:
     """How long to wait for what passes by itself. What was due and is not any more is looked at anew."""
-    if len(done) < due:
-        return HALF_DONE
     waits = [outcome.fault.after for _, outcome in done if isinstance(outcome.fault, TryAgain)]
-    return max(min(waits, default=EVERY), HALF_DONE if len(waits) < len(done) else UNANSWERED)
+    if waits:
+        return max(min(waits), HALF_DONE if len(waits) < len(done) else UNANSWERED)
+    return HALF_DONE if len(done) < due else None
