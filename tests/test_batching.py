@@ -203,6 +203,34 @@ async def test_it_rejects_what_goes_beyond_the_weight_that_may_wait_until_that_h
     assert await batcher.submit(100) == 200
 
 
+@pytest.mark.parametrize(("items", "weight"), [(4, 1000), (1000, 40)])
+async def test_it_rejects_whoever_has_half_of_what_may_wait_and_nobody_else(items: int, weight: int) -> None:
+    doubler = Doubler()
+    doubler.gate.clear()
+    batcher = Batcher(
+        doubler.flush,
+        weigh=lambda _: 10,
+        owner=lambda number: number % 10,
+        pending_limit=items,
+        pending_weight_limit=weight,
+    )
+    first = asyncio.create_task(batcher.submit(1))
+    await doubler.begun.wait()
+    waiting = [asyncio.create_task(batcher.submit(number)) for number in (11, 21)]
+    await asyncio.sleep(0)
+
+    with pytest.raises(Unavailable, match="Too much"):
+        await batcher.submit(31)
+    waiting += [asyncio.create_task(batcher.submit(number)) for number in (2, 12)]
+    await asyncio.sleep(0)
+    with pytest.raises(Unavailable, match="Too much"):
+        await batcher.submit(4)
+
+    doubler.gate.set()
+    assert await asyncio.gather(first, *waiting) == [2, 22, 42, 4, 24]
+    assert await batcher.submit(31) == 62
+
+
 async def test_it_handles_a_caller_who_goes_away_while_waiting() -> None:
     doubler = Doubler()
     doubler.gate.clear()

@@ -8,7 +8,7 @@ callers.
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, TypeAlias, TypeVar
@@ -27,6 +27,14 @@ class _Failure:
     found_at: TracebackType | None
 
 
+@dataclass(slots=True)
+class _Load:
+    """How much of one owner waits, or may wait."""
+
+    items: int = 0
+    weight: int = 0
+
+
 class Batcher(Generic[Item, Answer]):
     """Turns single calls into batches, one batch at a time, or `at_once` of them beside each other: then another one
     goes as soon as as many wait as are under way in any. Fewer would make small batches, which cost more for each.
@@ -35,7 +43,7 @@ class Batcher(Generic[Item, Answer]):
     batch is halved until that item is alone and gets the error itself. Any other error goes to everybody in the
     batch. More than `most` items never travel together, nor do several that weigh more than `most_weight` together, as
     `weigh` says. With `pending_limit` items waiting, or items that weigh `pending_weight_limit`, further ones are
-    refused with Unavailable.
+    refused with Unavailable; so is somebody's item, as `owner` says, while half of either limit is theirs.
     """
 
     def __init__(
@@ -44,6 +52,7 @@ class Batcher(Generic[Item, Answer]):
         *,
         divisible: tuple[type[Exception], ...] = (),
         weigh: Callable[[Item], int] = lambda _: 0,
+        owner: Callable[[Item], Hashable] | None = None,
         most: int = 512,
         most_weight: int = sys.maxsize,
         at_once: int = 1,
@@ -53,25 +62,29 @@ class Batcher(Generic[Item, Answer]):
         self._flush = flush
         self._divisible = divisible
         self._weigh = weigh
+        self._owner: Callable[[Item], Hashable] = (lambda _: None) if owner is None else owner
         self._most = most
         self._most_weight = most_weight
         self._at_once = at_once
         self._pending_limit = pending_limit
         self._pending_weight_limit = pending_weight_limit
-        # Each with its weight.
-        self._pending: deque[tuple[Item, asyncio.Future[Answer | _Failure], int]] = deque()
+        shares = 1 if owner is None else 2
+        self._limit_of_one = _Load(pending_limit // shares, pending_weight_limit // shares)
+        # Each with its weight and its owner.
+        self._pending: deque[tuple[Item, asyncio.Future[Answer | _Failure], int, Hashable]] = deque()
         self._pending_weight = 0
+        # Of those of whom anything waits.
+        self._loads: dict[Hashable, _Load] = {}
         # Each with the size of its batch.
         self._flushers: dict[asyncio.Task[None], int] = {}
 
     async def submit(self, item: Item) -> Answer:
         """The answer to this one item, after the batch it travelled in is through."""
-        if len(self._pending) >= self._pending_limit or self._pending_weight >= self._pending_weight_limit:
+        owner = self._owner(item)
+        if self._is_full(owner):
             raise Unavailable("overloaded", "Too much is waiting to be written. Send the request again after a second.")
         future: asyncio.Future[Answer | _Failure] = asyncio.get_running_loop().create_future()
-        weight = self._weigh(item)
-        self._pending.append((item, future, weight))
-        self._pending_weight += weight
+        self._append(item, future, owner)
         if len(self._flushers) < self._at_once and len(self._pending) >= max(self._flushers.values(), default=0):
             self._start_flusher()
         outcome = await future
@@ -83,6 +96,31 @@ class Batcher(Generic[Item, Answer]):
         """Wait until everything that was submitted has its answer."""
         while self._flushers:
             await asyncio.wait(self._flushers)
+
+    def _is_full(self, owner: Hashable) -> bool:
+        if len(self._pending) >= self._pending_limit or self._pending_weight >= self._pending_weight_limit:
+            return True
+        load, limit = self._loads.get(owner), self._limit_of_one
+        return load is not None and (load.items >= limit.items or load.weight >= limit.weight)
+
+    def _append(self, item: Item, future: "asyncio.Future[Answer | _Failure]", owner: Hashable) -> None:
+        weight = self._weigh(item)
+        self._pending.append((item, future, weight, owner))
+        self._pending_weight += weight
+        load = self._loads.get(owner)
+        if load is None:
+            load = self._loads[owner] = _Load()
+        load.items += 1
+        load.weight += weight
+
+    def _pop(self) -> None:
+        _, _, weight, owner = self._pending.popleft()
+        self._pending_weight -= weight
+        load = self._loads[owner]
+        load.items -= 1
+        load.weight -= weight
+        if not load.items:
+            del self._loads[owner]
 
     def _start_flusher(self) -> None:
         # Until it has taken its batch, it takes all who wait.
@@ -117,15 +155,14 @@ class Batcher(Generic[Item, Answer]):
         batch: list[tuple[Item, asyncio.Future[Answer | _Failure]]] = []
         room = self._most_weight
         while self._pending and len(batch) < self._most:
-            item, future, weight = self._pending[0]
+            item, future, weight, _ = self._pending[0]
             # Who has gone away meanwhile wants no answer, and nothing is done for nobody.
             if not future.done():
                 room -= weight
                 if room < 0 and batch:
                     break
                 batch.append((item, future))
-            self._pending.popleft()
-            self._pending_weight -= weight
+            self._pop()
         return batch
 
     def _begin(self, batch: "_Batch[Item, Answer]") -> "_Flush[Item, Answer]":
