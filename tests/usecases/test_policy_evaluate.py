@@ -358,6 +358,20 @@ class StoppingGuests(TroubledGuests):
         return await super().act(acts)
 
 
+async def test_it_runs_again_when_something_happens_to_somebody_else(runs: Runs) -> None:
+    (hana,) = await make_guests(runs, 1)
+    await runs.put_policy(NINETY_DAYS, expiry={"afterDays": 9, "action": "remove"})
+    await assign(runs, policyId=str(NINETY_DAYS))
+    await runs.run(0)
+    await runs.join([hana])
+    await runs.run(0.25)
+
+    await runs.run(9)
+
+    assert await runs.members() == [hana]
+    assert await wait_of(runs) == pytest.approx(6 * 3600, abs=60)
+
+
 @pytest.mark.parametrize(
     ("answers", "calls", "seconds"),
     [

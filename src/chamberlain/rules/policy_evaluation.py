@@ -113,9 +113,10 @@ def settle(
     now: datetime,
     accepted: Collection[ClockPlace] = (),
 ) -> Evaluation:
-    """What happens when it is known what came of actions that were due. `clocks` are all of the group or site as they
-    are by now; where one is not as it was when its action was announced, somebody has told of that already. With a
-    guest who was removed all of their clocks go."""
+    """What happens when it is known what came of actions that were due. `clocks` are those of the group or site as they
+    are by now, at least all of the guests whom the actions are about: when something happens next is said of these.
+    Where one is not as it was when its action was announced, somebody has told of that already. With a guest who was
+    removed all of their clocks go."""
     courses = {course.rule: course for course in courses_of(rules)}
     tally = _Tally(subject, now, accepted, {clock.place: clock for clock in clocks})
     removed = set()

@@ -187,17 +187,21 @@ class EvaluatePolicies:
         now = self.now()
         async with self.database.across_tenants() as tx:
             held = await policy_clocks.hold(tx, [run.task.place for run in runs])
-            tasks = {task.place: task for task in await policy_clocks.read(tx, held)}
+            tasks = {task.place: task for task in await policy_clocks.read_guests(tx, held, _guests_of(runs))}
             settled = [
                 _settled(run, task, done.get(task.place, ()), now, is_put_off=run.job.id in waits)
                 for run in runs
                 if (task := tasks.get(run.task.place))
             ]
             await self._write(tx, settled, now)
-            last = [run for run in settled if run.is_last]
-            ready = {run.job.id: min(_after(run.evaluation.next_at, now), waits.get(run.job.id, EVERY)) for run in last}
-            jobs_of_last = tuple([run.job for run in runs if run.is_last])
-            await self._queue_again(tx, replace(claim, jobs=jobs_of_last), ready, unfinished=())
+            last = [run for run in runs if run.is_last]
+            # When something happens to others is known from before: what has been refused now waits for a day.
+            ready = {
+                run.job.id: min(_after(run.evaluation.next_at, now), waits.get(run.job.id, EVERY))
+                for run in last
+                if run.task.place in tasks
+            }
+            await self._queue_again(tx, replace(claim, jobs=tuple([run.job for run in last])), ready, unfinished=())
 
     async def _write(self, tx: Transaction, runs: Sequence[Run], now: datetime) -> None:
         await policy_clocks.remove(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.gone])
@@ -304,7 +308,7 @@ def _asked(place: Place, clock: Clock) -> GuestAct:
 
 def _settled(run: Run, task: PolicyTask, done: Done, now: datetime, *, is_put_off: bool) -> Run:
     acts = [(clock, _trouble(outcome)) for clock, outcome in done if _is_known(outcome)]
-    evaluation = settle(task.subject, run.rules, task.clocks, acts, now=now, accepted=task.accepted)
+    evaluation = settle(task.subject, run.rules, task.clocks, acts, now=now)
     return Run(run.job, task, evaluation, is_over=run.is_last and not is_put_off, is_last=run.is_last)
 
 
