@@ -419,6 +419,24 @@ async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(steward: Ste
     assert (await steward.record()).assignment.template_id is None
 
 
+async def test_those_who_wait_for_a_held_group_together_are_told_so_together(steward: Steward) -> None:
+    """Not one after the other, each when their own patience has ended in turn."""
+    await steward.record()
+    patience, number = timedelta(seconds=1), 12
+    assigner = Assigner(steward.change.database, patience=patience)
+    impatient = replace(steward, change=replace(steward.change, assigner=assigner))
+
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await policy_clocks.hold(tx, [(ESTATE, ALL_STAFF)])
+        waiting = [impatient.assign(templateId=str(PARTNERS)) for _ in range(number)]
+        came = await asyncio.wait_for(
+            asyncio.gather(*waiting, return_exceptions=True), timeout=number * patience.total_seconds() / 2
+        )
+
+    assert [type(each) for each in came] == [Unavailable] * number
+    assert (await impatient.assign(templateId=str(PARTNERS))).assignment.template_id == PARTNERS
+
+
 async def test_nobody_assigns_what_is_just_being_removed(steward: Steward) -> None:
     await steward.record()
     async with steward.estate.databases.application.transaction(ESTATE) as tx:

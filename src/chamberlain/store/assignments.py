@@ -93,6 +93,16 @@ class _Outcome(Enum):
 _Place: TypeAlias = tuple[TenantId, GroupId]
 
 
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class _Turn:
+    """Whose turn it is at a group or site. `moved_at` is when somebody was through with it last, `since` from when on
+    the one whose turn it is waits for whoever holds it; both by the clock of the event loop."""
+
+    lock: asyncio.Lock
+    moved_at: float = 0.0
+    since: float = 0.0
+
+
 class Assigner:
     """Reads and changes assignments for a process. `patience` is how long a change waits for whoever holds its group
     or site."""
@@ -105,14 +115,19 @@ class Assigner:
             self._change, divisible=(asyncpg.PostgresError,), most=MOST_TOGETHER
         )
         # Those who change one group in this process come one after the other, so that none is overtaken for nothing.
-        self._turns: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[_Place, _Turn] = WeakValueDictionary()
 
     @asynccontextmanager
     async def turn(self, tenant_id: TenantId, subject_id: GroupId) -> AsyncIterator[None]:
-        """Be the only one in this process who changes this group or site."""
-        lock = self._turns.setdefault((tenant_id, subject_id), asyncio.Lock())
-        async with lock:
+        """Be the only one in this process who changes this group or site. Whoever comes to their turn behind others who
+        were told that it is held has waited for as long, and does not begin anew."""
+        clock = asyncio.get_running_loop().time
+        came_at = clock()
+        turn = self._turns.setdefault((tenant_id, subject_id), _Turn(asyncio.Lock()))
+        async with turn.lock:
+            turn.since = max(came_at, turn.moved_at)
             yield
+            turn.moved_at = clock()
 
     async def situation(self, tenant_id: TenantId, subject_id: GroupId, order: AssignmentOrder) -> Situation | None:
         """What is true now; None for a group that is not known here. Raises Unavailable."""
@@ -121,8 +136,10 @@ class Assigner:
     async def change(self, draft: AssignmentDraft) -> bool:
         """Write the draft with all its rows; False when something that it was decided upon is not true any more. Raises
         Unavailable, also when somebody holds the group or site for too long."""
+        turn = self._turns.get((draft.before.entry.tenant_id, draft.before.entry.id))
+        since = asyncio.get_running_loop().time() if turn is None else turn.since
+        end = since + self._patience.total_seconds()
         outcome, pause = await self._try(draft), FIRST_PAUSE
-        end = asyncio.get_running_loop().time() + self._patience.total_seconds()
         while outcome is _Outcome.HELD:
             if asyncio.get_running_loop().time() >= end:
                 detail = "Something else is being done to this group, and does not end. Send the request again."
