@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -14,7 +14,7 @@ from chamberlain.embedded.identity.signing_keys import SigningKeys
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.keys import KeyUse, Rotation
-from chamberlain.store import webhook_secrets
+from chamberlain.store import sealed_secrets, webhook_secrets
 from chamberlain.store.keyring import Keyring, KeysUnusable, load_keyring
 from chamberlain.store.keys_file import KeysFile
 from chamberlain.store.webhook_secrets import WebhookSecrets
@@ -31,6 +31,11 @@ INSERT INTO chamberlain.template (tenant_id, template_id, revision, kind, active
 SELECT $1, t.id, 1, 'group', true, '{}' FROM unnest($2::uuid[]) AS t (id)
 """
 AUDIT = "SELECT tenant_id, payload ->> 'before' AS before FROM chamberlain.audit WHERE action = $1 ORDER BY tenant_id"
+WAITING = """
+SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'chamberlain.webhook_secret'::regclass
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+TAKE_ONE = "SELECT 1 FROM chamberlain.webhook_secret WHERE template_id = $1 FOR UPDATE"
 
 
 @dataclass
@@ -131,6 +136,31 @@ async def test_nothing_is_lost_of_what_is_written_meanwhile(vault: Vault) -> Non
     assert [rotation.left for rotation in rotations] == [0, 0]
     await vault.rotate(vault.file.read().first)
     assert [use.secrets for use in await vault.uses()] == [501, 0, 0]
+
+
+async def test_who_waits_for_a_drop_seals_with_what_it_leaves(vault: Vault) -> None:
+    template_id = vault.templates[0]
+    async with vault.databases.worker.across_tenants() as tx:
+        await sealed_secrets.hold(tx)
+        writing = asyncio.create_task(vault.put(template_id, "whsec_behind"))
+        async with asyncio.timeout(30):
+            while not await tx.fetch(WAITING):
+                pass
+        vault.file.write(vault.file.read().with_first("new", bytes(32)).without(vault.keyring.first))
+    await writing
+
+    assert [use.secrets for use in await vault.uses() if use.id == "new"] == [1]
+
+
+async def test_a_sweep_leaves_what_is_just_written_to_the_next_one(vault: Vault) -> None:
+    async with vault.databases.application.transaction(ESTATE) as writing:
+        await writing.fetch(TAKE_ONE, vault.templates[1])
+        async with vault.databases.worker.across_tenants() as tx:
+            swept = await webhook_secrets.sweep(tx, before=NOW + timedelta(days=2), most=1000)
+    async with vault.databases.worker.across_tenants() as tx:
+        later = await webhook_secrets.sweep(tx, before=NOW + timedelta(days=2), most=1000)
+
+    assert (swept, later) == (124, 1)
 
 
 async def test_a_rotation_that_was_cut_short_is_done_to_its_end(vault: Vault) -> None:

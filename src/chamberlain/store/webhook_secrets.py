@@ -45,13 +45,19 @@ FROM unnest($1::uuid[], $2::uuid[]) AS w (tenant_id, template_id)
 JOIN chamberlain.webhook_secret s USING (tenant_id, template_id)
 """
 
-# Of all tenants: what does not sign any more is not kept.
+# Of all tenants: what does not sign any more is not kept. One that is just written, or sealed anew, is left to the next
+# time, so that nobody waits for another in a circle.
 SWEEP = """
 UPDATE chamberlain.webhook_secret SET previous_secret = NULL, previous_until = NULL
 WHERE (tenant_id, template_id) = ANY (ARRAY(
-    SELECT (tenant_id, template_id) FROM chamberlain.webhook_secret WHERE previous_until <= $1 LIMIT $2
+    SELECT (tenant_id, template_id) FROM chamberlain.webhook_secret WHERE previous_until <= $1
+    ORDER BY tenant_id, template_id LIMIT $2 FOR UPDATE SKIP LOCKED
 )) RETURNING template_id
 """
+
+# What the INSERT takes anyhow, taken before something is sealed: whoever drops a key waits for us then, or we for them,
+# and seal with a key that stays.
+ANNOUNCE = "LOCK TABLE chamberlain.webhook_secret IN ROW EXCLUSIVE MODE"
 
 DELETE = "DELETE FROM chamberlain.webhook_secret WHERE tenant_id = $1 AND template_id = $2"
 
@@ -122,13 +128,17 @@ class WebhookSecrets:
     async def make_first(self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId) -> None:
         """Make one where there is none, so that calls can be signed. Nobody knows it: whoever receives them asks for
         the next one."""
-        sealed = self.keyring.seal(self.new_secret().encode("ascii"), context_of(tenant_id, template_id))
+        sealed = await self._sealed(tx, tenant_id, template_id, self.new_secret())
         await tx.execute(MAKE_FIRST, tenant_id, template_id, sealed)
 
     async def _put(self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId, secret: str) -> datetime | None:
-        sealed = self.keyring.seal(secret.encode("ascii"), context_of(tenant_id, template_id))
+        sealed = await self._sealed(tx, tenant_id, template_id, secret)
         row = await tx.fetch_row(PUT, tenant_id, template_id, sealed, overlap_end(self.now()))
         return None if row is None else row["previous_until"]
+
+    async def _sealed(self, tx: Transaction, tenant_id: TenantId, template_id: TemplateId, secret: str) -> bytes:
+        await tx.execute(ANNOUNCE)
+        return self.keyring.seal(secret.encode("ascii"), context_of(tenant_id, template_id))
 
     def _opened(self, sealed: bytes, tenant_id: TenantId, template_id: TemplateId) -> str:
         """The secret; one whose key is gone counts as there, and is none that anybody can send."""
