@@ -3,14 +3,15 @@
 import asyncio
 import json
 from collections import Counter
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 from chamberlain.rules.ids import JobId, TenantId
 from chamberlain.rules.jobs import Claim, JobKind, Postponed
 from chamberlain.store import held_jobs, jobs
 from tests.databases import Databases
-from tests.estates import ESTATE, OTHER_HOUSE, rows
+from tests.estates import ESTATE, OTHER_HOUSE, TRACE, rows
 from tests.query_plans import rows_looked_at
 
 LEASE = timedelta(seconds=10)
@@ -253,6 +254,22 @@ async def test_the_way_to_jobs_is_an_index_even_by_a_plan_of_an_empty_queue(data
 
     for (row,) in plans:
         assert "Seq Scan" not in json.dumps(json.loads(row[0]))
+
+
+async def test_the_end_of_an_acceptance_is_found_without_a_look_at_other_jobs(databases: Databases) -> None:
+    kind, subject = JobKind.FINDING_REOPEN, uuid4()
+    await queue(databases, ESTATE, 10_000)
+    async with databases.worker.across_tenants() as tx:
+        await jobs.queue_at(replace(tx, tenant_id=ESTATE), kind, subject, TRACE, at=datetime.now(UTC))
+        await tx.execute("ANALYZE chamberlain.job")
+
+    async with databases.worker.across_tenants() as tx:
+        newer = await rows_looked_at(tx, jobs.NEWER[kind], ESTATE, subject, 1)
+        withdrawn = await rows_looked_at(tx, jobs.WITHDRAW[kind], ESTATE, subject)
+
+    assert newer <= 1
+    assert withdrawn <= 1
+    assert await rows(databases, "SELECT kind FROM chamberlain.job WHERE kind = 'findingReopen'") == []
 
 
 async def test_how_much_waits_is_told_without_a_look_at_what_is_not_due(databases: Databases) -> None:

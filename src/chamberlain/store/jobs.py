@@ -99,13 +99,17 @@ WHERE job_id = ANY (ARRAY(
 COMPLETE = "DELETE FROM chamberlain.job WHERE lease_id = $1 AND job_id = ANY ($2) RETURNING job_id"
 
 # A request that is cancelled needs its job no more. One that somebody is just at ends by itself: nobody waits for it.
-WITHDRAW = """
+# The kind stands in the text, so that the index of jobs of that kind is used whatever the plan (migration 0033).
+WITHDRAW = {
+    kind: f"""
 DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
     SELECT job_id FROM chamberlain.job
-    WHERE tenant_id = $1 AND kind = $2 AND subject = $3 AND (lease_until IS NULL OR lease_until < now())
+    WHERE tenant_id = $1 AND kind = '{kind}' AND subject = $2 AND (lease_until IS NULL OR lease_until < now())
     FOR UPDATE SKIP LOCKED
 ))
-"""
+"""  # noqa: S608 - kinds are ours.
+    for kind in JobKind
+}
 
 POSTPONE = """
 UPDATE chamberlain.job SET run_at = now() + later.after, lease_id = NULL, lease_until = NULL, attempts = 0
@@ -114,9 +118,12 @@ WHERE job.job_id = later.job_id AND job.lease_id = $1
 RETURNING job.job_id
 """
 
-NEWER = """
-SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2 AND subject = $3 AND job_id > $4 LIMIT 1
+NEWER = {
+    kind: f"""
+SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = '{kind}' AND subject = $2 AND job_id > $3 LIMIT 1
 """
+    for kind in JobKind
+}
 
 GIVE_BACK = """
 UPDATE chamberlain.job SET lease_id = NULL, lease_until = NULL WHERE job_id = ANY ($2) AND lease_id = ANY ($1)
@@ -194,7 +201,7 @@ async def complete(tx: Transaction, lease_id: UUID, job_ids: Sequence[JobId]) ->
 
 async def withdraw(tx: Transaction, kind: JobKind, subject: UUID) -> None:
     """Remove a job of the tenant that nobody is at, be it held or waiting for its time."""
-    await tx.execute(WITHDRAW, tx.tenant_id, kind, subject)
+    await tx.execute(WITHDRAW[kind], tx.tenant_id, subject)
 
 
 async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postponed]) -> frozenset[JobId]:
@@ -207,7 +214,7 @@ async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postpone
 
 async def has_newer(tx: Transaction, job: Job) -> bool:
     """Whether there is a job that was queued after this one for the same."""
-    return await tx.fetch_row(NEWER, job.tenant_id, job.kind, job.subject, job.id) is not None
+    return await tx.fetch_row(NEWER[job.kind], job.tenant_id, job.subject, job.id) is not None
 
 
 async def give_back(tx: Transaction, claims: Sequence[Claim]) -> int:
