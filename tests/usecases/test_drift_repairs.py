@@ -122,6 +122,18 @@ async def test_a_refusal_of_one_property_stops_no_other(watchman: Watchman) -> N
     assert len(await watchman.repairs()) == 3
 
 
+async def test_what_was_refused_is_not_asked_for_again_at_once(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    watchman.estate.directory.faults["The desk"] = REFUSED
+    watchman.estate.directory.ensured_mailboxes.clear()
+
+    await watchman.look()
+
+    assert len(watchman.estate.directory.ensured_mailboxes) == 1
+
+
 @pytest.mark.parametrize("is_ignored", [True, False])
 async def test_what_we_did_not_put_right_is_not_on_record_as_such(watchman: Watchman, *, is_ignored: bool) -> None:
     """It was put right once; then it was changed again, within the hour in which nothing is tried."""

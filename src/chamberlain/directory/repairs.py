@@ -18,12 +18,17 @@ from chamberlain.rules.subjects import ObservedSubject
 
 
 async def mend(directory: Directory, guests: Guests, broken: Sequence[Broken]) -> Mapping[Place, OutsideFault | None]:
-    """Put these right, and say of each property what stopped it. A refusal may be of one among several."""
+    """Put these right, and say of each property what stopped it. A refusal may be of one among several; where the same
+    steps put all of them right, it is of these."""
     came = await _ensure(directory, guests, broken)
     faults = _of_places(broken, came)
-    for turn in apart([each for each in broken if isinstance(came.get(each[0].id), Rejected)]):
+    for turn in apart([each for each in broken if _is_divisible(each) and isinstance(came.get(each[0].id), Rejected)]):
         faults |= _of_places(turn, await _ensure(directory, guests, turn))
     return faults
+
+
+def _is_divisible(broken: Broken) -> bool:
+    return len({each.steps for each in broken[1]}) > 1
 
 
 async def _ensure(directory: Directory, guests: Guests, broken: Sequence[Broken]) -> Mapping[UUID, OutsideFault | None]:
