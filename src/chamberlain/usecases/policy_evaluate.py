@@ -6,7 +6,7 @@ of the directory between two transactions. The first says that they may be taken
 that is cut short between them the next one makes up for the rest.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -15,16 +15,16 @@ from uuid import UUID
 from chamberlain.directory.port import ActOutcome, DisableGuest, GuestAct, Guests, RemoveGuest
 from chamberlain.rules.assignment_tasks import Place
 from chamberlain.rules.errors import TryAgain
-from chamberlain.rules.findings import FindingSubject
 from chamberlain.rules.guest_clocks import Clock
 from chamberlain.rules.guests import Guest
 from chamberlain.rules.ids import EventId, GroupId, JobId, NoticeId, TraceId
 from chamberlain.rules.jobs import Claim, Job, Postponed
-from chamberlain.rules.policies import PolicyAction, PolicyRules
-from chamberlain.rules.policy_evaluation import Evaluation, Present, evaluate, settle
+from chamberlain.rules.policies import PolicyAction
+from chamberlain.rules.policy_evaluation import Present, settle
 from chamberlain.rules.policy_events import action_taken, reminded
 from chamberlain.rules.policy_reports import RunReport, lines_of
-from chamberlain.rules.policy_tasks import PolicyTask, Quiet
+from chamberlain.rules.policy_runs import Run, begun, parts_of, portions_of, with_due
+from chamberlain.rules.policy_tasks import PolicyTask
 from chamberlain.store import changes, events, findings, jobs, policy_clocks, policy_reports
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.policy_clocks import GuestPlace
@@ -48,29 +48,6 @@ MOST_ACTS = 1_000
 
 # Actions that were due, and what came of each.
 Done: TypeAlias = Sequence[tuple[Clock, ActOutcome]]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What happens with one group or site, and the job that it happens by; `quiet` when nothing is left to tell. It is
-    over when no action of it is still to be asked for, and `is_last` of the portions that these are asked for in."""
-
-    job: Job
-    task: PolicyTask
-    evaluation: Evaluation
-    quiet: Quiet | None = None
-    is_over: bool = True
-    is_last: bool = True
-
-    @property
-    def subject(self) -> FindingSubject:
-        """The group or site."""
-        return self.task.subject
-
-    @property
-    def rules(self) -> PolicyRules:
-        """What its policy asks for, when it has one."""
-        return PolicyRules(None, None, None, None) if self.task.policy is None else self.task.policy.rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +85,14 @@ class EvaluatePolicies:
             for each, subject in zip(places, shown, strict=True)
             if subject is not None
         }
-        for part in _parts(wanted, present, self.most_guests):
+        for part in parts_of(wanted, present, self.most_guests):
             jobs_of_part = tuple([job for job in claim.jobs if _place(job) in part])
             await self._run_part(replace(claim, jobs=jobs_of_part), part, present)
 
     async def _run_part(self, claim: Claim, part: Mapping[Place, Job], present: Mapping[Place, Present]) -> None:
         runs = await self._evaluate(claim, part, present)
         waits: dict[JobId, timedelta] = {}
-        portions = _portions(runs, self.most_acts)
+        portions = portions_of(runs, self.most_acts)
         for portion in portions:
             done = await self._act(await self._still_due(portion))
             waits |= _longest(waits, portion, done)
@@ -124,6 +101,7 @@ class EvaluatePolicies:
                 # The rest is not asked for, but left to the next run.
                 left = tuple([run.job for each in portions for run in each if run.is_last])
                 await self._wait(replace(claim, jobs=left), max(waits.values()))
+                return
 
     async def _wait(self, claim: Claim, after: timedelta) -> None:
         async with self.database.across_tenants() as tx:
@@ -138,7 +116,7 @@ class EvaluatePolicies:
             held = await policy_clocks.hold(tx, list(wanted))
             rests = {task.place: _rest(task, present.get(task.place), now) for task in held}
             tasks = await policy_clocks.read(tx, [task for task in held if rests[task.place] is None])
-            runs = [_run(wanted[task.place], task, present[task.place], now) for task in tasks]
+            runs = [begun(wanted[task.place], task, present[task.place], now) for task in tasks]
             await self._write(tx, runs, now)
             await policy_clocks.note(tx, {run.task.place: run.quiet for run in runs}, at=now)
             await policy_clocks.gather(tx, [task.place for task in tasks], [job.id for job in claim.jobs])
@@ -163,7 +141,7 @@ class EvaluatePolicies:
             found = await policy_clocks.find(tx, [run.task.place for run in runs])
             tasks = {task.place: task for task in await policy_clocks.read_guests(tx, found, guests)}
         return [
-            _with_due(run, task.still_due(run.evaluation.due)) for run in runs if (task := tasks.get(run.task.place))
+            with_due(run, task.still_due(run.evaluation.due)) for run in runs if (task := tasks.get(run.task.place))
         ]
 
     async def _act(self, runs: Sequence[Run]) -> Mapping[Place, Done]:
@@ -227,45 +205,6 @@ def _place(job: Job) -> Place:
     return job.tenant_id, GroupId(job.subject)
 
 
-def _parts(
-    wanted: Mapping[Place, Job], present: Mapping[Place, Present], most_guests: int
-) -> Iterator[Mapping[Place, Job]]:
-    """The groups and sites in parts that have so many guests together, or are one."""
-    part: dict[Place, Job] = {}
-    guests = 0
-    for place, job in wanted.items():
-        number = len(present[place].guests) if place in present else 0
-        if part and guests + number > most_guests:
-            yield part
-            part, guests = {}, 0
-        part[place] = job
-        guests += number
-    yield part
-
-
-def _portions(runs: Sequence[Run], most_acts: int) -> Iterator[Sequence[Run]]:
-    """The runs with their actions in portions of so many at most. One that has more is in several."""
-    portion: list[Run] = []
-    left = most_acts
-    for run in runs:
-        due = run.evaluation.due
-        start = 0
-        while start < len(due):
-            if left == 0:
-                yield portion
-                portion, left = [], most_acts
-            taken = due[start : start + left]
-            start += len(taken)
-            left -= len(taken)
-            portion.append(replace(_with_due(run, taken), is_last=start == len(due)))
-    if portion:
-        yield portion
-
-
-def _with_due(run: Run, due: tuple[Clock, ...]) -> Run:
-    return replace(run, evaluation=replace(run.evaluation, due=due))
-
-
 def _guests_of(runs: Sequence[Run]) -> frozenset[GuestPlace]:
     """Whom what is due is about."""
     due = [(run.task.place, clock.guest) for run in runs for clock in run.evaluation.due]
@@ -280,13 +219,6 @@ def _rest(task: PolicyTask, present: Present | None, now: datetime) -> timedelta
     if policy is None or policy.quiet is None or not policy.is_quiet(present, now=now):
         return None
     return _after(policy.quiet.until, now)
-
-
-def _run(job: Job, task: PolicyTask, present: Present, now: datetime) -> Run:
-    policy = None if task.policy is None else task.policy.applied(now=now)
-    evaluation = evaluate(task.subject, policy, present, task.clocks, now=now, accepted=task.accepted)
-    quiet = None if task.policy is None else task.policy.quiet_after(present, evaluation)
-    return Run(job, task, evaluation, quiet, is_over=not evaluation.due)
 
 
 def _after(next_at: datetime | None, now: datetime) -> timedelta:

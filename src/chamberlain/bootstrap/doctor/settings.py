@@ -58,8 +58,8 @@ def _webhooks(settings: Settings) -> Iterator[Checkup]:
 
 def _mail(settings: Settings) -> Iterator[Checkup]:
     if settings.smtp_url is None:
-        seen = "CHAMBERLAIN_SMTP_URL is not set: nobody is told by mail that an approval waits."
-        yield doubtful("settings", seen, "Name a mail server, or tell approvers in another way.")
+        seen = "CHAMBERLAIN_SMTP_URL is not set: nobody is told by mail that an approval waits, or guests have to go."
+        yield doubtful("settings", seen, "Name a mail server, or tell approvers and owners in another way.")
         return
     if "starttls=never" in settings.smtp_url.get_secret_value():
         cure = "Use starttls=required, or smtps."
