@@ -29,7 +29,7 @@ SOME = 10
 @pytest.mark.parametrize(
     "what",
     [
-        pytest.param("PERFORM pg_sleep(0.2)", id="slow"),
+        pytest.param("PERFORM pg_sleep(0.2)", id="slow", marks=pytest.mark.heavy),
         pytest.param("RAISE EXCEPTION 'Not now.' USING ERRCODE = 'cannot_connect_now'", id="failing"),
     ],
 )
@@ -67,6 +67,7 @@ def test_what_nobody_foresaw_is_held_and_goes_on_when_it_is_released() -> None:
         wait_until(lambda: service.provisioned() == Counter(load.accepted), within=90, otherwise=service.said)
 
 
+@pytest.mark.heavy
 def test_what_it_says_and_does_not_show_is_not_believed() -> None:
     with running_service() as service:
         with spoilt(service, "IF true THEN RETURN NULL; END IF"):

@@ -34,6 +34,7 @@ WHERE s.generation > 0 AND (
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.timeout(300)
 def test_it_works_through_the_queue() -> None:
     with outside_database() as outside, ThreadPoolExecutor(max_workers=1) as beside:

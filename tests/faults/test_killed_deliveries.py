@@ -78,6 +78,7 @@ def set_webhook(service: Service, url: str) -> str:
     return str(changed.json()["webhook"]["secret"])
 
 
+@pytest.mark.heavy
 @pytest.mark.timeout(200)
 def test_it_works() -> None:
     with outside_database() as outside, receiving() as receiver:

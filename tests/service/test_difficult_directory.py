@@ -37,6 +37,7 @@ def once_each(service: Service, accepted: list[str]) -> bool:
     return all(marks.count(each) == 1 for each in accepted)
 
 
+@pytest.mark.heavy
 def test_it_works(difficult: Service) -> None:
     accepted = [request_group(difficult, f"Difficult {number}") for number in range(6)]
 

@@ -43,6 +43,7 @@ async def mails(office: PostOffice, number: int, service: Service) -> None:
         pytest.fail(service.said())
 
 
+@pytest.mark.heavy
 async def test_it_works_and_outlasts_being_killed(folder: Path) -> None:
     async with AsyncExitStack() as stack:
         office = await stack.enter_async_context(open_post_office(PostOffice(holds=True)))

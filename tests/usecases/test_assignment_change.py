@@ -199,6 +199,7 @@ async def test_what_is_assigned_and_switched_off_since_stays_beside_a_change_of_
     assert record.assignment == Assignment(NO_GUESTS, NINETY_DAYS)
 
 
+@pytest.mark.heavy
 async def test_five_hundred_at_once_end_in_a_state_that_one_of_them_asked_for(steward: Steward) -> None:
     """And the last audit row says so, and the directory agrees, with two processes that assign and two that work."""
     other = steward_of(steward.estate)

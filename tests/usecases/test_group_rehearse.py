@@ -243,7 +243,7 @@ BODIES = st.fixed_dictionaries(
 
 
 @settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     # An example is small as it is, and making it smaller takes minutes.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

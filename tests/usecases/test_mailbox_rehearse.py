@@ -201,7 +201,7 @@ def metadata_of(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 @settings(
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     # An example is small as it is, and making it smaller takes minutes.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -24,12 +24,12 @@ TOO_FEW: Told = (0, "reminder", None)
     ("rule", "content", "reminded_on"),
     [
         ("expiry", EXPIRY | {"action": "remove"}, 76),
-        ("expiry", EXPIRY | {"action": "disable"}, 76),
+        pytest.param("expiry", EXPIRY | {"action": "disable"}, 76, marks=pytest.mark.heavy),
         ("expiry", EXPIRY | {"action": "notify"}, 76),
-        ("review", REVIEW | {"action": "disable"}, 86),
-        ("review", REVIEW | {"action": "remove"}, 86),
+        pytest.param("review", REVIEW | {"action": "disable"}, 86, marks=pytest.mark.heavy),
+        pytest.param("review", REVIEW | {"action": "remove"}, 86, marks=pytest.mark.heavy),
         ("review", REVIEW | {"action": "notify"}, 86),
-        ("inactivity", EXPIRY | {"action": "remove"}, 76),
+        pytest.param("inactivity", EXPIRY | {"action": "remove"}, 76, marks=pytest.mark.heavy),
     ],
 )
 async def test_it_makes_up_for_what_was_cut_short(

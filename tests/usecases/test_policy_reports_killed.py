@@ -70,7 +70,7 @@ async def mailroom(databases: Databases) -> AsyncIterator[Mailroom]:
         yield mailroom_of(await open_estate(told), office)
 
 
-@pytest.mark.parametrize("action", ["remove", "disable"])
+@pytest.mark.parametrize("action", ["remove", pytest.param("disable", marks=pytest.mark.heavy)])
 async def test_it_tells_once_what_was_cut_short(mailroom: Mailroom, action: str) -> None:
     steward = steward_of(mailroom.estate)
     for place in count():
