@@ -28,7 +28,7 @@ from chamberlain.rules.requests import Accepted, IdempotencyKey, RequestRecord, 
 from chamberlain.shapes.configuration import Configuration
 from chamberlain.shapes.groups import read_group_order
 from chamberlain.shapes.mailboxes import read_mailbox_order
-from chamberlain.store import jobs, requests
+from chamberlain.store import jobs, lanes, requests
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
@@ -206,6 +206,15 @@ class Estate:
         async with self.databases.worker.across_tenants() as tx:
             taken = await jobs.claim(tx, lease_id, kinds=kinds, most=most, lease=LEASE, tenant_limit=1000)
         return Claim(lease_id, tuple(taken))
+
+    async def claim_lanes(self, kind: JobKind) -> Claim:
+        """Lease what is due of a kind that waits in lanes, as a worker does."""
+        lease_id = uuid4()
+        async with self.databases.worker.across_tenants() as tx:
+            taken = await lanes.claim(
+                tx, lease_id, kinds=[kind], most=100, of_one=100, lease=LEASE, named=(), only_named=False
+            )
+        return Claim(lease_id, tuple(job for _, job in taken))
 
     async def work(self) -> None:
         """Run what is due, once."""

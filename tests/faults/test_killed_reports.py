@@ -11,20 +11,9 @@ from threading import Thread
 
 import pytest
 
-from tests.faults.test_killed_policies import (
-    GROUPS,
-    GUESTS,
-    KILLED_AFTER,
-    LET_TIME_PASS,
-    MAKE_GROUPS,
-    MAKE_GUESTS,
-    TAKEN,
-    assign,
-    number,
-    reach,
-)
+from tests.faults.test_killed_policies import GROUPS, GUESTS, number, take_all_with_a_kill
 from tests.post_office import PostOffice, open_post_office
-from tests.services import look_up, outside_database, wait_until
+from tests.services import outside_database, wait_until
 
 # Reports wait five minutes at most for what was cut short, and a killed worker's leases end long before.
 ALL_TOLD_WITHIN = 120.0
@@ -36,19 +25,7 @@ LEFT = "SELECT count(*) FROM chamberlain.notice"
 def test_it_tells_of_every_group_once() -> None:
     with outside_database() as empty, standing_office() as office:
         outside = replace(empty, environment={**empty.environment, "CHAMBERLAIN_SMTP_URL": office.url})
-        service = outside.ready_service("--no-worker")
-        look_up(outside.addresses.owner, MAKE_GROUPS, GROUPS)
-        look_up(outside.addresses.owner, MAKE_GUESTS, GUESTS)
-        assign(service)
-        worker = outside.start_worker()
-        reach(outside, "SELECT count(*) FROM chamberlain.policy_clock", GROUPS * GUESTS)
-
-        look_up(outside.addresses.owner, LET_TIME_PASS)
-        reach(outside, TAKEN, KILLED_AFTER)
-        worker.kill()
-        assert number(outside, TAKEN) < GROUPS * GUESTS
-        outside.start_worker()
-        reach(outside, TAKEN, GROUPS * GUESTS)
+        take_all_with_a_kill(outside)
         wait_until(lambda: number(outside, LEFT) == 0, ALL_TOLD_WITHIN, lambda: str(number(outside, LEFT)))
 
         reports: dict[str, dict[str, set[str]]] = defaultdict(dict)

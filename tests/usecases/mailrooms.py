@@ -4,17 +4,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from uuid import uuid4
 
 from chamberlain.notices.addresses import read_address
 from chamberlain.notices.messages import Sender
 from chamberlain.notices.server import MailServer
 from chamberlain.rules.jobs import Claim, JobKind
-from chamberlain.store import lanes
 from chamberlain.store.database import open_database
 from chamberlain.usecases.notice_send import SendNotices
 from tests.databases import Databases
-from tests.estates import LEASE, Estate
+from tests.estates import Estate
 from tests.post_office import PostOffice, Received
 
 SENDER = Sender("Chamberlain", "chamberlain@estate.example")
@@ -36,19 +34,7 @@ class Mailroom:
 
     async def claim(self) -> Claim:
         """Lease the notices that are due, as a worker does."""
-        lease_id = uuid4()
-        async with self.estate.databases.worker.across_tenants() as tx:
-            taken = await lanes.claim(
-                tx,
-                lease_id,
-                kinds=[JobKind.NOTICE_SEND],
-                most=100,
-                of_one=100,
-                lease=LEASE,
-                named=(),
-                only_named=False,
-            )
-        return Claim(lease_id, tuple(job for _, job in taken))
+        return await self.estate.claim_lanes(JobKind.NOTICE_SEND)
 
     async def work(self) -> list[Received]:
         """Send what is due, once, and give what has come of it at the mail server."""

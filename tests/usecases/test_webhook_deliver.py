@@ -26,7 +26,7 @@ from chamberlain.rules.deliveries import (
 from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.pages import PageWanted
 from chamberlain.shapes.webhooks import WebhookBody
-from chamberlain.store import deliveries, lanes, templates, webhook_secrets
+from chamberlain.store import deliveries, templates, webhook_secrets
 from chamberlain.store.keyring import Keyring
 from chamberlain.store.webhook_secrets import WebhookSecrets
 from chamberlain.usecases.webhook_deliver import UNSIGNED, DeliverWebhooks
@@ -35,7 +35,7 @@ from chamberlain.webhooks.connect import Resolve
 from chamberlain.webhooks.names import Resolver
 from chamberlain.webhooks.send import REFUSED, TIMED_OUT, Sender
 from tests.databases import Databases
-from tests.estates import ESTATE, LEASE, PROJECT_GROUP, Estate, changed_estate, open_estate, until
+from tests.estates import ESTATE, PROJECT_GROUP, Estate, changed_estate, open_estate, until
 from tests.webhooks.receiver import CLOSE, HANG, Receiver, answer, receiving
 
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -73,19 +73,7 @@ class House:
         await self.estate.work()
 
     async def claim(self) -> Claim:
-        lease_id = uuid4()
-        async with self.estate.databases.worker.across_tenants() as tx:
-            taken = await lanes.claim(
-                tx,
-                lease_id,
-                kinds=[JobKind.WEBHOOK_DELIVER],
-                most=100,
-                of_one=100,
-                lease=LEASE,
-                named=(),
-                only_named=False,
-            )
-        return Claim(lease_id, tuple(job for _, job in taken))
+        return await self.estate.claim_lanes(JobKind.WEBHOOK_DELIVER)
 
     async def deliver(self) -> None:
         """Run what is due, once."""
