@@ -118,7 +118,7 @@ class TroubledDirectory(Directory):
     directory: Directory
     trouble: TryAgain | None = None
     faults: dict[str, OutsideFault] = field(default_factory=dict)
-    # It says of mailboxes that all is done, and does nothing.
+    # It says that all is done, and does nothing.
     is_deaf: bool = False
     ensured: list[Work] = field(default_factory=list)
     ensured_mailboxes: list[MailboxWork] = field(default_factory=list)
@@ -134,6 +134,8 @@ class TroubledDirectory(Directory):
         if self.trouble is not None:
             raise self.trouble
         self.ensured.extend(works)
+        if self.is_deaf:
+            return [Outcome(None, work.steps, None) for work in works]
         well = [work for work in works if work.wanted.display_name not in self.faults]
         outcomes = dict(zip([id(work) for work in well], await self.directory.ensure(well), strict=True))
         return [outcomes.get(id(work)) or Outcome(None, (), self.faults[work.wanted.display_name]) for work in works]

@@ -7,7 +7,7 @@ import pytest
 from chamberlain_client import Chamberlain, Clock
 from tests.client.callers import Callers
 from tests.client.times import Times
-from tests.services import Service, running_service
+from tests.services import API, READY_WITHIN, Service, running_service, wait_until
 
 
 @pytest.fixture(scope="session")
@@ -15,7 +15,15 @@ def service() -> Iterator[Service]:
     """What `python3 dev.py run` starts, with webhooks to this machine allowed."""
     allowed = {"CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8", "CHAMBERLAIN_WEBHOOK_ALLOW_HTTP": "true"}
     with running_service(environment=allowed) as running:
+        # It answers before it has asked the directory which groups there are.
+        wait_until(lambda: managed_groups(running), READY_WITHIN, running.said)
         yield running
+
+
+def managed_groups(running: Service) -> object:
+    """The first of the groups that rules for guests can be assigned to."""
+    path, scope = "/admin/collab/v1/manage/groups/?limit=1", f"{API}/admin/Config.ReadWrite.All"
+    return running.get(path, scope=scope).json()["items"]
 
 
 @pytest.fixture

@@ -201,6 +201,21 @@ async def test_what_waited_goes_on_and_its_waits_are_shown(estate: Estate) -> No
     assert (record.steps[0].started_at, record.steps[0].finished_at) == (began, estate.moment)
 
 
+async def test_what_the_directory_does_not_show_is_not_made(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    estate.directory.is_deaf = True
+    await estate.work()
+    waiting = await estate.record(accepted.request_id)
+    estate.directory.is_deaf = False
+    await make_due(estate)
+    await estate.work()
+
+    assert waiting.waiting is not None
+    assert waiting.waiting.reason == "The directory says that the group is made, and does not show it."
+    assert (await estate.record(accepted.request_id)).state == "succeeded"
+    assert await estate.group(accepted.request_id) is not None
+
+
 async def test_a_wait_has_an_end(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
     estate.directory.trouble = AWAY

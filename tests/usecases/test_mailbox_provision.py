@@ -148,6 +148,23 @@ async def test_it_works_and_reads_back_equal(estate: Estate, kind: str) -> None:
     assert (await estate.counts())["job"] == 0
 
 
+async def test_what_the_directory_does_not_show_is_not_made(estate: Estate) -> None:
+    accepted = await estate.ask_mailbox(SHARED)
+    estate.directory.is_deaf = True
+    await estate.work()
+    waiting = await estate.record(accepted.record.request_id)
+    estate.directory.is_deaf = False
+    await make_due(estate)
+    await estate.work()
+
+    record, shown = await mailbox(estate, accepted.record.id), await estate.mailbox(accepted.record.request_id)
+    assert waiting.state == "waiting"
+    assert "The directory says that the mailbox is made, and does not show it." in {
+        step.reason for step in waiting.steps
+    }
+    assert (record.provisioning_state, shown is not None) == ("active", True)
+
+
 async def test_each_type_gets_what_is_its_own(estate: Estate) -> None:
     _, shared = await ask_and_work(estate, SHARED)
     _, equipment = await ask_and_work(estate, EQUIPMENT)

@@ -7,7 +7,7 @@ its request.
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from chamberlain.directory.port import Directory, MailboxOutcome, MailboxWork, People
@@ -36,6 +36,9 @@ from chamberlain.store.database import Database
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.settle import Settled, settle
+
+# What has just been made may take a little until it is shown.
+NOT_SHOWN = TryAgain(timedelta(seconds=5), "The directory says that the mailbox is made, and does not show it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,8 @@ class ProvisionMailboxes:
         ]
 
     def _run(self, plan: Plan, shown: Collection[Step], outcome: MailboxOutcome, started_at: datetime) -> Run:
+        if outcome.fault is None and outcome.mailbox is None:
+            outcome = replace(outcome, done=(), fault=NOT_SHOWN)
         done = {Step.CHECK_PEOPLE, *shown, *outcome.done}
         progress = self._after(plan, done, outcome.fault, started_at)
         return Run(plan, progress, outcome.mailbox, people_checked=True, made=outcome.made)
