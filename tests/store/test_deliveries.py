@@ -21,7 +21,7 @@ from chamberlain.rules.events import Event, EventType
 from chamberlain.rules.ids import DeliveryId, EventId, JobId, TenantId
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.redeliveries import DeliverySpan
-from chamberlain.store import deliveries, webhook_states
+from chamberlain.store import deliveries, delivery_lists, redeliveries, webhook_states
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, PROJECT_GROUP, PROJECT_TEAM, Estate, changed_estate, open_estate
 
@@ -42,7 +42,7 @@ async def estate(databases: Databases) -> Estate:
 
 async def listed(estate: Estate, wanted: DeliveryFilter = ANY, tenant_id: TenantId = ESTATE) -> list[DeliveryRecord]:
     async with estate.databases.application.transaction(tenant_id) as tx:
-        page = await deliveries.find_page(tx, wanted, PageWanted(200, None))
+        page = await delivery_lists.find_page(tx, wanted, PageWanted(200, None))
     return list(page.items)
 
 
@@ -205,9 +205,9 @@ async def test_it_redelivers(estate: Estate) -> None:
     await record(estate, found.id, OOPS, state=DeliveryState.FAILED)
 
     async with estate.databases.application.transaction(ESTATE) as tx:
-        assert await deliveries.redeliver(tx, found.id)
+        assert await redeliveries.redeliver(tx, found.id)
     async with estate.databases.application.transaction(OTHER_HOUSE) as tx:
-        assert not await deliveries.redeliver(tx, found.id)
+        assert not await redeliveries.redeliver(tx, found.id)
 
     again = await only(estate)
     assert (again.state, len(again.attempts)) == (DeliveryState.PENDING, 1)
@@ -223,7 +223,7 @@ async def test_what_is_pending_is_redelivered_at_once_and_not_twice(estate: Esta
     await record(estate, found.id, OOPS, state=DeliveryState.PENDING, after=timedelta(hours=5))
 
     async with estate.databases.application.transaction(ESTATE) as tx:
-        assert await deliveries.redeliver(tx, found.id)
+        assert await redeliveries.redeliver(tx, found.id)
 
     assert await estate.rows(JOBS) == [("webhookDeliver", found.id, PROJECT_GROUP, None, True)]
 
@@ -236,7 +236,7 @@ async def test_one_whose_job_is_held_is_redelivered_too(estate: Estate) -> None:
     await estate.rows(held)
 
     async with estate.databases.application.transaction(ESTATE) as tx:
-        assert await deliveries.redeliver(tx, found.id)
+        assert await redeliveries.redeliver(tx, found.id)
 
     assert await estate.rows("SELECT held_reason, attempts FROM chamberlain.job WHERE kind = 'webhookDeliver'") == [
         (None, 0)
@@ -251,7 +251,7 @@ async def again(
     behind = None
     while True:
         async with estate.databases.application.transaction(tenant_id) as tx:
-            batch = await deliveries.redeliver_some(tx, span, behind=behind, most=most)
+            batch = await redeliveries.redeliver_some(tx, span, behind=behind, most=most)
         found += batch.ids
         if (behind := batch.next) is None:
             return found
@@ -323,7 +323,7 @@ async def test_it_does_not_wait_for_who_ends_a_job_either(estate: Estate) -> Non
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("SELECT FROM chamberlain.job WHERE kind = 'webhookDeliver' FOR UPDATE")
         async with asyncio.timeout(10), estate.databases.application.transaction(ESTATE) as other:
-            assert await deliveries.redeliver(other, found.id)
+            assert await redeliveries.redeliver(other, found.id)
         async with asyncio.timeout(10):
             assert await again(estate, span) == [found.id]
 

@@ -14,7 +14,7 @@ from chamberlain.rules.deliveries import DeliveryFilter, DeliveryState
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import PageWanted
-from chamberlain.store import deliveries, delivery_weeks
+from chamberlain.store import deliveries, delivery_lists, delivery_weeks, redeliveries
 from chamberlain.store.migrate import MigrationSet, migrate
 from chamberlain.store.request_lists import PLANNING
 from tests.databases import PACKAGE, SETS, Databases
@@ -77,10 +77,10 @@ def by_id(ids: list[UUID]) -> Iterator[tuple[str, tuple[object, ...]]]:
     states = ["failed"] * len(ids)
     ends = min(ids), max(ids)
     results = (tenants, ids, nothing, nothing, states, nothing, nothing, nothing, 10, *ends)
-    yield deliveries.FIND, (ESTATE, ids[0])
+    yield delivery_lists.FIND, (ESTATE, ids[0])
     yield deliveries.TAKE_UP, (tenants, ids, *ends)
     yield deliveries.RECORD, results
-    yield deliveries.REDELIVER, (ESTATE, JobKind.WEBHOOK_DELIVER, ids[0])
+    yield redeliveries.REDELIVER, (ESTATE, JobKind.WEBHOOK_DELIVER, ids[0])
 
 
 async def test_it_works_that_an_id_says_where_its_delivery_is(filled: Databases) -> None:
@@ -113,7 +113,7 @@ async def test_a_page_takes_a_page_of_each_part_at_most(filled: Databases) -> No
     async with filled.application.transaction(ESTATE) as tx:
         await tx.execute(PLANNING)
         for wanted in filters:
-            statement, values = deliveries.page_statement(tx, wanted, PageWanted(50, None))
+            statement, values = delivery_lists.page_statement(tx, wanted, PageWanted(50, None))
             assert await rows_looked_at(tx, statement, *values) <= 51 + 20, wanted
 
 

@@ -26,7 +26,7 @@ from chamberlain.rules.deliveries import (
 from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.pages import PageWanted
 from chamberlain.shapes.webhooks import WebhookBody
-from chamberlain.store import deliveries, templates, webhook_secrets
+from chamberlain.store import delivery_lists, redeliveries, templates, webhook_secrets
 from chamberlain.store.keyring import Keyring
 from chamberlain.store.webhook_secrets import WebhookSecrets
 from chamberlain.usecases.webhook_deliver import UNSIGNED, DeliverWebhooks
@@ -120,7 +120,7 @@ class House:
 
     async def all(self) -> list[DeliveryRecord]:
         async with self.estate.databases.application.transaction(ESTATE) as tx:
-            return list((await deliveries.find_page(tx, DeliveryFilter(), PageWanted(200, None))).items)
+            return list((await delivery_lists.find_page(tx, DeliveryFilter(), PageWanted(200, None))).items)
 
     async def put_webhook(self, **webhook: object) -> None:
         """The webhook of the template as it is from now on."""
@@ -263,7 +263,7 @@ async def test_a_redelivery_begins_the_schedule_anew_with_the_same_id(house: Hou
         await house.deliver_later()
     found = await house.only()
     async with house.estate.databases.application.transaction(ESTATE) as tx:
-        assert await deliveries.redeliver(tx, found.id)
+        assert await redeliveries.redeliver(tx, found.id)
     await house.deliver()
 
     again = await house.only()

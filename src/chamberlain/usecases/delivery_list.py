@@ -6,7 +6,7 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import DeliveryFilter, DeliveryRecord
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
-from chamberlain.store import deliveries
+from chamberlain.store import delivery_lists
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
@@ -23,4 +23,4 @@ class ListDeliveries:
         """Raises Forbidden."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await deliveries.find_page(tx, wanted, page)
+            return await delivery_lists.find_page(tx, wanted, page)

@@ -11,7 +11,7 @@ from chamberlain.rules.ids import DeliveryId
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.rules.redeliveries import present_delivery, redelivered, require_callable
 from chamberlain.shapes.webhooks import callable_url
-from chamberlain.store import changes, deliveries, idempotency, template_records
+from chamberlain.store import changes, delivery_lists, idempotency, redeliveries, template_records
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
@@ -45,8 +45,8 @@ class RedeliverDelivery:
 
 
 async def _redeliver(tx: Transaction, delivery_id: DeliveryId, editor: Editor, act: Act) -> DeliveryRecord:
-    before = present_delivery(await deliveries.find(tx, delivery_id))
+    before = present_delivery(await delivery_lists.find(tx, delivery_id))
     require_callable(callable_url(await template_records.find(tx, before.template_id)))
-    await deliveries.redeliver(tx, delivery_id)
+    await redeliveries.redeliver(tx, delivery_id)
     await changes.record(tx, redelivered(before, editor, act.said))
-    return present_delivery(await deliveries.find(tx, delivery_id))
+    return present_delivery(await delivery_lists.find(tx, delivery_id))

@@ -10,7 +10,7 @@ from chamberlain.rules.errors import Fault, NotPossible
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.rules.redeliveries import BATCH, DeliverySpan, require_callable, span_redelivered
 from chamberlain.shapes.webhooks import callable_url
-from chamberlain.store import changes, deliveries, idempotency, template_records
+from chamberlain.store import changes, idempotency, redeliveries, template_records
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
@@ -52,7 +52,7 @@ class RedeliverSpan:
         count, behind = 0, None
         while True:
             async with self.database.transaction(caller.tenant_id) as tx:
-                queued = await deliveries.redeliver_some(tx, span, behind=behind, most=self.batch)
+                queued = await redeliveries.redeliver_some(tx, span, behind=behind, most=self.batch)
             self.workers.flag()
             count += len(queued.ids)
             if (behind := queued.next) is None:
