@@ -49,9 +49,12 @@ def main() -> None:
     asked = read_arguments(__doc__, quick={"rounds": 1}, rounds=2, callers=16)
     rounds: dict[str, list[Figures]] = defaultdict(list)
     with installed(workers=2) as installation:
-        for _ in range(asked.rounds):
+        for number in range(asked.rounds):
             for name, kill in KILLS.items():
                 rounds[name].append(_killed(installation, asked.callers, kill))
+            # A hundred rounds take an hour, and what was seen is not lost when they are cut short.
+            if asked.rounds > number + 1:
+                print(f"After round {number + 1}:", *[_told(*each) for each in rounds.items()], sep="\n", flush=True)
     with installed(workers=0, loses=True) as installation:
         # A single kill may come just when everything was written anyway.
         while len(rounds["control"]) < max(asked.rounds, 0 if _lost(rounds["control"]) else MOST):
