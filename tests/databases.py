@@ -1,15 +1,19 @@
-"""Databases of tests: with all tables and functions, and with the example estate where one is wanted."""
+"""Databases of tests: with all tables and functions, and with rows where they are wanted."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+import asyncpg
 
 import chamberlain
 from chamberlain.embedded import postgres
 from chamberlain.store.database import Database, open_database
 from chamberlain.store.migrate import MigrationSet, migrate
-from tests.postgres import has_database, make_database, new_database
+from tests.postgres import make_database, new_database
 
 PACKAGE = Path(chamberlain.__file__).parent
 
@@ -29,23 +33,58 @@ class Databases:
     worker: Database
 
 
+# What puts rows into a database.
+Fill: TypeAlias = Callable[[Databases], Awaitable[object]]
+
+
 @asynccontextmanager
 async def migrated_database(server: postgres.Server) -> AsyncIterator[Databases]:
     """A database of its own for one test, with everything in it but rows."""
-    async with new_database(server, like=await _migrated(server)) as addresses:
-        application = await open_database(addresses.application, most=10, name="test application")
-        worker = await open_database(addresses.worker, most=10, name="test worker")
+    async with _copied(server, "migrated", _make_migrated) as addresses, _opened(addresses) as databases:
+        yield databases
+
+
+@asynccontextmanager
+async def filled_database(server: postgres.Server, name: str, fill: Fill) -> AsyncIterator[Databases]:
+    """The same with the rows that `fill` puts into it: that runs once for each server and name, since it takes longer
+    than to copy what it has made."""
+
+    async def make(server: postgres.Server, name: str) -> None:
+        async with _copied(server, "migrated", _make_migrated) as addresses:
+            async with _opened(addresses) as databases:
+                await fill(databases)
+            # Under its name there is only what is complete.
+            await make_database(server, name, like=urlsplit(addresses.owner).path.removeprefix("/"))
+
+    async with _copied(server, name, make) as addresses, _opened(addresses) as databases:
+        yield databases
+
+
+@asynccontextmanager
+async def _copied(
+    server: postgres.Server, like: str, make: Callable[[postgres.Server, str], Awaitable[None]]
+) -> AsyncIterator[postgres.Addresses]:
+    """A copy of the database that is named, which is made for the first who wants a copy."""
+    async with AsyncExitStack() as stack:
         try:
-            yield Databases(addresses, application, worker)
-        finally:
-            await application.close()
-            await worker.close()
+            addresses = await stack.enter_async_context(new_database(server, like=like))
+        except asyncpg.InvalidCatalogNameError:
+            await make(server, like)
+            addresses = await stack.enter_async_context(new_database(server, like=like))
+        yield addresses
 
 
-async def _migrated(server: postgres.Server) -> str:
-    """The database that those of tests are copied from, made for the first of them: to migrate takes much longer."""
-    name = "migrated"
-    if not await has_database(server, name):
-        await make_database(server, name)
-        await migrate(server.addresses_of(name).owner, SETS)
-    return name
+async def _make_migrated(server: postgres.Server, name: str) -> None:
+    await make_database(server, name)
+    await migrate(server.addresses_of(name).owner, SETS)
+
+
+@asynccontextmanager
+async def _opened(addresses: postgres.Addresses) -> AsyncIterator[Databases]:
+    application = await open_database(addresses.application, most=10, name="test application")
+    worker = await open_database(addresses.worker, most=10, name="test worker")
+    try:
+        yield Databases(addresses, application, worker)
+    finally:
+        await application.close()
+        await worker.close()

@@ -1,7 +1,8 @@
 """The example estate in a database of its own, and the parts of the service that stand on it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -11,6 +12,7 @@ from hypothesis.vendor.pretty import RepresentationPrinter
 
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, People, Work
+from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
@@ -41,7 +43,7 @@ from chamberlain.usecases.group_provision import ProvisionGroups
 from chamberlain.usecases.group_request import RequestGroup
 from chamberlain.usecases.mailbox_provision import ProvisionMailboxes
 from chamberlain.usecases.mailbox_request import RequestMailbox
-from tests.databases import Databases
+from tests.databases import Databases, filled_database
 from tests.example import configuration_in, example_document
 
 ESTATE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
@@ -287,6 +289,13 @@ def caller_of(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
 def mail_caller_of(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
     """Somebody with a token to create mailboxes."""
     return replace(caller_of(user, tenant_id), permissions=frozenset({f"{PREFIX}/mail/App.ReadWrite.All"}))
+
+
+@asynccontextmanager
+async def example_database(server: postgres.Server) -> AsyncIterator[Databases]:
+    """A database of its own for one test, with the example estate in it, as open_estate leaves it."""
+    async with filled_database(server, "example", open_estate) as databases:
+        yield databases
 
 
 async def open_estate(databases: Databases, configuration: Configuration | None = None) -> Estate:

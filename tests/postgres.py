@@ -64,7 +64,7 @@ async def connected(address: str) -> AsyncIterator[Connection]:
 @asynccontextmanager
 async def new_database(server: postgres.Server, *, like: str = "template1") -> AsyncIterator[postgres.Addresses]:
     """Make a database for one test, as a first start of the service makes it, and remove it afterwards. It is empty, or
-    a copy of the one that is named."""
+    a copy of the one that is named. Raises asyncpg.InvalidCatalogNameError where that is missing."""
     name = f"test_{secrets.token_hex(6)}"
     await make_database(server, name, like=like)
     try:
@@ -78,11 +78,6 @@ async def make_database(server: postgres.Server, name: str, *, like: str = "temp
     first, *others = postgres.database_statements(name)
     # Copied as files: what a crash would lose of that, no test misses.
     await _run(server, [f"{first} TEMPLATE {like} STRATEGY FILE_COPY", *others])
-
-
-async def has_database(server: postgres.Server, name: str) -> bool:
-    async with connected(server.set_up_address) as connection:
-        return await connection.fetchval("SELECT true FROM pg_database WHERE datname = $1", name) is True
 
 
 @contextmanager

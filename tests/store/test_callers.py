@@ -2,21 +2,13 @@
 
 from collections.abc import Mapping
 
-import pytest
-
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.ids import ClientId, TenantId
 from chamberlain.store.callers import Callers
-from tests.databases import Databases
-from tests.estates import ADA, OTHER_HOUSE, Estate, caller_of, open_estate
+from tests.estates import ADA, OTHER_HOUSE, Estate, caller_of
 from tests.usecases.acts import application
 
 PROGRAM = application("Collab.Manage.ReadWrite.All")
-
-
-@pytest.fixture
-async def estate(databases: Databases) -> Estate:
-    return await open_estate(databases)
 
 
 async def names(tenant_id: TenantId) -> Mapping[ClientId, str]:

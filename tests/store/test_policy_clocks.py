@@ -3,8 +3,6 @@
 from datetime import timedelta
 from uuid import UUID, uuid4
 
-import pytest
-
 from chamberlain.rules.findings import FindingSubject
 from chamberlain.rules.guest_clocks import Clock, PolicyRule
 from chamberlain.rules.guests import Guest
@@ -13,8 +11,7 @@ from chamberlain.rules.policies import PolicyAction
 from chamberlain.rules.policy_tasks import PolicyTask
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.store import policy_clocks
-from tests.databases import Databases
-from tests.estates import ESTATE, Estate, open_estate
+from tests.estates import ESTATE, Estate
 from tests.query_plans import rows_looked_at
 
 GROUP = GroupId(UUID("94000000-0000-4000-8000-000000000001"))
@@ -27,11 +24,6 @@ INSERT INTO chamberlain.policy_clock (
 SELECT $1, $2, 'expiry', gen_random_uuid(), 'Somebody', gen_random_uuid(), '', 'remove', now(), 1, true
 FROM generate_series(1, 20000)
 """
-
-
-@pytest.fixture
-async def estate(databases: Databases) -> Estate:
-    return await open_estate(databases)
 
 
 def subject(group_id: GroupId) -> FindingSubject:

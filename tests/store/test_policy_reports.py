@@ -3,8 +3,6 @@
 import asyncio
 from uuid import UUID, uuid4
 
-import pytest
-
 from chamberlain.rules.guest_clocks import PolicyRule
 from chamberlain.rules.ids import GroupId, NoticeId, UserId
 from chamberlain.rules.jobs import Claim, JobKind
@@ -12,8 +10,7 @@ from chamberlain.rules.policies import PolicyAction
 from chamberlain.rules.policy_reports import ReportLine, RunReport
 from chamberlain.store import lanes, notices, policy_reports
 from chamberlain.store.database import Transaction
-from tests.databases import Databases
-from tests.estates import ESTATE, LEASE, TRACE, Estate, open_estate
+from tests.estates import ESTATE, LEASE, TRACE, Estate
 from tests.query_plans import rows_looked_at
 
 GROUP = GroupId(UUID("94000000-0000-4000-8000-000000000001"))
@@ -35,11 +32,6 @@ SELECT $1, many.notice_id, 'policyReport', CASE WHEN n % 2 = 0 THEN gen_random_u
     CASE WHEN n % 2 = 1 THEN gen_random_uuid() END, queued.job_id, now()
 FROM many JOIN queued ON queued.subject = many.notice_id
 """
-
-
-@pytest.fixture
-async def estate(databases: Databases) -> Estate:
-    return await open_estate(databases)
 
 
 def run(*lines: ReportLine, is_over: bool = True) -> RunReport:

@@ -12,8 +12,7 @@ from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement
 from chamberlain.rules.requests import MOVES, Progress, RequestState, StepRecord, StepState
 from chamberlain.store import requests
-from tests.databases import Databases
-from tests.estates import ESTATE, Estate, open_estate
+from tests.estates import ESTATE, Estate
 from tests.usecases.acts import put
 
 SOURCE = Path(chamberlain.__file__).parent
@@ -21,11 +20,6 @@ SOURCE = Path(chamberlain.__file__).parent
 HOME = "store/requests.py"
 
 STEPS = (StepRecord(Step.CREATE_GROUP, StepState.PENDING),)
-
-
-@pytest.fixture
-async def estate(databases: Databases) -> Estate:
-    return await open_estate(databases)
 
 
 @pytest.mark.parametrize("action", [Action.CANCEL, Action.RETRY])

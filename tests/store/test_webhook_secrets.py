@@ -14,8 +14,7 @@ from chamberlain.shapes.webhooks import WebhookBody
 from chamberlain.store import webhook_secrets
 from chamberlain.store.keyring import Keyring, KeysUnusable
 from chamberlain.store.webhook_secrets import WebhookSecrets
-from tests.databases import Databases
-from tests.estates import CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, PROJECT_GROUP, Estate, open_estate
+from tests.estates import CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, PROJECT_GROUP, Estate
 
 HOOK = WebhookBody(url="https://hooks.estate.example/")
 OLD, NEW = Keyring("k1", {"k1": bytes(32)}), Keyring("k2", {"k2": bytes([1] * 32)})
@@ -23,11 +22,6 @@ BOTH = Keyring("k2", {**NEW.keys, **OLD.keys})
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(hours=24)
 SEALED = "SELECT sealed, number FROM chamberlain.webhook_secret WHERE template_id = $1"
-
-
-@pytest.fixture
-async def estate(databases: Databases) -> Estate:
-    return await open_estate(databases)
 
 
 def keeper(
