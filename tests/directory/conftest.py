@@ -21,6 +21,7 @@ from chamberlain.directory.embedded import (
     FaultyGuests,
 )
 from chamberlain.directory.port import Adoptions, Directory, Guests, People
+from chamberlain.embedded import postgres
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.faults import Faults, Injection, Outages
@@ -31,7 +32,7 @@ from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
 from chamberlain.rules.ids import GroupId, TenantId, UserId
-from tests.databases import Databases
+from tests.databases import Databases, filled_database
 from tests.directory.patience import Clock, PatientAdoptions, PatientDirectory, PatientGuests, PatientPeople
 from tests.directory.population import SECTION
 
@@ -62,7 +63,6 @@ class Stage:
 
 @asynccontextmanager
 async def embedded_stage(databases: Databases) -> AsyncIterator[Stage]:
-    await load(databases.worker.pool, SECTION)
     pool = databases.worker.pool
     first, second = (
         EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER), Mailboxes(pool, key_member=KEY_MEMBER)) for _ in range(2)
@@ -76,7 +76,6 @@ async def embedded_stage(databases: Databases) -> AsyncIterator[Stage]:
 @asynccontextmanager
 async def difficult_stage(databases: Databases) -> AsyncIterator[Stage]:
     """The embedded directory with faults on purpose, and somebody who is patient with it."""
-    await load(databases.worker.pool, SECTION)
     clock = Clock()
     people = EmbeddedPeople(FaultyRegister(databases.application.pool, Injection(FAULTS, clock)))
     # Whoever was loaded has been there for long.
@@ -132,7 +131,18 @@ def seer(databases: Databases) -> Callable[[UserId], Awaitable[datetime]]:
 STAGES = [embedded_stage, difficult_stage]
 
 
+@pytest.fixture
+async def filled(postgres_server: postgres.Server) -> AsyncIterator[Databases]:
+    """The population in a database of its own."""
+    async with filled_database(postgres_server, "population", populate) as databases:
+        yield databases
+
+
+async def populate(databases: Databases) -> None:
+    await load(databases.worker.pool, SECTION)
+
+
 @pytest.fixture(params=STAGES, ids=["embedded", "difficult"])
-async def stage(request: pytest.FixtureRequest, databases: Databases) -> AsyncIterator[Stage]:
-    async with request.param(databases) as found:
+async def stage(request: pytest.FixtureRequest, filled: Databases) -> AsyncIterator[Stage]:
+    async with request.param(filled) as found:
         yield found

@@ -43,10 +43,10 @@ async def test_it_works_when_the_database_cannot_be_reached() -> None:
     await away.close()
 
 
-async def test_it_goes_on_after_its_connections_were_cut(stage: Stage, databases: Databases) -> None:
+async def test_it_goes_on_after_its_connections_were_cut(stage: Stage, filled: Databases) -> None:
     one = work()
     await stage.directory.ensure([one])
-    async with databases.worker.pool.acquire() as connection:
+    async with filled.worker.pool.acquire() as connection:
         await connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE usename = current_user AND pid <> pg_backend_pid() AND datname = current_database()"
@@ -57,12 +57,12 @@ async def test_it_goes_on_after_its_connections_were_cut(stage: Stage, databases
     assert seen is not None
 
 
-async def test_it_reads_where_nothing_may_be_written(stage: Stage, databases: Databases) -> None:
+async def test_it_reads_where_nothing_may_be_written(stage: Stage, filled: Databases) -> None:
     one = work()
     [outcome] = await stage.directory.ensure([one])
     mailbox = wanted_mailboxes.shared()
     [made] = await stage.directory.ensure_mailboxes([mailbox])
-    address = f"{databases.addresses.worker}&options=-c%20default_transaction_read_only%3Don"
+    address = f"{filled.addresses.worker}&options=-c%20default_transaction_read_only%3Don"
     read_only = await open_database(address, most=1, name="read only")
 
     directory = directory_on(read_only)

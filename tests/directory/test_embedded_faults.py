@@ -8,24 +8,17 @@ from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDir
 from chamberlain.directory.port import Outcome, Work
 from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
-from chamberlain.embedded.directory.load import load
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.plans import Step
 from tests.databases import Databases
 from tests.directory.patience import Clock
-from tests.directory.population import ADA, BEN, CLEO, INTERNAL, SECTION, TENANT
+from tests.directory.population import ADA, BEN, CLEO, INTERNAL, TENANT
 from tests.directory.wanted import reference, work
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
 HOURLY = Outages(lasting=HOUR, every=2 * HOUR)
-
-
-@pytest.fixture
-async def filled(databases: Databases) -> Databases:
-    await load(databases.worker.pool, SECTION)
-    return databases
 
 
 def directory_with(faults: Faults, databases: Databases, clock: Clock) -> FaultyDirectory:

@@ -13,7 +13,6 @@ from chamberlain.directory.port import GuestOutcome, GuestWork
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
-from chamberlain.embedded.directory.load import load
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.guest_plans import remaining_of_subject
 from chamberlain.rules.plans import Step
@@ -22,7 +21,7 @@ from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
 from tests.directory.conftest import faulty_guests
 from tests.directory.patience import Clock
-from tests.directory.population import ADA, GIL, HANA, HANDBOOK, PARTNERS, SECTION, TENANT, VISITORS
+from tests.directory.population import ADA, GIL, HANA, HANDBOOK, PARTNERS, TENANT, VISITORS
 from tests.directory.wanted_guests import (
     ASSIGNMENTS,
     EXTENSION,
@@ -37,12 +36,6 @@ HOUR = timedelta(hours=1)
 SECOND = timedelta(seconds=1)
 HOURLY = Outages(lasting=HOUR, every=2 * HOUR)
 CLEAR, FORBID, PARTNERS_ONLY, NOT_RIVALS, _ = ASSIGNMENTS
-
-
-@pytest.fixture
-async def filled(databases: Databases) -> Databases:
-    await load(databases.worker.pool, SECTION)
-    return databases
 
 
 def guests_on(database: Database) -> EmbeddedGuests:

@@ -2,28 +2,19 @@
 
 from datetime import timedelta
 
-import pytest
-
 from chamberlain.directory.embedded import FaultyDirectory
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
 from chamberlain.embedded.directory.faults import MAILBOX_NOT_FOUND, MAILBOX_NOT_SHOWN, TOO_MANY, Faults, Injection
-from chamberlain.embedded.directory.load import load
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.mailbox_plans import remaining_of_mailbox
 from chamberlain.rules.plans import Step
 from tests.databases import Databases
 from tests.directory.conftest import faulty_directory
 from tests.directory.patience import Clock
-from tests.directory.population import CLEO, SECTION
+from tests.directory.population import CLEO
 from tests.directory.wanted_mailboxes import Make, each_type, plain, reference, shared
 
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-async def filled(databases: Databases) -> Databases:
-    await load(databases.worker.pool, SECTION)
-    return databases
 
 
 def directory_with(faults: Faults, databases: Databases, clock: Clock) -> FaultyDirectory:

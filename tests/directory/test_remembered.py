@@ -12,12 +12,13 @@ import pytest
 from chamberlain.directory.embedded import EmbeddedPeople
 from chamberlain.directory.port import People
 from chamberlain.directory.remembered import MOST_ASKED, MOST_REMEMBERED, TRUSTED_FOR, RememberedPeople
+from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.people import PEOPLE_CHANNEL, Register
 from chamberlain.rules.ids import GroupId, UserId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion, Person
 from chamberlain.store.database import listen
 from tests.databases import Databases
-from tests.estates import ADA, BEN, ESTATE, INTERNAL, NOBODY, open_estate, until
+from tests.estates import ADA, BEN, ESTATE, INTERNAL, NOBODY, example_database, until
 
 ABOUT_ADA = PeopleQuestion(ESTATE, users=frozenset({ADA}))
 
@@ -54,11 +55,11 @@ class Stage:
 
 
 @pytest.fixture
-async def stage(databases: Databases) -> Stage:
-    await open_estate(databases)
-    counted = CountedPeople(EmbeddedPeople(Register(databases.application.pool)))
-    made = Stage(databases, counted, RememberedPeople(counted, clock=lambda: made.seconds))
-    return made
+async def stage(postgres_server: postgres.Server) -> AsyncIterator[Stage]:
+    async with example_database(postgres_server) as databases:
+        counted = CountedPeople(EmbeddedPeople(Register(databases.application.pool)))
+        made = Stage(databases, counted, RememberedPeople(counted, clock=lambda: made.seconds))
+        yield made
 
 
 @asynccontextmanager
