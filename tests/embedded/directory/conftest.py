@@ -1,4 +1,7 @@
-"""A running server with two houses behind it, over real HTTP on a free port of loopback."""
+"""A running server with two houses behind it, over real HTTP on a free port of loopback.
+
+Most tests only read: those of a file share one. Who changes something asks for `houses`, which nobody else has.
+"""
 
 import asyncio
 import socket
@@ -14,12 +17,13 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
+from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import Unauthorized
 from chamberlain.embedded.directory.faults import Injection
 from chamberlain.embedded.directory.graph.server import Access, GraphServer
 from chamberlain.embedded.directory.load import load
-from tests.databases import Databases
+from tests.databases import Databases, filled_database
 from tests.embedded.directory.houses import ADA, HOUSE, OTHER_HOUSE, SECTION
 
 REQUEST_ID = UUID("99999999-0000-4000-8000-000000000001")
@@ -60,11 +64,45 @@ async def authenticate(header: str | None) -> Access:
     return access
 
 
+@dataclass(frozen=True, slots=True)
+class Houses:
+    """The server, and the database behind it."""
+
+    served: Served
+    databases: Databases
+
+
+@pytest.fixture(scope="module")
+async def shared_served(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_houses(postgres_server) as houses:
+        yield houses.served
+
+
 @pytest.fixture
-async def served(databases: Databases) -> AsyncIterator[Served]:
+def served(shared_served: Served) -> Served:
+    """The server, for tests that change nothing behind it."""
+    return shared_served
+
+
+@pytest.fixture
+async def houses(postgres_server: postgres.Server) -> AsyncIterator[Houses]:
+    """A server for one test."""
+    async with open_houses(postgres_server) as houses:
+        yield houses
+
+
+@asynccontextmanager
+async def open_houses(server: postgres.Server) -> AsyncIterator[Houses]:
+    """Serve two houses from a database of their own."""
+    async with (
+        filled_database(server, "houses", load_houses) as databases,
+        serving(databases.application.pool) as served,
+    ):
+        yield Houses(served, databases)
+
+
+async def load_houses(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
-    async with serving(databases.application.pool) as found:
-        yield found
 
 
 @asynccontextmanager

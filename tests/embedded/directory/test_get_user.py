@@ -1,15 +1,18 @@
+from collections.abc import AsyncIterator
+
 import pytest
 
-from tests.databases import Databases
-from tests.embedded.directory.conftest import Served
+from chamberlain.embedded import postgres
+from tests.embedded.directory.conftest import Houses, Served, open_houses
 from tests.embedded.directory.houses import ADA, CLEO, ZOE
 from tests.embedded.directory.mailboxes import HELP, furnish
 
 
-@pytest.fixture
-async def furnished(served: Served, databases: Databases) -> Served:
-    await furnish(databases.worker.pool)
-    return served
+@pytest.fixture(scope="module")
+async def furnished(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_houses(postgres_server) as houses:
+        await furnish(houses.databases.worker.pool)
+        yield houses.served
 
 
 @pytest.mark.parametrize("name", [str(ADA), "ada@house.example", "ADA%40house.example"])
@@ -63,20 +66,20 @@ async def test_it_rejects_an_alias_as_the_name_of_a_user(furnished: Served) -> N
     assert (await furnished.get("/v1.0/users/support@house.example", whose="house-users")).status_code == 404
 
 
-async def test_it_shows_licenses_with_their_plans(served: Served, databases: Databases) -> None:
-    await databases.worker.pool.execute(
+async def test_it_shows_licenses_with_their_plans(houses: Houses) -> None:
+    await houses.databases.worker.pool.execute(
         "INSERT INTO directory.licenses (tenant_id, user_id, sku_part_number) "
         "SELECT tenant_id, id, 'BUSINESS' FROM directory.users WHERE id = $1",
         CLEO,
     )
-    await databases.worker.pool.execute(
+    await houses.databases.worker.pool.execute(
         "INSERT INTO directory.service_plans (tenant_id, user_id, sku_part_number, service_plan_name, "
         "provisioning_status) SELECT tenant_id, id, 'BUSINESS', plan, 'Success' "
         "FROM directory.users, unnest(ARRAY['TEAMS1', 'MAIL1']) AS plan WHERE id = $1",
         CLEO,
     )
 
-    [license] = (await served.get(f"/v1.0/users/{CLEO}/licenseDetails", whose="house-users")).json()["value"]  # noqa: A001 - its name.
+    [license] = (await houses.served.get(f"/v1.0/users/{CLEO}/licenseDetails", whose="house-users")).json()["value"]  # noqa: A001 - its name.
 
     assert license["skuPartNumber"] == "BUSINESS"
     assert license["servicePlans"] == [

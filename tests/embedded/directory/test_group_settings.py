@@ -1,20 +1,29 @@
 """What a group lets guests do, over HTTP; and the marks of what is assigned to it."""
 
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 from uuid import UUID
 
 import pytest
 
-from tests.databases import Databases
-from tests.embedded.directory.conftest import Served
+from chamberlain.embedded import postgres
+from tests.embedded.directory.conftest import Houses, Served, open_houses
 from tests.embedded.directory.guests import POLICY, TEMPLATE, clear, restrict
 from tests.embedded.directory.houses import CREW, HANDBOOK, OTHERS, STAFF
 
 
+@pytest.fixture(scope="module")
+async def restricted(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_houses(postgres_server) as houses:
+        await restrict(houses.databases.worker.pool)
+        yield houses.served
+
+
 @pytest.fixture
-async def restricted(served: Served, databases: Databases) -> Served:
-    await restrict(databases.worker.pool)
-    return served
+async def restricted_houses(houses: Houses) -> Houses:
+    """The same for one test."""
+    await restrict(houses.databases.worker.pool)
+    return houses
 
 
 async def test_it_works(restricted: Served) -> None:
@@ -37,12 +46,12 @@ async def test_it_works(restricted: Served) -> None:
     }
 
 
-async def test_it_shows_nothing_while_the_default_holds(restricted: Served, databases: Databases) -> None:
-    assert (await restricted.get(f"/v1.0/groups/{CREW}/settings")).json()["value"] == []
+async def test_it_shows_nothing_while_the_default_holds(restricted_houses: Houses) -> None:
+    assert (await restricted_houses.served.get(f"/v1.0/groups/{CREW}/settings")).json()["value"] == []
 
-    await clear(databases.worker.pool)
+    await clear(restricted_houses.databases.worker.pool)
 
-    assert (await restricted.get(f"/v1.0/groups/{STAFF}/settings")).json()["value"] == []
+    assert (await restricted_houses.served.get(f"/v1.0/groups/{STAFF}/settings")).json()["value"] == []
 
 
 @pytest.mark.parametrize("group_id", [OTHERS, UUID(int=1)])
@@ -60,16 +69,16 @@ async def test_it_rejects_an_option_that_it_does_not_know(restricted: Served) ->
     assert (await restricted.get(f"/v1.0/groups/{STAFF}/settings?$expand=values")).status_code == 400
 
 
-async def test_it_shows_the_marks_on_groups(restricted: Served, databases: Databases) -> None:
+async def test_it_shows_the_marks_on_groups(restricted_houses: Houses) -> None:
     marks = {"requestId": "ABC-1", "templateId": TEMPLATE, "policyId": POLICY}
 
-    assert (await restricted.get(f"/v1.0/groups/{STAFF}")).json()["house_group"] == marks
-    selected = await restricted.get(f"/v1.0/groups/{HANDBOOK}?$select=id,house_group")
+    assert (await restricted_houses.served.get(f"/v1.0/groups/{STAFF}")).json()["house_group"] == marks
+    selected = await restricted_houses.served.get(f"/v1.0/groups/{HANDBOOK}?$select=id,house_group")
     assert selected.json()["house_group"] == {"templateId": TEMPLATE, "policyId": POLICY}
-    await clear(databases.worker.pool)
+    await clear(restricted_houses.databases.worker.pool)
 
-    assert (await restricted.get(f"/v1.0/groups/{STAFF}")).json()["house_group"] == {"requestId": "ABC-1"}
-    assert "house_group" not in (await restricted.get(f"/v1.0/groups/{HANDBOOK}")).json()
+    assert (await restricted_houses.served.get(f"/v1.0/groups/{STAFF}")).json()["house_group"] == {"requestId": "ABC-1"}
+    assert "house_group" not in (await restricted_houses.served.get(f"/v1.0/groups/{HANDBOOK}")).json()
 
 
 @pytest.mark.parametrize(
@@ -82,11 +91,11 @@ async def test_it_shows_the_marks_on_groups(restricted: Served, databases: Datab
         "startswith(house_group/templateId, '7e')",
     ],
 )
-async def test_it_finds_groups_by_their_marks(restricted: Served, databases: Databases, written: str) -> None:
+async def test_it_finds_groups_by_their_marks(restricted_houses: Houses, written: str) -> None:
     path = f"/v1.0/groups?$filter={quote(written)}"
 
-    found = [group["id"] for group in (await restricted.get(path)).json()["value"]]
-    await clear(databases.worker.pool)
+    found = [group["id"] for group in (await restricted_houses.served.get(path)).json()["value"]]
+    await clear(restricted_houses.databases.worker.pool)
 
     assert found == [str(STAFF), str(HANDBOOK)]
-    assert (await restricted.get(path)).json()["value"] == []
+    assert (await restricted_houses.served.get(path)).json()["value"] == []

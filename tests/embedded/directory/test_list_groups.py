@@ -3,8 +3,7 @@ from urllib.parse import quote
 import pytest
 
 from chamberlain.store.database import open_database
-from tests.databases import Databases
-from tests.embedded.directory.conftest import REQUEST_ID, Served, serving
+from tests.embedded.directory.conftest import REQUEST_ID, Houses, Served, serving
 from tests.embedded.directory.houses import CREW, HANDBOOK, OTHERS, SALES, STAFF
 
 BY_MARK = "/v1.0/groups?$filter=house_group/requestId eq 'abc-1'"
@@ -135,9 +134,10 @@ async def test_it_pages(served: Served, written: str | None) -> None:
     assert found == [str(one) for one in (STAFF, SALES, CREW, HANDBOOK)]
 
 
-async def test_it_pages_through_what_has_one_value(served: Served, databases: Databases) -> None:
+async def test_it_pages_through_what_has_one_value(houses: Houses) -> None:
+    served = houses.served
     for number in range(5):
-        await databases.worker.pool.execute(
+        await houses.databases.worker.pool.execute(
             "INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id) "
             "SELECT tenant_id, 'house_group', 'policyId', 'p', id FROM directory.groups WHERE tenant_id <> $1 "
             "ORDER BY id OFFSET $2 LIMIT 1",

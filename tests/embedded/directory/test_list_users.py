@@ -1,19 +1,21 @@
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 import pytest
 
-from tests.databases import Databases
-from tests.embedded.directory.conftest import Served
+from chamberlain.embedded import postgres
+from tests.embedded.directory.conftest import Served, open_houses
 from tests.embedded.directory.houses import ADA, BEN, CLEO, GIL, ZOE
 from tests.embedded.directory.mailboxes import CART, HELP, OTHER_ROOM, ROOM, furnish
 
 EVERYBODY = [ADA, BEN, CLEO, GIL, HELP, ROOM, CART]
 
 
-@pytest.fixture
-async def furnished(served: Served, databases: Databases) -> Served:
-    await furnish(databases.worker.pool)
-    return served
+@pytest.fixture(scope="module")
+async def furnished(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_houses(postgres_server) as houses:
+        await furnish(houses.databases.worker.pool)
+        yield houses.served
 
 
 async def test_it_works(furnished: Served) -> None:

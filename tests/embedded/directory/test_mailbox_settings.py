@@ -1,17 +1,20 @@
+from collections.abc import AsyncIterator
+
 import pytest
 
-from tests.databases import Databases
-from tests.embedded.directory.conftest import Served
+from chamberlain.embedded import postgres
+from tests.embedded.directory.conftest import Served, open_houses
 from tests.embedded.directory.houses import ADA, BEN
 from tests.embedded.directory.mailboxes import CART, HELP, OTHER_ROOM, ROOM, furnish
 
 SILENT = {"status": "disabled", "externalAudience": "all", "internalReplyMessage": "", "externalReplyMessage": ""}
 
 
-@pytest.fixture
-async def furnished(served: Served, databases: Databases) -> Served:
-    await furnish(databases.worker.pool)
-    return served
+@pytest.fixture(scope="module")
+async def furnished(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_houses(postgres_server) as houses:
+        await furnish(houses.databases.worker.pool)
+        yield houses.served
 
 
 async def test_it_works(furnished: Served) -> None:

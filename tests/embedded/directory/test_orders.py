@@ -1,13 +1,14 @@
 """`$orderby`, with pages that go on where the one before ended, and `$count`."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from urllib.parse import parse_qsl, quote, urlsplit
 from uuid import UUID
 
 import pytest
 
-from chamberlain.embedded.directory.database import one_tenant
+from chamberlain.embedded import postgres
+from chamberlain.embedded.directory.database import Pool, one_tenant
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.graph.calls import Call
 from chamberlain.embedded.directory.graph.conditions import Parameters
@@ -18,7 +19,7 @@ from chamberlain.embedded.directory.graph.pages import page_statement, read_quer
 from chamberlain.embedded.directory.graph.skip_tokens import Place, read_skip_token, write_skip_token
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
-from tests.embedded.directory.conftest import Served
+from tests.embedded.directory.conftest import Served, open_houses
 from tests.embedded.directory.houses import ADA, HOUSE, STAFF, group, user
 from tests.embedded.directory.mailboxes import furnish
 from tests.postgres import connected
@@ -39,19 +40,24 @@ GROUPS = [
 ]
 
 
-@pytest.fixture
-async def sorted_house(served: Served, databases: Databases) -> Served:
+@pytest.fixture(scope="module")
+async def sorted_house(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_houses(postgres_server) as houses:
+        await fill(houses.databases.worker.pool)
+        yield houses.served
+
+
+async def fill(pool: Pool) -> None:
     users = [user(UUID(int=0x7000 + number), HOUSE, f"User {name}") for number, name in enumerate("cba")]
     for number, each in enumerate(users):
         each |= {"userPrincipalName": f"u{number}@house.example", "mail": None if number else "u@house.example"}
-    await load(databases.worker.pool, {"groups": GROUPS, "users": users})
-    await furnish(databases.worker.pool)
+    await load(pool, {"groups": GROUPS, "users": users})
+    await furnish(pool)
     # Some were made in the same moment, and none in the order of the ids.
-    await databases.worker.pool.execute(
+    await pool.execute(
         "UPDATE directory.groups SET created_at = '2026-11-20T09:30:00Z'::timestamptz "
         "+ hashtext(id::text) % 5 * interval '1 s'"
     )
-    return served
 
 
 async def get(served: Served, path: str, **headers: str) -> dict[str, object]:

@@ -1,9 +1,10 @@
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 import pytest
 
-from tests.databases import Databases
-from tests.embedded.directory.conftest import Served
+from chamberlain.embedded import postgres
+from tests.embedded.directory.conftest import Houses, Served, open_houses
 from tests.embedded.directory.mailboxes import CART, OTHER_ROOM, ROOM, furnish
 
 TOWER = {
@@ -34,10 +35,11 @@ TOWER = {
 }
 
 
-@pytest.fixture
-async def furnished(served: Served, databases: Databases) -> Served:
-    await furnish(databases.worker.pool)
-    return served
+@pytest.fixture(scope="module")
+async def furnished(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_houses(postgres_server) as houses:
+        await furnish(houses.databases.worker.pool)
+        yield houses.served
 
 
 async def test_it_works(furnished: Served) -> None:
@@ -88,12 +90,14 @@ async def test_it_takes_the_short_name_of_the_type(furnished: Served) -> None:
         assert answers[0].json() == answers[1].json()
 
 
-async def test_it_pages(furnished: Served, databases: Databases) -> None:
-    await databases.worker.pool.execute("UPDATE directory.mailboxes SET recipient_type = 'RoomMailbox', place = '{}'")
+async def test_it_pages(houses: Houses) -> None:
+    pool, served = houses.databases.worker.pool, houses.served
+    await furnish(pool)
+    await pool.execute("UPDATE directory.mailboxes SET recipient_type = 'RoomMailbox', place = '{}'")
 
-    first = (await furnished.get("/v1.0/places/microsoft.graph.room?$top=2", whose="house-places")).json()
-    path = first["@odata.nextLink"].removeprefix(furnished.graph_url)
-    second = (await furnished.get(path, whose="house-places")).json()
+    first = (await served.get("/v1.0/places/microsoft.graph.room?$top=2", whose="house-places")).json()
+    path = first["@odata.nextLink"].removeprefix(served.graph_url)
+    second = (await served.get(path, whose="house-places")).json()
 
     assert [len(first["value"]), len(second["value"])] == [2, 1]
     assert "@odata.nextLink" not in second

@@ -1,20 +1,22 @@
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 import pytest
 
-from tests.databases import Databases
-from tests.embedded.directory.conftest import Served
+from chamberlain.embedded import postgres
+from tests.embedded.directory.conftest import Served, open_houses
 from tests.embedded.directory.guests import restrict
 from tests.embedded.directory.mailboxes import furnish
 
 PATH = "/v1.0/schemaExtensions"
 
 
-@pytest.fixture
-async def marked(served: Served, databases: Databases) -> Served:
-    await furnish(databases.worker.pool)
-    await restrict(databases.worker.pool)
-    return served
+@pytest.fixture(scope="module")
+async def marked(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_houses(postgres_server) as houses:
+        await furnish(houses.databases.worker.pool)
+        await restrict(houses.databases.worker.pool)
+        yield houses.served
 
 
 def extension(name: str, target: str, *members: str) -> dict[str, object]:

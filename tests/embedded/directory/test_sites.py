@@ -2,8 +2,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.databases import Databases
-from tests.embedded.directory.conftest import Served
+from tests.embedded.directory.conftest import Houses, Served
 from tests.embedded.directory.guests import restrict
 from tests.embedded.directory.houses import CREW, HANDBOOK, OTHERS
 
@@ -37,10 +36,10 @@ async def test_it_shows_one_site_by_its_id_and_by_that_of_its_group(served: Serv
         assert (await served.get(f"/v1.0/sites/{name}", whose="house-directory")).json() == site
 
 
-async def test_it_shows_with_whom_a_site_may_be_shared(served: Served, databases: Databases) -> None:
-    await restrict(databases.worker.pool)
+async def test_it_shows_with_whom_a_site_may_be_shared(houses: Houses) -> None:
+    await restrict(houses.databases.worker.pool)
 
-    site = (await served.get(ROOT, whose="house-sites")).json()
+    site = (await houses.served.get(ROOT, whose="house-sites")).json()
 
     assert site["sharingCapability"] == "existingExternalUserSharingOnly"
 
