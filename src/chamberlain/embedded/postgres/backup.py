@@ -5,18 +5,19 @@ them, for programs of the same major version.
 """
 
 import asyncio
+import errno
 import os
 import shutil
 import stat
 import subprocess
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 from chamberlain.embedded.postgres import roles
 from chamberlain.embedded.postgres.addresses import address
-from chamberlain.embedded.postgres.errors import BackupFailed, FolderNotUsable
+from chamberlain.embedded.postgres.errors import BackupFailed, FolderNotUsable, RoomMissing
 from chamberlain.embedded.postgres.folder import (
     Folder,
     hold,
@@ -96,15 +97,21 @@ def _restore(path: Path, open_file: OpenFile, run_as: str | None) -> None:
         open_to(folder, user)
         if folder.data.exists():
             raise FolderNotUsable(folder.path, "there is a database in it already")
-        data = new_data_folder(folder, user)
-        with open_file(BASE) as file:
-            _unpack(file, data, user)
-        with open_file(LOG) as file:
-            _unpack(file, data / "pg_wal", user)
-        # The name must not outlive a power cut without the rest.
-        os.sync()
-        put_in_place(folder)
+        with ExitStack() as otherwise:
+            # It may be much, and personal; and whoever lacks room needs this room first.
+            otherwise.callback(shutil.rmtree, folder.unfinished_data, ignore_errors=True)
+            data = new_data_folder(folder, user)
+            with open_file(BASE) as file:
+                _unpack(file, data, user)
+            with open_file(LOG) as file:
+                _unpack(file, data / "pg_wal", user)
+            # The name must not outlive a power cut without the rest.
+            os.sync()
+            put_in_place(folder)
+            otherwise.pop_all()
     except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise RoomMissing(folder.path, os.strerror(error.errno)) from error
         raise FolderNotUsable(folder.path, f"a backup cannot be put there ({error.strerror})") from error
     finally:
         os.close(lock)

@@ -5,6 +5,7 @@ EmbeddedPostgresError
 +-- StillRunning            processes of an earlier server do not end
 +-- SocketPathTooLong       the folder's path is too long for a unix socket
 +-- FolderNotUsable         the folder cannot be made, or it is another user's
++-- RoomMissing             the disk is full
 +-- FolderOutOfReach        the server's user cannot enter the folder
 +-- NoUserForServer         root runs the service and nobody is there to run the server
 +-- UserWithoutName         whoever runs the service has a number and no name
@@ -58,6 +59,14 @@ class FolderNotUsable(EmbeddedPostgresError):
         super().__init__(
             f"The data folder {folder} cannot be used: {reason}. Choose another one, or run the service as the "
             "user who owns it."
+        )
+
+
+class RoomMissing(EmbeddedPostgresError):
+    def __init__(self, folder: Path, reason: str) -> None:
+        super().__init__(
+            f"There is no room in {folder} for what the backup has ({reason}); nothing of it is left there. Make room "
+            "there, or choose another data folder."
         )
 
 
