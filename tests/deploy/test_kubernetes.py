@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import stat
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from chamberlain.bootstrap.data_folder import open_data_folder
 from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, is_endpoint, require_command, settings_in
 from tests.docs.pages import ROOT
 
@@ -77,6 +79,24 @@ def test_a_pod_is_closed(name: str) -> None:
     assert pod["enableServiceLinks"] is False
     assert pod["automountServiceAccountToken"] is False
     assert pod["terminationGracePeriodSeconds"] >= 20
+
+
+@pytest.mark.parametrize("name", PODS)
+def test_a_pod_starts_on_a_volume_that_its_group_and_everybody_may_write_to(name: str, tmp_path: Path) -> None:
+    (settings,) = of_kind("ConfigMap").values()
+    (mount,) = [each["mountPath"] for each in container(name)["volumeMounts"] if each["name"] == "data"]
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    # What an emptyDir is like where the pod has an fsGroup.
+    volume.chmod(0o2777)
+
+    # The image names the mount itself.
+    named = Path(settings["data"].get("CHAMBERLAIN_DATA_DIR", mount))
+    folder = open_data_folder(volume / named.relative_to(mount))
+
+    # A container that is started anew finds the folder of the one before.
+    assert open_data_folder(folder.path) == folder
+    assert stat.S_IMODE(folder.path.stat().st_mode) & (stat.S_IRWXO | stat.S_IRWXG) & ~0o011 == 0
 
 
 def test_probes_and_ports_are_those_of_the_service() -> None:
