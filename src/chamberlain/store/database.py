@@ -188,7 +188,7 @@ def unavailable() -> Iterator[None]:
         # ValueError too, and the fault of whoever gave the value.
         if isinstance(error, ValueError):
             raise
-        raise _no_database() from error
+        raise no_database() from error
 
 
 @contextmanager
@@ -207,10 +207,11 @@ def _connecting() -> Iterator[None]:
             yield
     except asyncpg.PostgresError as error:
         # Whatever the server says to somebody who knocks, there is no database to be had.
-        raise _no_database() from error
+        raise no_database() from error
 
 
-def _no_database() -> Unavailable:
+def no_database() -> Unavailable:
+    """What callers are told of any database that is away."""
     return Unavailable("databaseUnavailable", "The database cannot be reached. Send the request again.")
 
 
