@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx2
 import pytest
 
+from tests.commands import run_here
 from tests.postgres import connected
 from tests.service.estate import ESTATE, HOUSE_TEMPLATE, NOBODY, OTHER_HOUSE, ZOE, furnish
 from tests.services import (
@@ -76,7 +77,7 @@ def wait_for_seals(service: Service, who: str = ADA_MAIL) -> None:
 
 
 def command(service: Service, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-    return run_command(*arguments, "--data-dir", str(service.data_dir), environment=service.environment, typed=typed)
+    return run_here(*arguments, "--data-dir", str(service.data_dir), environment=service.environment, typed=typed)
 
 
 def ask_for(service: Service, name: str, who: str = ADA_MAIL, template: str = GROUP_TEMPLATE) -> str:
@@ -300,7 +301,7 @@ def test_the_head_is_logged(service: Service) -> None:
 def test_a_trail_that_is_well_is_told_so(service: Service) -> None:
     wait_for_seals(service)
 
-    done = command(service, "audit", "verify", "--tenant", ESTATE)
+    done = run_command("audit", "verify", "--tenant", ESTATE, "--data-dir", str(service.data_dir))
 
     assert (done.returncode, done.stderr) == (0, "")
     (line,) = done.stdout.splitlines()

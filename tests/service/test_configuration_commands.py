@@ -16,6 +16,7 @@ from chamberlain.embedded.example import example_estate
 from chamberlain.shapes.documents import MOST_BYTES
 from chamberlain.shapes.written_documents import write_document
 from tests.bearer.issuer import make_key, run_issuer, sign
+from tests.commands import run_here
 from tests.services import (
     ADA,
     API,
@@ -61,7 +62,7 @@ class Shell:
 
     def run(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         where = ("--data-dir", str(self.service.data_dir))
-        return run_command(*arguments, *where, environment=self.service.environment, typed=typed)
+        return run_here(*arguments, *where, environment=self.service.environment, typed=typed)
 
     def told(self, verb: str, *options: str) -> tuple[int, str]:
         """Exit code and output of a command on the file that has no fault to tell."""

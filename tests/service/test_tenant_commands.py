@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.commands import run_here
 from tests.services import CLEO_MAIL, GRAPH, GROUP_TEMPLATE, ZOE_MAIL, Service, run_command, running_service
 
 ESTATE, OTHER_HOUSE = "e57a7e00-0000-4000-8000-000000000001", "e57a7e00-0000-4000-8000-000000000002"
@@ -26,7 +27,7 @@ def service() -> Iterator[Service]:
 
 
 def run(service: Service, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-    return run_command("tenant", *arguments, "--data-dir", str(service.data_dir), typed=typed)
+    return run_here("tenant", *arguments, "--data-dir", str(service.data_dir), typed=typed)
 
 
 def printed(service: Service, *arguments: str, typed: str = "") -> str:
@@ -36,7 +37,10 @@ def printed(service: Service, *arguments: str, typed: str = "") -> str:
 
 
 def test_it_works(service: Service) -> None:
-    assert printed(service, "list") == (
+    done = run_command("tenant", "list", "--data-dir", str(service.data_dir))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
         f"{ESTATE}  served     Example Estate  estate.example, rooms.estate.example\n"
         f"{OTHER_HOUSE}  served     Other House  other.example\n"
     )
