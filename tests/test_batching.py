@@ -151,6 +151,18 @@ async def test_halving_isolates_the_guilty_ones() -> None:
     assert [answer for answer in answers if isinstance(answer, int)] == [2 * number for number in range(20, 80)]
 
 
+async def test_those_who_share_what_brought_an_error_about_are_not_tried_one_by_one() -> None:
+    doubler = Doubler()
+    batcher = Batcher(doubler.flush, divisible=(ValueError,), causes=lambda number, _: (number,) if number < 0 else ())
+    numbers = [*range(20, 50), *[-1] * 60, *range(50, 80), -2]
+
+    answers = await asyncio.gather(*(batcher.submit(number) for number in numbers), return_exceptions=True)
+
+    assert [type(answer) for answer in answers] == [ValueError if number < 0 else int for number in numbers]
+    # To be alone takes seven halvings of so many, each of which leaves another half to be tried.
+    assert len(doubler.batches) <= 2 * (1 + 2 * 7)
+
+
 async def test_any_other_error_reaches_everybody_in_the_batch_and_nobody_after_it() -> None:
     batcher = Batcher(Doubler().flush, divisible=(ValueError,))
 

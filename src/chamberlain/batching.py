@@ -8,7 +8,7 @@ callers.
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, TypeAlias, TypeVar
@@ -41,7 +41,8 @@ class Batcher(Generic[Item, Answer]):
 
     `flush` answers a batch in its order. When it raises one of `divisible`, one item is taken to be the cause: the
     batch is halved until that item is alone and gets the error itself. Any other error goes to everybody in the
-    batch. More than `most` items never travel together, nor do several that weigh more than `most_weight` together, as
+    batch. `causes` says of an item that was alone with its error what may have brought that about: the items of its
+    batch that have one of these as well get the same error, without being tried. More than `most` items never travel together, nor do several that weigh more than `most_weight` together, as
     `weigh` says. With `pending_limit` items waiting, or items that weigh `pending_weight_limit`, further ones are
     refused with Unavailable; so is somebody's item, as `owner` says, while half of either limit is theirs.
     """
@@ -51,6 +52,7 @@ class Batcher(Generic[Item, Answer]):
         flush: Callable[[Sequence[Item]], Awaitable[Sequence[Answer]]],
         *,
         divisible: tuple[type[Exception], ...] = (),
+        causes: Callable[[Item, BaseException], Collection[Hashable]] = lambda _, __: (),
         weigh: Callable[[Item], int] = lambda _: 0,
         owner: Callable[[Item], Hashable] | None = None,
         most: int = 512,
@@ -61,6 +63,7 @@ class Batcher(Generic[Item, Answer]):
     ) -> None:
         self._flush = flush
         self._divisible = divisible
+        self._causes = causes
         self._weigh = weigh
         self._owner: Callable[[Item], Hashable] = (lambda _: None) if owner is None else owner
         self._most = most
@@ -135,7 +138,7 @@ class Batcher(Generic[Item, Answer]):
                 self._flushers[this] = len(flush.batch)
                 await asyncio.wait({flush.work})
                 if self._is_divisible(flush):
-                    await self._settle_halves(flush.batch)
+                    await self._settle_halves(flush.batch, {})
                     flush = self._begin_next()
                 else:
                     # The next batch is on its way before those of this one go on: the database need not wait for them.
@@ -179,15 +182,35 @@ class Batcher(Generic[Item, Answer]):
         work = flush.work
         return len(flush.batch) > 1 and not work.cancelled() and isinstance(work.exception(), self._divisible)
 
-    async def _settle_halves(self, batch: "_Batch[Item, Answer]") -> None:
+    async def _settle_halves(self, batch: "_Batch[Item, Answer]", found: "dict[Hashable, BaseException]") -> None:
+        """`found` are the causes that were found in other parts of the batch, each with its error."""
         middle = len(batch) // 2
         for half in (batch[:middle], batch[middle:]):
-            flush = self._begin(half)
+            if not (untold := self._tell_of_causes(half, found)):
+                continue
+            flush = self._begin(untold)
             await asyncio.wait({flush.work})
             if self._is_divisible(flush):
-                await self._settle_halves(half)
-            else:
-                _tell(flush)
+                await self._settle_halves(untold, found)
+                continue
+            error = None if flush.work.cancelled() else flush.work.exception()
+            if isinstance(error, self._divisible):
+                ((item, _),) = untold
+                found.update(dict.fromkeys(self._causes(item, error), error))
+            _tell(flush)
+
+    def _tell_of_causes(
+        self, batch: "_Batch[Item, Answer]", found: "dict[Hashable, BaseException]"
+    ) -> "_Batch[Item, Answer]":
+        """Those of whom nothing is known yet, after the others were told what is."""
+        untold: list[tuple[Item, asyncio.Future[Answer | _Failure]]] = []
+        for item, future in batch:
+            errors = (error for cause, error in found.items() if cause in self._causes(item, error))
+            if (error := next(errors, None)) is None:
+                untold.append((item, future))
+            elif not future.done():
+                future.set_result(_Failure(error, error.__traceback__))
+        return untold
 
 
 _Batch: TypeAlias = Sequence[tuple[Item, asyncio.Future[Answer | _Failure]]]

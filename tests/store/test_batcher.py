@@ -30,7 +30,7 @@ from chamberlain.rules.submissions import (
     Verdict,
     Written,
 )
-from chamberlain.store.batcher import MOST_BYTES, Acceptor
+from chamberlain.store.batcher import MOST_BYTES, MOST_TOGETHER, Acceptor
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
 from tests.estates import (
@@ -337,6 +337,22 @@ async def test_whoever_wants_a_name_that_is_being_taken_waits_alone(prepared: Da
     assert others == [Written()] * 20
     assert still_waits
     assert await waiting == Written()
+
+
+async def test_however_many_want_that_name_nobody_else_waits_for_it(prepared: Databases) -> None:
+    """A look at a name that is held takes 50 ms: two for each of so many would take all the patience there is."""
+    acceptor = Acceptor(prepared.application)
+    async with held_name(prepared, "held"):
+        waiting = [asyncio.create_task(acceptor.accept(draft("held"))) for _ in range(MOST_TOGETHER - 1)]
+        others = await accept_all([acceptor], [draft("together")])
+        later = [asyncio.create_task(acceptor.accept(draft("held"))) for _ in range(MOST_TOGETHER)]
+        others += await accept_all([acceptor], [draft(f"group-{number}") for number in range(20)])
+        still_wait = not any(task.done() for task in (*waiting, *later))
+
+    verdicts = await asyncio.gather(*waiting, *later)
+    assert others == [Written()] * 21
+    assert still_wait
+    assert (verdicts.count(Written()), verdicts.count(AddressTaken())) == (1, 2 * MOST_TOGETHER - 2)
 
 
 async def test_it_rejects_whoever_has_waited_long_enough_for_a_name(prepared: Databases) -> None:
