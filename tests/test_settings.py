@@ -234,6 +234,83 @@ def test_it_rejects_a_bad_database_address_without_showing_it(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("postgresql://role:HUSH/x@db:5432/name", "an address such as"),
+        ("postgresql://role:12/HUSH@db:5432/name", "an address such as"),
+        ("postgresql://role:HUSH#x@db:5432/name", "an address such as"),
+        ("postgresql://role:HUSH?x@db:5432/name", "an address such as"),
+        ("postgresql://role:12?HUSH=x@db:5432/name", "an address such as"),
+        ("postgresql://role:HUSH[x@db:5432/name", "an address such as"),
+        ("postgresql://role:HUSH@x@db:5432/name", "an address such as"),
+        ("postgresql://role:HU\nSH@db:5432/name", "an address such as"),
+        ("postgresql://role:HUSH@db:abc/name", "an address such as"),
+        ("postgresql://role:HUSH@db:65536/name", "an address such as"),
+        ("postgresql://role:HUSH@db:0/name", "an address such as"),
+        ("postgresql://role:HUSH@one:5432,two:5x/name", "an address such as"),
+        ("postgresql://role:HUSH@one,,two/name", "an address such as"),
+        ("postgresql://role:HUSH@[::1/name", "an address such as"),
+        ("postgresql://role:HUSH@[::1]5432/name", "an address such as"),
+        ("postgresql://role:HUSH@db/name?sslmode", "an address such as"),
+        ("postgresql://role:HUSH@/name?host=db:x", "an address such as"),
+        ("postgresql://role:HUSH@/name?host=db&port=x", "an address such as"),
+        ("postgresql://role:HUSH@/name?host=one,two&port=1,2,3", "an address such as"),
+        ("postgresql://role:HUSH@db/name?sslmode=requird", "its sslmode to be one of disable, allow, prefer, require,"),
+        ("postgresql://role:HUSH@db/name?sslnegotiation=x", "its sslnegotiation to be one of postgres, direct."),
+        (
+            "postgresql://role:HUSH@db/name?ssl_min_protocol_version=1",
+            "its ssl_min_protocol_version to be one of TLSv1,",
+        ),
+        ("postgresql://role:HUSH@db/name?target_session_attrs=leader", "its target_session_attrs to be one of any,"),
+    ],
+)
+@pytest.mark.parametrize("name", ["database_url", "database_worker_url", "database_owner_url", "database_direct_url"])
+def test_it_rejects_a_database_address_that_the_driver_cannot_use(
+    monkeypatch: pytest.MonkeyPatch, name: str, address: str, expected: str
+) -> None:
+    for role in ("database_url", "database_worker_url"):
+        monkeypatch.setenv(variable(role), "postgresql://role@db/name")
+    monkeypatch.setenv(variable(name), address)
+
+    (fault,) = _faults()
+
+    assert fault.startswith(f"{variable(name)} has a value that is not shown here: expected {expected}")
+    assert "HUSH" not in fault
+
+
+def test_a_database_address_that_is_refused_says_how_a_password_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_DATABASE_OWNER_URL", "postgresql://role:HUSH/x@db/name")
+
+    (fault,) = _faults()
+
+    assert fault.endswith("In a password / is written as %2F, # as %23, ? as %3F, @ as %40, [ as %5B and % as %25.")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgres://db",
+        "postgresql://a@/b",
+        "postgresql://role:p:w%2F%23%3F%40%5B%25@db:5432/name",
+        "postgresql://role:pass word@db:/name",
+        "postgresql://role@[::1]:5432,10.1.2.3,[fd12::1]/name?target_session_attrs=prefer-standby",
+        "postgresql://db/name?user=role&password=p@ss&sslmode=verify-full&sslrootcert=/etc/ca.pem",
+        "postgresql://role@/name?host=/run/one&port=5432",
+        "postgresql://role@/name?host=one:5432,two&application_name=x",
+        "postgresql://role@/name?host=one,two&port=5432",
+        "postgresql://role@%2Frun%2Fpostgresql/name?sslmode=verify-ca&ssl_min_protocol_version=TLSv1.3",
+    ],
+)
+def test_it_takes_every_database_address_that_the_driver_takes(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("CHAMBERLAIN_DATABASE_OWNER_URL", address)
+
+    owner = read_settings().database_owner_url
+
+    assert owner is not None
+    assert owner.get_secret_value() == address
+
+
+@pytest.mark.parametrize(
     ("name", "sentence"),
     [
         ("CHAMBERLAIN_PROT", "CHAMBERLAIN_PROT is not a setting: did you mean CHAMBERLAIN_PORT?"),

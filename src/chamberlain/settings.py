@@ -7,17 +7,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from chamberlain.database_address import ADDRESS, wanted_instead
 
 PREFIX = "CHAMBERLAIN_"
 
 # Variables of the tests, which steer them and never the service.
 _TEST_PREFIX = "CHAMBERLAIN_TEST_"
+# The kind of a fault that says itself what was expected.
+_SAID: Final = "said"
 
 
 class SettingsInvalid(Exception):
@@ -59,8 +64,9 @@ def _prefix(value: str) -> str:
 
 
 def _database_address(value: SecretStr) -> SecretStr:
-    if re.match(r"postgres(ql)?://\S", value.get_secret_value()) is None:
-        raise ValueError
+    instead = wanted_instead(value.get_secret_value())
+    if instead is not None:
+        raise PydanticCustomError(_SAID, "{instead}", {"instead": instead})
     return value
 
 
@@ -119,7 +125,7 @@ _Path = Annotated[Path, AfterValidator(_path), Expected("a path")]
 _Bool = Annotated[bool, Expected("true or false")]
 _Database = Annotated[
     Annotated[SecretStr, AfterValidator(_database_address)] | None,
-    Expected("an address such as postgresql://role:password@host:5432/database"),
+    Expected(ADDRESS),
 ]
 _Smtp = Annotated[
     Annotated[SecretStr, AfterValidator(_smtp_address)] | None,
@@ -386,7 +392,8 @@ def _bad_values(error: ValidationError) -> Iterator[str]:
         if field is None:
             yield f"{variable(name)} is not a setting."
         elif name in SECRETS:
-            yield f"{variable(name)} has a value that is not shown here: expected {_expected(field)}."
+            expected = fault["msg"] if fault["type"] == _SAID else _expected(field)
+            yield f"{variable(name)} has a value that is not shown here: expected {expected}."
         else:
             yield f'{variable(name)} is "{fault["input"]}": expected {_expected(field)}.'
 

@@ -96,13 +96,16 @@ async def test_one_role_that_cannot_sign_in_hides_nothing_else(furnished: Databa
     assert not any("hidden" in f"{each.seen}{each.cure}" for each in found)
 
 
-@pytest.mark.parametrize("port", ["port", "99999"])
-async def test_it_handles_an_address_that_is_none(furnished: Databases, tmp_path: Path, port: str) -> None:
-    address = f"postgresql://role:hidden@127.0.0.1:{port}/chamberlain"
+async def test_it_handles_an_address_whose_certificate_is_missing(
+    furnished: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    address = "postgresql://role:hidden@127.0.0.1:1/chamberlain?sslmode=verify-full"
 
     found = await examine(settings_of(furnished, tmp_path, database_url=address), nobody)
 
-    assert named(found, "database")[0] == (FAULT, "CHAMBERLAIN_DATABASE_URL is no address of a database.")
+    ((_, said),) = [each for each in named(found, "database") if each[0] is FAULT]
+    assert said.startswith("The database cannot be reached by CHAMBERLAIN_DATABASE_URL: root certificate file ")
     assert not any("hidden" in f"{each.seen}{each.cure}" for each in found)
 
 

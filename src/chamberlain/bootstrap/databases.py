@@ -108,10 +108,7 @@ async def opened_beside(settings: Settings) -> AsyncIterator[Database]:
             async with database.statement() as connection:
                 await connection.execute("SELECT")
         except Unavailable as error:
-            raise DatabaseNotReady(
-                "The database does not answer. The embedded one runs as long as the service does: start it, or name "
-                "its --data-dir."
-            ) from error
+            raise DatabaseNotReady(f"The database does not answer. {_cure(settings)}") from error
         yield database
     finally:
         await database.close()
@@ -139,6 +136,12 @@ async def opened_or_made(settings: Settings) -> AsyncIterator[Database]:
         async with opened_beside(settings) as database:
             await _require_up_to_date(database)
             yield database
+
+
+def _cure(settings: Settings) -> str:
+    if settings.database_worker_url is not None:
+        return "Start it, or mend CHAMBERLAIN_DATABASE_WORKER_URL."
+    return "The embedded one runs as long as the service does: start it, or name its --data-dir."
 
 
 def _most_statements(settings: Settings) -> int:

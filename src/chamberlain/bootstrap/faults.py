@@ -7,10 +7,12 @@ from chamberlain.bootstrap.data_folder import DataFolderUnusable
 from chamberlain.bootstrap.databases import DatabaseNotReady
 from chamberlain.embedded.postgres import EmbeddedPostgresError
 from chamberlain.rules.errors import Unavailable
+from chamberlain.store.hosts import AddressUnusable
 from chamberlain.store.keyring import KeysUnusable
 from chamberlain.store.migrate import MigrationRefused
 
 EXPECTED = (
+    AddressUnusable,
     DataFolderUnusable,
     DatabaseNotReady,
     EmbeddedPostgresError,

@@ -26,6 +26,14 @@ _NOT_THIS_ONE = (
 )
 
 
+class AddressUnusable(ValueError):
+    """The driver cannot do what an address says. The sentence and `reason`, a part of it, have no password in them."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The address of the database cannot be used: {reason}.")
+        self.reason = reason
+
+
 class Hosts:
     """Connects to the one that leads, and remembers who it was."""
 
@@ -34,7 +42,7 @@ class Hosts:
         self._patience = SHORT_PATIENCE if len(self._addresses) > 1 else PATIENCE
 
     async def connect(self, dsn: str | None = None, **options: Any) -> "NewConnection":  # noqa: ANN401, ARG002 - the driver's pool calls it, with options of the driver.
-        """A connection to the first host that leads. Raises what the last one of them raises."""
+        """A connection to the first host that leads. Raises what the last one of them raises, and AddressUnusable."""
         *others, last = self._addresses
         for address in others:
             try:
@@ -44,9 +52,14 @@ class Hosts:
         return await self._connect(last, options)
 
     async def _connect(self, address: str, options: dict[str, Any]) -> "NewConnection":
-        connection: NewConnection = await asyncpg.connect(
-            address, **{**options, "timeout": self._patience.total_seconds()}
-        )
+        try:
+            connection: NewConnection = await asyncpg.connect(
+                address, **{**options, "timeout": self._patience.total_seconds()}
+            )
+        except asyncpg.ClientConfigurationError as error:
+            # A certificate that is not where it is looked for; what is wrong in the address itself the settings tell.
+            # A hint of the driver would follow.
+            raise AddressUnusable(str(error).partition("\n")[0]) from error
         # Whoever comes next begins with this one.
         self._addresses.sort(key=lambda each: each != address)
         return connection

@@ -11,6 +11,7 @@ from chamberlain.rules.checkups import Checkup, doubtful, faulty, well
 from chamberlain.rules.errors import Unavailable
 from chamberlain.settings import Settings, variable
 from chamberlain.store.database import Database, connect, open_database
+from chamberlain.store.hosts import AddressUnusable
 
 # One connection for each role is enough for a look.
 _APPLICATION, _WORKER = "database_url", "database_worker_url"
@@ -110,9 +111,9 @@ async def _opened(stack: AsyncExitStack, opened: Opened, name: str, address: str
         seen = f"The database cannot be reached by {variable(name)}: {_reason(error)}."
         opened.checkups.append(faulty("database", seen, cure))
         return None
-    except (ValueError, OverflowError):  # The second is for a port above 65535.
-        # The driver's reason would show the address, and the password in it.
-        opened.checkups.append(faulty("database", f"{variable(name)} is no address of a database.", cure))
+    except AddressUnusable as error:
+        seen = f"The database cannot be reached by {variable(name)}: {error.reason}."
+        opened.checkups.append(faulty("database", seen, cure))
         return None
     return database
 
