@@ -83,6 +83,8 @@ def migrate(
     """Bring an outside database up to date, as its owner (CHAMBERLAIN_DATABASE_OWNER_URL)."""
     from chamberlain.cli.migrating import print_migrations, run_migrations, run_migrations_before
 
+    if (show, example, before).count(True) > 1:
+        raise typer.BadParameter("Name one of --print, --example and --before; none of them goes with another.")
     if show:
         print_migrations()
     elif before:
