@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from chamberlain.bootstrap.data_folder import open_data_folder
-from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, is_endpoint, require_command, settings_in
+from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, is_endpoint, lines_of, require_command, settings_in
 from tests.docs.pages import ROOT
 
 FOLDER = DEPLOY / "kubernetes"
@@ -20,10 +20,26 @@ PAGE = ROOT / "docs" / "how-to" / "kubernetes.md"
 Manifest = Any
 
 
+KUSTOMIZATION = yaml.safe_load((FOLDER / "kustomization.yaml").read_text(encoding="utf-8"))
+(SETTINGS_MADE,) = KUSTOMIZATION["configMapGenerator"]
+
+
 def manifests() -> list[Manifest]:
     """All that the kustomization names."""
-    resources = yaml.safe_load((FOLDER / "kustomization.yaml").read_text(encoding="utf-8"))["resources"]
+    resources = KUSTOMIZATION["resources"]
     return [each for name in resources for each in yaml.safe_load_all((FOLDER / name).read_text(encoding="utf-8"))]
+
+
+def settings_of_all() -> dict[str, str]:
+    """The settings that all processes have in common, as kustomize reads them."""
+    (name,) = SETTINGS_MADE["envs"]
+    return dict(line.split("=", 1) for line in lines_of(FOLDER / name))
+
+
+def overlay() -> Manifest:
+    """The one that the page shows."""
+    (shown,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return yaml.safe_load(shown)
 
 
 def of_kind(*kinds: str) -> dict[str, Manifest]:
@@ -39,7 +55,7 @@ def container(name: str) -> Manifest:
 
 
 def test_it_works_for_every_file() -> None:
-    named = yaml.safe_load((FOLDER / "kustomization.yaml").read_text(encoding="utf-8"))["resources"]
+    named = {*KUSTOMIZATION["resources"], *SETTINGS_MADE["envs"]}
 
     assert {*named, "kustomization.yaml"} == {path.name for path in FOLDER.iterdir()}
     assert set(PODS) == {"chamberlain-migrate", "chamberlain-api", "chamberlain-worker"}
@@ -48,8 +64,7 @@ def test_it_works_for_every_file() -> None:
 @pytest.mark.parametrize("name", PODS)
 def test_a_pod_names_commands_settings_and_files_that_there_are(name: str) -> None:
     pod, only = PODS[name]["spec"], container(name)
-    (settings,) = of_kind("ConfigMap").values()
-    files = {**settings["data"], **{each["name"]: each["value"] for each in only.get("env", ())}}
+    files = {**settings_of_all(), **{each["name"]: each["value"] for each in only.get("env", ())}}
     mounts = {each["mountPath"]: each["name"] for each in only["volumeMounts"]}
 
     require_command(only["args"])
@@ -61,7 +76,7 @@ def test_a_pod_names_commands_settings_and_files_that_there_are(name: str) -> No
         if key.endswith("_FILE") and not (name.endswith("migrate") and "KEYS" in key)
     ]
     assert [path for path in needed if path.rpartition("/")[0] not in mounts] == []
-    assert only["envFrom"] == [{"configMapRef": {"name": settings["metadata"]["name"]}}]
+    assert only["envFrom"] == [{"configMapRef": {"name": SETTINGS_MADE["name"]}}]
 
 
 @pytest.mark.parametrize("name", PODS)
@@ -83,7 +98,6 @@ def test_a_pod_is_closed(name: str) -> None:
 
 @pytest.mark.parametrize("name", PODS)
 def test_a_pod_starts_on_a_volume_that_its_group_and_everybody_may_write_to(name: str, tmp_path: Path) -> None:
-    (settings,) = of_kind("ConfigMap").values()
     (mount,) = [each["mountPath"] for each in container(name)["volumeMounts"] if each["name"] == "data"]
     volume = tmp_path / "volume"
     volume.mkdir()
@@ -91,7 +105,7 @@ def test_a_pod_starts_on_a_volume_that_its_group_and_everybody_may_write_to(name
     volume.chmod(0o2777)
 
     # The image names the mount itself.
-    named = Path(settings["data"].get("CHAMBERLAIN_DATA_DIR", mount))
+    named = Path(settings_of_all().get("CHAMBERLAIN_DATA_DIR", mount))
     folder = open_data_folder(volume / named.relative_to(mount))
 
     # A container that is started anew finds the folder of the one before.
@@ -145,12 +159,21 @@ def test_the_page_makes_the_secrets_that_pods_ask_for() -> None:
     assert settings_in(page) <= SETTINGS
 
 
+def test_a_setting_that_is_changed_is_a_change_of_the_pods() -> None:
+    # What is made has a hash of its content in its name; a manifest of one's own would have none.
+    assert of_kind("ConfigMap") == {}
+    assert KUSTOMIZATION.get("generatorOptions", {}).get("disableNameSuffixHash", False) is False
+
+    (own,) = overlay()["configMapGenerator"]
+    assert (own["name"], own["behavior"]) == (SETTINGS_MADE["name"], "merge")
+    assert {each.partition("=")[0] for each in own["literals"]} <= SETTINGS
+
+
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is missing on this machine")
 def test_the_overlay_of_the_page_can_be_put_together(tmp_path: Path) -> None:
     shutil.copytree(FOLDER, tmp_path / "kubernetes")
-    (overlay,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     (tmp_path / "overlay").mkdir()
-    (tmp_path / "overlay" / "kustomization.yaml").write_text(overlay)
+    (tmp_path / "overlay" / "kustomization.yaml").write_text(yaml.safe_dump(overlay()))
 
     done = subprocess.run(
         ["kubectl", "kustomize", str(tmp_path / "overlay")], capture_output=True, text=True, check=False
@@ -158,7 +181,10 @@ def test_the_overlay_of_the_page_can_be_put_together(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("image: registry.example.org/chamberlain:0.1.0") == len(PODS)
-    assert "https://chamberlain.green.example" in done.stdout
+    (made,) = [each for each in yaml.safe_load_all(done.stdout) if each["kind"] == "ConfigMap"]
+    assert made["data"]["CHAMBERLAIN_BASE_URL"] == "https://chamberlain.green.example"
+    assert made["data"]["CHAMBERLAIN_KEYS_FILE"] == settings_of_all()["CHAMBERLAIN_KEYS_FILE"]
+    assert done.stdout.count(f"name: {made['metadata']['name']}\n") == 1 + len(PODS)
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is missing on this machine")
@@ -166,4 +192,4 @@ def test_kubectl_puts_it_together() -> None:
     done = subprocess.run(["kubectl", "kustomize", str(FOLDER)], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert len(list(yaml.safe_load_all(done.stdout))) == len(manifests())
+    assert len(list(yaml.safe_load_all(done.stdout))) == len(manifests()) + 1
