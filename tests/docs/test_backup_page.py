@@ -2,30 +2,47 @@
 
 from pathlib import Path
 
-from tests.docs.commands import printed
+from tests.docs.commands import PROGRAMS, printed
 from tests.docs.pages import ROOT, shell_blocks
-from tests.services import Service, data_folder
+from tests.folders import data_folder
+from tests.services import Service
 
 PAGE = ROOT / "docs" / "how-to" / "backup.md"
+BY_HAND = ROOT / "deploy" / "systemd" / "by-hand"
 
 
 def test_it_works(service: Service, tmp_path: Path) -> None:
-    backup, keep_keys, restore = shell_blocks(PAGE)
-    backups = tmp_path / "backups"
-    (backups / "elsewhere").mkdir(parents=True)
-    with data_folder() as place:
+    backup, keep_keys, bring_keys, put_aside, restore = shell_blocks(PAGE)
+    with data_folder() as other:
+        (other / "postgres" / "data").mkdir(parents=True)
 
-        def run(block: str) -> str:
-            here = block.replace("/var/backups", str(backups)).replace("/var/lib/chamberlain-restored", f"{place}/new")
-            return printed(service, here)
-
-        said = run(backup)
-        run(keep_keys)
-        restored = run(restore)
+        said = run(service, tmp_path, service.data_dir, backup)
+        run(service, tmp_path, service.data_dir, keep_keys)
+        restored = run(service, tmp_path, other, bring_keys, put_aside, restore)
 
         assert "has the whole database as of" in said
         assert "has started to its end" in restored
         assert "lacks" not in restored
-        assert (place / "new" / "keys").read_bytes() == (service.data_dir / "keys").read_bytes()
-        assert (place / "new" / "postgres" / "data").stat().st_mode & 0o077 == 0
-    assert (backups / "elsewhere" / "chamberlain-keys").stat().st_mode & 0o777 == 0o600
+        assert (other / "keys").read_bytes() == (service.data_dir / "keys").read_bytes()
+        assert (other / "postgres" / "data").stat().st_mode & 0o077 == 0
+        assert list((other / "postgres-before" / "data").iterdir()) == []
+    assert (tmp_path / "elsewhere" / "chamberlain-keys").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "chamberlain").stat().st_mode & 0o777 == 0o700
+
+
+def run(service: Service, backups: Path, data_dir: Path, *blocks: str) -> str:
+    """What the blocks print on a machine whose folders these are, where one user is root and the service's."""
+    there = {"/opt/chamberlain/.venv/bin": str(PROGRAMS), "/etc/chamberlain": f"{backups}/nothing"}
+    there |= {"/var/lib/chamberlain": str(data_dir), "/var/backups": str(backups)}
+    by_hand = backups / "by-hand"
+    by_hand.write_text(replaced(BY_HAND.read_text(encoding="utf-8"), there))
+    there |= {"runuser -u chamberlain -- /opt/chamberlain/deploy/systemd/by-hand": f"sh {by_hand}"}
+    there |= {" -o chamberlain -g chamberlain": ""}
+    # It is stopped there already.
+    return printed(service, "systemctl() { :; }", *(replaced(block, there) for block in blocks))
+
+
+def replaced(text: str, places: dict[str, str]) -> str:
+    for place, other in places.items():
+        text = text.replace(place, other)
+    return text
