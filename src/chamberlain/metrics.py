@@ -13,6 +13,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # A registry of our own: the library's has collectors that are registered by being imported.
 _registry = CollectorRegistry()
 ProcessCollector(registry=_registry)
+# What is read from the database when somebody asks, and not told while nobody can know it.
+_of_database = CollectorRegistry()
 
 _calls = Histogram(
     "chamberlain_http_request_duration_seconds",
@@ -29,13 +31,16 @@ _batches = Histogram(
     # The batcher sends at most 512 at once.
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
 )
-_jobs_queued = Gauge("chamberlain_jobs_queued", "Jobs that are due and not finished.", registry=_registry)
-_jobs_oldest = Gauge(
-    "chamberlain_jobs_oldest_seconds", "How long the oldest due job has been due already.", registry=_registry
+_database_up = Gauge(
+    "chamberlain_database_up", "Whether the database answered when it was asked for gauges: 1 or 0.", registry=_registry
 )
-_jobs_held = Gauge("chamberlain_jobs_held", "Jobs that wait for somebody to look at them.", registry=_registry)
+_jobs_queued = Gauge("chamberlain_jobs_queued", "Jobs that are due and not finished.", registry=_of_database)
+_jobs_oldest = Gauge(
+    "chamberlain_jobs_oldest_seconds", "How long the oldest due job has been due already.", registry=_of_database
+)
+_jobs_held = Gauge("chamberlain_jobs_held", "Jobs that wait for somebody to look at them.", registry=_of_database)
 _findings_open = Gauge(
-    "chamberlain_findings_open", "Findings that are open, of all tenants, by kind.", ("kind",), registry=_registry
+    "chamberlain_findings_open", "Findings that are open, of all tenants, by kind.", ("kind",), registry=_of_database
 )
 _jobs_done = Counter(
     "chamberlain_jobs_done", "Runs of jobs by kind and how they ended.", ("kind", "outcome"), registry=_registry
@@ -91,7 +96,14 @@ def delivery_run(outcome: str, seconds: float | None) -> None:
 
 
 def exposition() -> bytes:
-    """All figures as they stand, in the text format of Prometheus."""
+    """All figures, in the text format of Prometheus: those of the database as they were noted just now."""
+    _database_up.set(1)
+    return generate_latest(_registry) + generate_latest(_of_database)
+
+
+def exposition_without_database() -> bytes:
+    """The process's own figures, when the database does not answer: older ones of it would look like news."""
+    _database_up.set(0)
     return generate_latest(_registry)
 
 

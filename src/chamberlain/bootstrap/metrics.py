@@ -1,29 +1,42 @@
 """The figures of the process on a listener of their own."""
 
+import asyncio
+from datetime import timedelta
+
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
-from chamberlain.metrics import CONTENT_TYPE, exposition, findings_seen, jobs_seen
+from chamberlain.metrics import CONTENT_TYPE, exposition, exposition_without_database, findings_seen, jobs_seen
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.findings import FindingKind
 from chamberlain.store import findings, jobs
 from chamberlain.store.database import Database
 
+# Prometheus waits ten seconds for an answer unless it is told otherwise, and takes none for a process that has ended.
+PATIENCE = timedelta(seconds=5)
 
-def metrics_application(worker: Database) -> ASGIApp:
-    """Answers /metrics; the queue and the findings are looked at when somebody asks."""
+
+def metrics_application(worker: Database, *, patience: timedelta = PATIENCE) -> ASGIApp:
+    """Answers /metrics; the queue and the findings are looked at when somebody asks. A database that does not answer
+    within `patience` is away."""
 
     async def metrics(_: Request) -> Response:
         try:
-            async with worker.across_tenants() as tx:
-                depth = await jobs.measure(tx)
-                open_findings = await findings.count_open(tx)
-        except Unavailable:
-            return PlainTextResponse("The database cannot be reached.\n", status_code=503)
-        jobs_seen(queued=depth.due, oldest_seconds=depth.oldest.total_seconds(), held=depth.held)
-        findings_seen({kind: open_findings.get(kind, 0) for kind in FindingKind})
+            async with asyncio.timeout(patience.total_seconds()):
+                await _look(worker)
+        except (Unavailable, TimeoutError):
+            # What the process has counted matters most while something is wrong.
+            return Response(exposition_without_database(), media_type=CONTENT_TYPE)
         return Response(exposition(), media_type=CONTENT_TYPE)
 
     return Router([Route("/metrics", metrics)])
+
+
+async def _look(worker: Database) -> None:
+    async with worker.across_tenants() as tx:
+        depth = await jobs.measure(tx)
+        open_findings = await findings.count_open(tx)
+    jobs_seen(queued=depth.due, oldest_seconds=depth.oldest.total_seconds(), held=depth.held)
+    findings_seen({kind: open_findings.get(kind, 0) for kind in FindingKind})
