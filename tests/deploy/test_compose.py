@@ -12,6 +12,7 @@ import yaml
 from chamberlain.store.keys_file import KeysFile
 from chamberlain.store.migrate import ROLES
 from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, require_command, settings_in
+from tests.docs.pages import ROOT
 from tests.services import run_command
 
 FOLDER = DEPLOY / "compose"
@@ -47,6 +48,14 @@ def test_it_works(document: Document) -> None:
     assert settings_in((FOLDER / "compose.yaml").read_text(encoding="utf-8")) <= SETTINGS
     assert services["api"]["ports"] == [f"127.0.0.1:{DEFAULT_PORT}:{DEFAULT_PORT}"]
     assert (FOLDER / services["api"]["build"]["context"] / services["api"]["build"]["dockerfile"]).exists()
+
+
+def test_an_upgrade_leaves_to_old_processes_what_they_need(document: Document) -> None:
+    page = (ROOT / "docs" / "how-to" / "containers.md").read_text(encoding="utf-8")
+
+    # What is made anew waits for this one, and what runs goes on beside it.
+    assert document["services"]["migrate"]["command"] == ["migrate", "--before"]
+    assert "deploy/compose/compose.yaml run --rm migrate migrate" in page
 
 
 def test_each_service_has_the_secrets_that_it_names_and_the_script_makes_them(

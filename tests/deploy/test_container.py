@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -47,6 +48,18 @@ def test_it_works() -> None:
     require_command(command)
     assert int(port) == urlsplit(address).port == DEFAULT_PORT
     assert is_endpoint(urlsplit(address).path + "/") or is_endpoint(urlsplit(address).path)
+
+
+def test_a_build_is_handed_what_it_copies_and_nothing_that_is_made_here() -> None:
+    left_out = [line.removeprefix("**/") for line in lines_of(ROOT / ".dockerignore")]
+    made = [line.strip("/").partition("/")[0] for line in lines_of(ROOT / ".gitignore")]
+
+    def is_left_out(name: str) -> bool:
+        return any(fnmatch(name, pattern) for pattern in left_out)
+
+    assert [name for names, _ in copied() for name in names if is_left_out(name)] == []
+    # The secrets of the compose file are made below the last one.
+    assert [name for name in (*made, ".git", "deploy") if not is_left_out(name)] == []
 
 
 def test_nobody_in_it_is_root() -> None:
