@@ -11,12 +11,12 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -25,7 +25,8 @@ import httpx2
 
 from chamberlain.embedded import postgres
 from chamberlain.embedded.postgres.addresses import addresses_in
-from tests.postgres import connected, named_programs, place_of_folders
+from tests.folders import copy_folder, data_folder, lasting_folder
+from tests.postgres import connected, named_programs
 
 API = "https://api.estate.example"
 GRAPH = "https://graph.estate.example"
@@ -258,16 +259,6 @@ def free_port() -> int:
             return port
 
 
-@contextmanager
-def data_folder() -> Iterator[Path]:
-    """A folder with a short path, since a socket will be in it."""
-    with tempfile.TemporaryDirectory(prefix="ch-", dir=place_of_folders(), ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        if os.geteuid() == 0:
-            folder.chmod(0o711)
-        yield folder
-
-
 def run_command(
     *arguments: str, environment: Mapping[str, str] | None = None, within: float = 60, typed: str = ""
 ) -> subprocess.CompletedProcess[str]:
@@ -325,28 +316,30 @@ def running_service(*, options: Sequence[str] = (), environment: Mapping[str, st
 @contextmanager
 def outside_database(programs: Path | None = None) -> Iterator[Outside]:
     """A PostgreSQL that no service started, filled as an operator fills it. What runs on it ends with the block."""
-    with (
-        data_folder() as folder,
-        running_server(folder / "postgres", programs) as server,
-        filled(server.addresses, folder) as outside,
-    ):
-        yield outside
+    with data_folder() as folder:
+        copy_folder(_filled_once(programs), folder)
+        with running_server(folder / "postgres", programs) as server, ExitStack() as started:
+            yield Outside(server.addresses, folder, _pointed_at(server.addresses, folder), started)
 
 
 @contextmanager
 def filled(addresses: postgres.Addresses, folder: Path) -> Iterator[Outside]:
     """Schema and example estate in an empty database. What is started on it ends with the block."""
-    environment = {
+    environment = _pointed_at(addresses, folder)
+    done = run_command("migrate", "--example", "--data-dir", str(folder), environment=environment)
+    assert done.returncode == 0, done.stderr
+    with ExitStack() as started:
+        yield Outside(addresses, folder, environment, started)
+
+
+def _pointed_at(addresses: postgres.Addresses, folder: Path) -> Mapping[str, str]:
+    return {
         "CHAMBERLAIN_DATABASE_URL": addresses.application,
         "CHAMBERLAIN_DATABASE_WORKER_URL": addresses.worker,
         "CHAMBERLAIN_DATABASE_OWNER_URL": addresses.owner,
         # What one process seals the others must open.
         "CHAMBERLAIN_KEYS_FILE": str(folder / "keys"),
     }
-    done = run_command("migrate", "--example", "--data-dir", str(folder), environment=environment)
-    assert done.returncode == 0, done.stderr
-    with ExitStack() as started:
-        yield Outside(addresses, folder, environment, started)
 
 
 @contextmanager
@@ -356,3 +349,12 @@ def running_server(folder: Path, programs: Path | None) -> Iterator[postgres.Ser
         yield server
     finally:
         asyncio.run(server.stop())
+
+
+@cache
+def _filled_once(programs: Path | None) -> Path:
+    """A folder with such a database as `filled` leaves one."""
+    folder = lasting_folder()
+    with running_server(folder / "postgres", programs) as server, filled(server.addresses, folder):
+        pass
+    return folder

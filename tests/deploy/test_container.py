@@ -13,8 +13,9 @@ import pytest
 
 from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, is_endpoint, lines_of, require_command, settings_in
 from tests.docs.pages import ROOT
+from tests.folders import data_folder
 from tests.postgres import MEMORY
-from tests.services import COMMAND, GROUP_TEMPLATE, Service, data_folder, free_port, wait_until
+from tests.services import COMMAND, GROUP_TEMPLATE, Service, free_port, wait_until
 
 FILE = DEPLOY / "container" / "Containerfile"
 INSTRUCTIONS = [tuple(line.split(maxsplit=1)) for line in lines_of(FILE)]

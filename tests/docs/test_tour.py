@@ -11,8 +11,9 @@ import pytest
 from tests.docs.commands import documents
 from tests.docs.pages import ROOT, shell_blocks
 from tests.docs.terminals import Terminal
+from tests.folders import data_folder
 from tests.people import at_a_browser
-from tests.services import ADA_MAIL, Service, data_folder, free_port
+from tests.services import ADA_MAIL, Service, free_port
 
 pytestmark = [pytest.mark.heavy, pytest.mark.needs("chromium"), pytest.mark.timeout(900)]
 

@@ -11,7 +11,8 @@ from threading import Event
 import pytest
 
 from tests.faults.load import Load
-from tests.services import GROUP_TEMPLATE, data_folder, filled, running_server, wait_until
+from tests.folders import data_folder
+from tests.services import GROUP_TEMPLATE, filled, running_server, wait_until
 
 # A new database, its log and some hundred groups; little enough to be filled at once.
 SIZE = "256m"

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.faults.load import Load
-from tests.services import data_folder, start_service, wait_until
+from tests.folders import data_folder
+from tests.services import start_service, wait_until
 
 
 @pytest.mark.parametrize(

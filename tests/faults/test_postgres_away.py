@@ -12,7 +12,8 @@ import pytest
 from chamberlain.embedded.postgres.addresses import addresses_in
 from tests.faults.load import Load
 from tests.faults.postgres_process import running_postgres_process
-from tests.services import GROUP_TEMPLATE, data_folder, filled, wait_until
+from tests.folders import data_folder
+from tests.services import GROUP_TEMPLATE, filled, wait_until
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ import pytest
 from chamberlain.bootstrap.backup_file import Head, folder_beside, write_backup
 from chamberlain.embedded.postgres import AlreadyRunning, forget
 from chamberlain.embedded.postgres.folder import Folder, hold
+from tests.folders import data_folder
 from tests.services import (
     API,
     CLEO_MAIL,
     GROUP_TEMPLATE,
     ZOE_MAIL,
     Service,
-    data_folder,
     run_command,
     running_service,
     start_process,

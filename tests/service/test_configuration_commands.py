@@ -17,6 +17,7 @@ from chamberlain.shapes.documents import MOST_BYTES
 from chamberlain.shapes.written_documents import write_document
 from tests.bearer.issuer import make_key, run_issuer, sign
 from tests.commands import run_here
+from tests.folders import data_folder
 from tests.services import (
     ADA,
     API,
@@ -24,7 +25,6 @@ from tests.services import (
     TEAM_TEMPLATE,
     TLS,
     Service,
-    data_folder,
     look_up,
     outside_database,
     run_command,

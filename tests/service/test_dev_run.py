@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 import dev
-from tests.services import GROUP_TEMPLATE, Service, data_folder, free_port
+from tests.folders import data_folder
+from tests.services import GROUP_TEMPLATE, Service, free_port
 
 
 def test_it_works_and_does_so_again_after_a_power_cut() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.folders import data_folder
 from tests.post_office import PostOffice, open_post_office
-from tests.services import APPROVED_TEMPLATE, GROUP_TEMPLATE, Service, data_folder, start_service
+from tests.services import APPROVED_TEMPLATE, GROUP_TEMPLATE, Service, start_service
 
 DARA_MAIL = "dara@estate.example"
 WITHIN = 60

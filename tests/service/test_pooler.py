@@ -7,8 +7,9 @@ import httpx2
 import pytest
 
 from tests.faults.load import Load
+from tests.folders import data_folder
 from tests.service.pooler import SERVER_CONNECTIONS, pooled_database
-from tests.services import API, TLS, data_folder, filled, look_up, wait_until
+from tests.services import API, TLS, filled, look_up, wait_until
 
 ALL_STAFF = "94000000-0000-4000-8000-000000000001"
 NO_GUESTS = "7e000000-0000-4000-8000-000000000021"

@@ -8,11 +8,11 @@ import time
 import httpx2
 import pytest
 
+from tests.folders import data_folder
 from tests.services import (
     GROUP_TEMPLATE,
     TLS,
     Service,
-    data_folder,
     free_port,
     run_command,
     running_service,
