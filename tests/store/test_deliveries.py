@@ -1,6 +1,7 @@
 """Deliveries: written with what they tell, recorded whoever holds them, and sent again when somebody asks."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -8,6 +9,7 @@ from uuid import UUID, uuid4
 import msgspec
 import pytest
 
+from chamberlain.embedded import postgres
 from chamberlain.rules.deliveries import (
     KEPT_ATTEMPTS,
     PAYLOAD_LIMIT,
@@ -22,8 +24,17 @@ from chamberlain.rules.ids import DeliveryId, EventId, JobId, TenantId
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.redeliveries import DeliverySpan
 from chamberlain.store import deliveries, delivery_lists, redeliveries, webhook_states
-from tests.databases import Databases
-from tests.estates import ESTATE, OTHER_HOUSE, PROJECT_GROUP, PROJECT_TEAM, Estate, changed_estate, open_estate
+from tests.databases import Databases, filled_database
+from tests.estates import (
+    ESTATE,
+    OTHER_HOUSE,
+    PROJECT_GROUP,
+    PROJECT_TEAM,
+    Estate,
+    changed_estate,
+    open_estate,
+    service_of,
+)
 
 MOMENT = datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC)
 URL = "https://hooks.estate.example/a"
@@ -36,8 +47,13 @@ JOBS = "SELECT kind, subject, lane, lease_id, run_at <= now() FROM chamberlain.j
 
 
 @pytest.fixture
-async def estate(databases: Databases) -> Estate:
-    return await open_estate(databases, changed_estate(project_group=HOOK))
+async def estate(postgres_server: postgres.Server) -> AsyncIterator[Estate]:
+    async with filled_database(postgres_server, "hooked", fill) as databases:
+        yield service_of(databases)
+
+
+async def fill(databases: Databases) -> None:
+    await open_estate(databases, changed_estate(project_group=HOOK))
 
 
 async def listed(estate: Estate, wanted: DeliveryFilter = ANY, tenant_id: TenantId = ESTATE) -> list[DeliveryRecord]:

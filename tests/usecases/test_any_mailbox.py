@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from chamberlain.api.app import create_app
 from chamberlain.api.services import Mailboxes
+from chamberlain.embedded import postgres
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.mailboxes import ObservedMailbox
@@ -20,7 +21,7 @@ from chamberlain.store.callers import Callers
 from chamberlain.usecases.mailbox_list import ListMailboxes
 from chamberlain.usecases.mailbox_read import ReadMailbox
 from tests.api.house import BASE, House
-from tests.databases import Databases
+from tests.databases import Databases, filled_database
 from tests.estates import (
     ADA,
     EQUIPMENT_MAILBOX,
@@ -30,6 +31,7 @@ from tests.estates import (
     Estate,
     mail_caller_of,
     open_estate,
+    service_of,
 )
 from tests.example import configuration_in, example_document
 from tests.usecases.mailbox_strategies import KINDS, Body, changed_bodies, good_bodies, said
@@ -52,12 +54,17 @@ BY_CHANCE = settings(
 
 
 @pytest.fixture
-async def estate(databases: Databases) -> Estate:
+async def estate(postgres_server: postgres.Server) -> AsyncIterator[Estate]:
     """The example estate, with a template of rooms that has defaults."""
+    async with filled_database(postgres_server, "room_defaults", fill) as databases:
+        yield service_of(databases)
+
+
+async def fill(databases: Databases) -> None:
     document = example_document()
     (room,) = [each for each in document["tenants"][0]["templates"] if each["id"] == TEMPLATES["room"]]
     room["defaults"] = DEFAULTS
-    return await open_estate(databases, configuration_in(document))
+    await open_estate(databases, configuration_in(document))
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from chamberlain.store.callers import Callers
 from chamberlain.usecases.finding_confirm import ConfirmFinding
 from chamberlain.usecases.user_erase import EraseUser
 from tests.databases import Databases
-from tests.estates import ADA, BEN, CLEO, ESTATE, OPERATOR, PREFIXES, TRACE, Estate, caller_of, open_estate
+from tests.estates import ADA, BEN, CLEO, ESTATE, OPERATOR, PREFIXES, TRACE, Estate, caller_of, service_of
 from tests.post_office import PostOffice, Received, open_post_office
 from tests.usecases.acts import act
 from tests.usecases.findings import inspector_of, rendered
@@ -90,8 +90,8 @@ class House:
 
 
 @pytest.fixture
-async def told(databases: Databases) -> AsyncIterator[Databases]:
-    async with open_told(databases) as told:
+async def told(example: Databases) -> AsyncIterator[Databases]:
+    async with open_told(example) as told:
         yield told
 
 
@@ -102,8 +102,8 @@ async def office() -> AsyncIterator[PostOffice]:
 
 
 @pytest.fixture
-async def house(told: Databases, office: PostOffice) -> House:
-    estate = await open_estate(told)
+def house(told: Databases, office: PostOffice) -> House:
+    estate = service_of(told)
     return House(Runs(steward_of(estate)), mailroom_of(estate, office))
 
 
@@ -416,8 +416,7 @@ async def test_it_tells_nobody_twice_of_a_report_that_was_cut_short(house: House
     assert [each.to for each in await house.mailroom.work()] == ["ben@estate.example"]
 
 
-async def test_it_writes_nothing_where_nobody_is_told_by_mail(databases: Databases, office: PostOffice) -> None:
-    estate = await open_estate(databases)
+async def test_it_writes_nothing_where_nobody_is_told_by_mail(estate: Estate, office: PostOffice) -> None:
     house = House(Runs(steward_of(estate)), mailroom_of(estate, office))
     await house.assign(review=REVIEW)
 

@@ -16,7 +16,7 @@ from chamberlain.rules.ids import GroupId, PolicyId
 from chamberlain.rules.jobs import Claim
 from chamberlain.store import jobs
 from tests.databases import Databases
-from tests.estates import ADA, ESTATE, LEASE, open_estate
+from tests.estates import ADA, ESTATE, LEASE, service_of
 from tests.post_office import PostOffice, Received, open_post_office
 from tests.usecases.deadly import Cut, CutDatabase, CutGuests, Killed
 from tests.usecases.mailrooms import Mailroom, mailroom_of, open_told
@@ -65,9 +65,9 @@ SELECT DISTINCT data -> 'subject' ->> 'id' FROM chamberlain.event WHERE type LIK
 
 
 @pytest.fixture
-async def mailroom(databases: Databases) -> AsyncIterator[Mailroom]:
-    async with open_told(databases) as told, open_post_office(PostOffice()) as office:
-        yield mailroom_of(await open_estate(told), office)
+async def mailroom(example: Databases) -> AsyncIterator[Mailroom]:
+    async with open_told(example) as told, open_post_office(PostOffice()) as office:
+        yield mailroom_of(service_of(told), office)
 
 
 @pytest.mark.parametrize("action", ["remove", pytest.param("disable", marks=pytest.mark.heavy)])
