@@ -37,6 +37,17 @@ def test_it_names_settings_and_commands_that_there_are(unit: Path) -> None:
     require_command(started.removeprefix(COMMAND).split())
 
 
+@pytest.mark.parametrize("unit", [unit for unit in UNITS if "@" in unit.name], ids=lambda unit: unit.name)
+def test_each_of_several_processes_has_settings_of_its_own_behind_the_common_ones(unit: Path) -> None:
+    files = re.findall(r"^EnvironmentFile=-(.+)$", unit.read_text(encoding="utf-8"), re.MULTILINE)
+    name = unit.name.partition("@")[0].removeprefix("chamberlain-")
+
+    # Else none could show its figures: each needs a port for them.
+    assert files == ["/etc/chamberlain/environment", f"/etc/chamberlain/{name}-%i.environment"]
+    assert f"`/etc/chamberlain/{name}-" in PAGE.read_text(encoding="utf-8")
+    assert f"`/etc/chamberlain/{name}-" in (ROOT / "docs/how-to/dashboard.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_each_secret_that_it_names_is_handed_to_it(unit: Path) -> None:
     text = unit.read_text(encoding="utf-8")
