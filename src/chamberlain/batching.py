@@ -42,9 +42,10 @@ class Batcher(Generic[Item, Answer]):
     `flush` answers a batch in its order. When it raises one of `divisible`, one item is taken to be the cause: the
     batch is halved until that item is alone and gets the error itself. Any other error goes to everybody in the
     batch. `causes` says of an item that was alone with its error what may have brought that about: the items of its
-    batch that have one of these as well get the same error, without being tried. More than `most` items never travel together, nor do several that weigh more than `most_weight` together, as
-    `weigh` says. With `pending_limit` items waiting, or items that weigh `pending_weight_limit`, further ones are
-    refused with Unavailable; so is somebody's item, as `owner` says, while half of either limit is theirs.
+    batch that have one of these as well get the same error, without being tried. More than `most` items never travel
+    together, nor do several that weigh more than `most_weight` together, as `weigh` says. With `pending_limit` items
+    waiting, or items that weigh `pending_weight_limit`, further ones are refused with Unavailable; so is somebody's
+    item, as `owner` says, while half of either limit is theirs.
     """
 
     def __init__(
