@@ -39,6 +39,13 @@ def test_it_shows_the_queue_as_last_seen() -> None:
     assert _figure("chamberlain_jobs_held") == 2
 
 
+def test_it_shows_due_deliveries_as_last_counted() -> None:
+    metrics.deliveries_seen(due=7, oldest_seconds=90.5)
+
+    assert _figure("chamberlain_webhook_deliveries_due") == 7
+    assert _figure("chamberlain_webhook_deliveries_oldest_seconds") == 90.5
+
+
 def test_it_shows_open_findings_by_kind() -> None:
     metrics.findings_seen({"drift": 3, "reviewDue": 0})
 

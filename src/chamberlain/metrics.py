@@ -39,6 +39,14 @@ _jobs_oldest = Gauge(
     "chamberlain_jobs_oldest_seconds", "How long the oldest due job has been due already.", registry=_of_database
 )
 _jobs_held = Gauge("chamberlain_jobs_held", "Jobs that wait for somebody to look at them.", registry=_of_database)
+_deliveries_due = Gauge(
+    "chamberlain_webhook_deliveries_due", "Calls of webhooks that are due and not made.", registry=_of_database
+)
+_deliveries_oldest = Gauge(
+    "chamberlain_webhook_deliveries_oldest_seconds",
+    "How long the oldest due call of a webhook has been due already.",
+    registry=_of_database,
+)
 _findings_open = Gauge(
     "chamberlain_findings_open", "Findings that are open, of all tenants, by kind.", ("kind",), registry=_of_database
 )
@@ -75,6 +83,12 @@ def jobs_seen(*, queued: int, oldest_seconds: float, held: int) -> None:
     _jobs_queued.set(queued)
     _jobs_oldest.set(oldest_seconds)
     _jobs_held.set(held)
+
+
+def deliveries_seen(*, due: int, oldest_seconds: float) -> None:
+    """Note how many calls of webhooks were due when they were last counted, and for how long the oldest had been."""
+    _deliveries_due.set(due)
+    _deliveries_oldest.set(oldest_seconds)
 
 
 def findings_seen(open_by_kind: Mapping[str, int]) -> None:

@@ -8,10 +8,17 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
-from chamberlain.metrics import CONTENT_TYPE, exposition, exposition_without_database, findings_seen, jobs_seen
+from chamberlain.metrics import (
+    CONTENT_TYPE,
+    deliveries_seen,
+    exposition,
+    exposition_without_database,
+    findings_seen,
+    jobs_seen,
+)
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.findings import FindingKind
-from chamberlain.store import findings, jobs
+from chamberlain.store import findings, jobs, lanes
 from chamberlain.store.database import Database
 
 # Prometheus waits ten seconds for an answer unless it is told otherwise, and takes none for a process that has ended.
@@ -37,6 +44,8 @@ def metrics_application(worker: Database, *, patience: timedelta = PATIENCE) -> 
 async def _look(worker: Database) -> None:
     async with worker.across_tenants() as tx:
         depth = await jobs.measure(tx)
+        deliveries = await lanes.measure(tx)
         open_findings = await findings.count_open(tx)
     jobs_seen(queued=depth.due, oldest_seconds=depth.oldest.total_seconds(), held=depth.held)
+    deliveries_seen(due=deliveries.due, oldest_seconds=deliveries.oldest.total_seconds())
     findings_seen({kind: open_findings.get(kind, 0) for kind in FindingKind})

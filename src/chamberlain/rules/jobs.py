@@ -127,6 +127,14 @@ class HeldJob:
 
 
 @dataclass(frozen=True, slots=True)
+class LaneDepth:
+    """How much waits in all lanes: jobs that are due, and the age of the oldest of them."""
+
+    due: int
+    oldest: timedelta
+
+
+@dataclass(frozen=True, slots=True)
 class QueueDepth:
     """How much waits: jobs that are due, held ones, and the age of the oldest that is due."""
 

@@ -1,13 +1,15 @@
-"""Claims from lanes: some of every lane that has something due, so that a lane that is slow holds up itself alone."""
+"""Claims from lanes: some of every lane that has something due, so that a lane that is slow holds up itself alone; and
+how much waits in all of them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from chamberlain.rules.jobs import Job, JobKind, Lane
+from chamberlain.rules.jobs import Job, JobKind, Lane, LaneDepth
 from chamberlain.store.database import Transaction
 from chamberlain.store.jobs import job_of
+from chamberlain.store.request_lists import PLANNING
 
 # The walk over lanes costs one index probe each, however many jobs one of them has. Shares are even, and of one lane no
 # more than $4 are leased. Where more lanes wait than jobs are taken, chance says whose turn it is. $6 and $7 name
@@ -65,6 +67,29 @@ WHERE job_id = ANY (ARRAY(SELECT picked.job_id FROM picked))
 RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at, lane
 """
 
+# The same walk. What of a lane waits for its next attempt is not looked at.
+MEASURE: Final = """
+WITH RECURSIVE lane AS (
+    (
+        SELECT tenant_id, lane FROM chamberlain.job
+        WHERE held_reason IS NULL AND lane IS NOT NULL ORDER BY tenant_id, lane LIMIT 1
+    )
+    UNION ALL
+    SELECT next.tenant_id, next.lane FROM lane CROSS JOIN LATERAL (
+        SELECT j.tenant_id, j.lane FROM chamberlain.job j
+        WHERE j.held_reason IS NULL AND j.lane IS NOT NULL AND (j.tenant_id, j.lane) > (lane.tenant_id, lane.lane)
+        ORDER BY j.tenant_id, j.lane LIMIT 1
+    ) next
+)
+SELECT count(*) AS due, coalesce(now() - min(waiting.run_at), interval '0') AS oldest
+FROM lane LEFT JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
+    SELECT j.run_at FROM chamberlain.job j
+    WHERE j.tenant_id = lane.tenant_id AND j.lane = lane.lane AND j.held_reason IS NULL AND j.run_at <= now()
+    ORDER BY j.run_at OFFSET 0
+) waiting
+WHERE t.suspended IS NOT TRUE
+"""
+
 
 async def claim(
     tx: Transaction,
@@ -84,3 +109,10 @@ async def claim(
     tenants, lanes = [tenant_id for tenant_id, _ in named], [lane for _, lane in named]
     rows = await tx.fetch(CLAIM, lease_id, most, lease, of_one, list(kinds), tenants, lanes, only_named)
     return [((job_of(row).tenant_id, row["lane"]), job_of(row)) for row in rows]
+
+
+async def measure(tx: Transaction) -> LaneDepth:
+    """How much waits in lanes, but for what rests."""
+    await tx.execute(PLANNING)
+    (row,) = await tx.fetch(MEASURE)
+    return LaneDepth(row["due"], row["oldest"])
