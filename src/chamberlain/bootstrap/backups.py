@@ -21,8 +21,8 @@ from chamberlain.bootstrap.data_folder import DataFolder, open_data_folder
 from chamberlain.bootstrap.databases import migration_sets, opened_at_hand
 from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.origins import now
+from chamberlain.bootstrap.sealed_keys import IdentityKeys
 from chamberlain.embedded import postgres
-from chamberlain.embedded.identity.sealed_keys import sealing_keys
 from chamberlain.embedded.postgres import AlreadyRunning, StillRunning
 from chamberlain.settings import Settings
 from chamberlain.store import checkups
@@ -88,7 +88,7 @@ async def _sealing_keys(database: Database) -> tuple[str, ...]:
     """The ids of the keys that something is sealed with."""
     async with database.across_tenants() as tx:
         ours = await checkups.sealing_keys(tx)
-    return tuple(sorted(ours | set(await sealing_keys(database.pool))))
+    return tuple(sorted(ours | set(await IdentityKeys(database).count())))
 
 
 async def _started_once(settings: Settings, folder: DataFolder) -> tuple[str, ...]:

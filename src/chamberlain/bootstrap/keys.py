@@ -1,16 +1,15 @@
 """The keys that seal what is stored, for whoever has the database and the keys file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from chamberlain.bootstrap.databases import opened_at_hand
 from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.operators import command_line
 from chamberlain.bootstrap.origins import new_trace_id
-from chamberlain.embedded.identity import sealed_keys
+from chamberlain.bootstrap.sealed_keys import IdentityKeys
 from chamberlain.rules.keys import KeyUse, Rotation
 from chamberlain.settings import Settings
-from chamberlain.store.database import Database, unavailable
-from chamberlain.store.keyring import Keyring, KeysUnusable
+from chamberlain.store.keyring import KeysUnusable
 from chamberlain.store.keys_file import KeysFile
 from chamberlain.usecases.keys_add import AddKey
 from chamberlain.usecases.keys_drop import DropKey
@@ -22,7 +21,7 @@ async def list_keys(settings: Settings) -> Sequence[KeyUse]:
     """The keys, and what is sealed with each. Raises CannotStart."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            identity = _Identity(database)
+            identity = IdentityKeys(database)
             return await ListKeys(database, _keys_file(settings), identity.count)()
 
 
@@ -37,7 +36,7 @@ async def rotate_keys(settings: Settings, key_id: str | None) -> Rotation:
     NotFound."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            rotate = RotateKeys(database, _keys_file(settings), _Identity(database).reseal)
+            rotate = RotateKeys(database, _keys_file(settings), IdentityKeys(database).reseal)
             return await rotate(key_id, actor=command_line(), trace_id=new_trace_id())
 
 
@@ -45,7 +44,7 @@ async def drop_key(settings: Settings, key_id: str) -> None:
     """Take a key out of the file. Raises CannotStart, NotFound and Conflict."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            drop = DropKey(database, _keys_file(settings), _Identity(database).count)
+            drop = DropKey(database, _keys_file(settings), IdentityKeys(database).count)
             await drop(key_id, actor=command_line(), trace_id=new_trace_id())
 
 
@@ -56,18 +55,3 @@ def _keys_file(settings: Settings) -> KeysFile:
             f"There is no keys file {settings.keys_file}. Name the --data-dir of the service, or CHAMBERLAIN_KEYS_FILE."
         )
     return KeysFile(settings.keys_file)
-
-
-class _Identity:
-    """What the embedded identity platform has sealed with the same keys."""
-
-    def __init__(self, database: Database) -> None:
-        self._pool = database.pool
-
-    async def count(self) -> Mapping[str, int]:
-        with unavailable():
-            return await sealed_keys.sealing_keys(self._pool)
-
-    async def reseal(self, keyring: Keyring) -> tuple[int, int]:
-        with unavailable():
-            return await sealed_keys.reseal(self._pool, keyring, KeysUnusable)

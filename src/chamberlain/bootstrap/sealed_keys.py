@@ -1,0 +1,34 @@
+"""What the embedded identity platform has sealed with our keys, for the commands that look after them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from chamberlain.embedded.identity import sealed_keys
+from chamberlain.embedded.identity.errors import IdentityUnreachable
+from chamberlain.store.database import Database, no_database
+from chamberlain.store.keyring import Keyring, KeysUnusable
+
+
+class IdentityKeys:
+    """The platform's own keys, as the worker's role sees them."""
+
+    def __init__(self, database: Database) -> None:
+        self._pool = database.pool
+
+    async def count(self) -> Mapping[str, int]:
+        """How many are sealed with which key. Raises Unavailable."""
+        with _told():
+            return await sealed_keys.sealing_keys(self._pool)
+
+    async def reseal(self, keyring: Keyring) -> tuple[int, int]:
+        """Seal all of them anew; gives how many were sealed and how many could not be opened. Raises Unavailable."""
+        with _told():
+            return await sealed_keys.reseal(self._pool, keyring, KeysUnusable)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except IdentityUnreachable as error:
+        raise no_database() from error
