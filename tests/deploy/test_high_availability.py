@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from deploy.failover.cluster import Cluster, Node
+from tests.deploy.known import is_endpoint
 from tests.docs.pages import ROOT, named, section
 
 PAGE = ROOT / "docs" / "how-to" / "high-availability.md"
@@ -23,6 +24,16 @@ def test_it_works_as_the_trial_does() -> None:
     assert isinstance(ours, dict)
     ours["dcs"]["postgresql"]["parameters"].pop("max_connections")
     assert documented == ours
+
+
+def test_the_load_balancer_waits_longer_than_a_failover_takes() -> None:
+    shown = section(PAGE, "## The load balancer")
+    ((every, times),) = re.findall(r"inter (\d+)s fall (\d+)", shown)
+    ((path, host),) = re.findall(r"uri (\S+) .*hdr Host (\S+)", shown)
+
+    assert int(every) * int(times) >= 40
+    assert is_endpoint(path)
+    assert f"`CHAMBERLAIN_BASE_URL=https://{host}`" in shown
 
 
 def test_it_names_every_option_and_figure() -> None:

@@ -127,6 +127,13 @@ def test_probes_and_ports_are_those_of_the_service() -> None:
     assert service["spec"]["selector"] == PODS["chamberlain-api"]["metadata"]["labels"]
 
 
+def test_no_pod_is_taken_out_while_another_host_of_the_database_takes_over() -> None:
+    probe = container("chamberlain-api")["readinessProbe"]
+
+    # Half a minute is the longest that a failover took; all pods fail alike, and nobody would be left to say 503.
+    assert probe["periodSeconds"] * probe["failureThreshold"] >= 40
+
+
 def test_several_answer_and_work_and_some_are_always_left() -> None:
     deployments, budgets = of_kind("Deployment"), of_kind("PodDisruptionBudget")
 
