@@ -2,18 +2,13 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 
 import pytest
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Send
 
-from chamberlain.api.whole import WholeCall, whole_call
-from chamberlain.bootstrap.listeners import Listener, make_server
+from chamberlain.api.whole import WholeCall
 from chamberlain.bootstrap.whole_answers import GatheringTransport
-
-Work = Callable[[WholeCall, Receive, Send], Awaitable[None]]
-HEADERS = [(b"content-length", b"2")]
+from tests.bootstrap.talks import HEAD, HEADERS, call, echo, served
 
 
 class Recording(asyncio.Transport):
@@ -116,42 +111,6 @@ async def test_what_was_kept_goes_before_what_is_sent_through() -> None:
     transport.write_through(b"third")
 
     assert recording.sent == [b"first second", b"third"]
-
-
-@asynccontextmanager
-async def served(work: Work) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A connection to a server whose application does this with each call."""
-
-    async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        whole = whole_call(scope)
-        assert whole is not None
-        await work(whole, receive, send)
-
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = make_server(Listener(listening, None, application))
-    serving = asyncio.create_task(server.serve(sockets=[listening]))
-    reader, writer = await asyncio.open_connection(*listening.getsockname())
-    try:
-        yield reader, writer
-    finally:
-        writer.close()
-        server.should_exit = True
-        await serving
-
-
-async def call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: bytes = b"") -> list[bytes]:
-    """The lines of the answer to what is sent, or to what was sent before."""
-    writer.write(sent)
-    head = await reader.readuntil(b"\r\n\r\n")
-    return [*head.split(b"\r\n")[:-2], await reader.readexactly(2)]
-
-
-async def echo(whole: WholeCall, _receive: Receive, _send: Send) -> None:
-    """Answer with the body that is there at once."""
-    assert whole.answer(202, HEADERS, whole.body() or b"no")
-
-
-HEAD = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\n"
 
 
 async def test_a_call_that_has_arrived_whole_is_had_whole() -> None:

@@ -57,7 +57,7 @@ def describe(endpoints: Sequence[AnyEndpoint], services: Services) -> Json:
 
 def codes_of(endpoint: AnyEndpoint) -> tuple[str, ...]:
     """Every code that can stand on top of a problem document of this endpoint."""
-    codes = ["unknownParameter", "hostUnknown", BUG]
+    codes = ["unknownParameter", "hostUnknown", "headTooLarge", BUG]
     if endpoint.shape is not None:
         codes += ["notJson", "notAnObject", "invalidBody", "bodyTooLarge", "notJsonContent"]
     if endpoint.parameters or endpoint.headers or endpoint.method == "POST":

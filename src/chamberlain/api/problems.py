@@ -53,6 +53,15 @@ class BodyTooLarge(Refusal):
         super().__init__("bodyTooLarge", f"A body may have at most {limit // 1024} KiB.")
 
 
+class HeadTooLarge(Refusal):
+    """More bytes than any head needs."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            "headTooLarge", f"The first line and the headers of a call may have at most {limit // 1024} KiB together."
+        )
+
+
 class BodyTooSlow(Malformed):
     """The body did not arrive in time. It is answered as any body that is cut short, and the connection is closed."""
 
@@ -136,6 +145,7 @@ KINDS: Mapping[type[Refusal], Kind] = MappingProxyType(
                 "quotaExceeded": "More than is granted.",
             },
         ),
+        HeadTooLarge: Kind(431, {"headTooLarge": "The head of the call is too large."}),
         Unavailable: Kind(
             503,
             {
@@ -230,7 +240,7 @@ def _headers(refusal: Refusal) -> Headers:
             )
         case MethodNotAllowed(allow=allow):
             return ((b"allow", allow),)
-        case BodyTooLarge() | BodyTooSlow():
+        case HeadTooLarge() | BodyTooLarge() | BodyTooSlow():
             # What is still on its way is not worth reading.
             return ((b"connection", b"close"),)
         case LimitReached(after=after) | Unavailable(after=after) | Conflict(after=timedelta() as after):

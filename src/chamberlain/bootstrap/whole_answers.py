@@ -5,17 +5,18 @@ import asyncio
 from collections.abc import Iterable
 from itertools import chain
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from chamberlain.api.whole import WHOLE, WholeCall
+from chamberlain.bootstrap.heads import BoundedHeads
 
 Data = bytes | bytearray | memoryview
 
 CLOSE = (b"connection", b"close")
 
 
-class WholeAnswers(HttpToolsProtocol):
-    """The server's own way to speak HTTP, over a transport that gathers what is written."""
+class WholeAnswers(BoundedHeads):
+    """The server's own way to speak HTTP, with its bounds, over a transport that gathers what is written."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server has it
         """Somebody has connected."""
