@@ -3,14 +3,17 @@
 import errno
 import io
 import os
+import resource
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO
 
 import pytest
 
 from chamberlain.embedded import postgres
+from chamberlain.embedded.postgres.folder import Folder, hold
 from tests.postgres import short_folder
 
 
@@ -56,6 +59,17 @@ def of_elsewhere(name: str) -> Iterator[IO[bytes]]:
         yield file if name == postgres.FILES[0] else packed("../passwd")
 
 
+@contextmanager
+def no_room() -> Iterator[None]:
+    """No file of this process grows meanwhile."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
 async def test_it_works() -> None:
     with short_folder() as folder:
         await postgres.restore(folder, archive, run_as=None)
@@ -79,3 +93,8 @@ async def test_it_leaves_nothing_of_what_it_could_not_put_back(
             await postgres.restore(folder, backup, run_as=None)
 
         assert [each.name for each in folder.iterdir()] == ["lock"]
+
+
+def test_a_full_disk_is_not_told_of_by_the_lock(tmp_path: Path) -> None:
+    with no_room():
+        os.close(hold(Folder(tmp_path)))

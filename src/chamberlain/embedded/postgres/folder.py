@@ -12,6 +12,7 @@ All but data/ belongs to whoever runs the service: root never writes in a folder
 import fcntl
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,8 +83,10 @@ def hold(folder: Folder) -> int:
         holder = os.read(lock, 20).decode()
         os.close(lock)
         raise AlreadyRunning(folder.path, holder) from error
-    os.truncate(lock, 0)
-    os.write(lock, str(os.getpid()).encode())
+    # Whoever needs room meets a full disk soon enough, and has a sentence for it; the number is for the message above.
+    with suppress(OSError):
+        os.truncate(lock, 0)
+        os.write(lock, str(os.getpid()).encode())
     return lock
 
 
