@@ -7,6 +7,7 @@ square of its length, during which nobody else is served. So what comes is count
 import asyncio
 
 import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from chamberlain.api.problems import HeadTooLarge, problem_of
@@ -40,41 +41,49 @@ class BoundedHeads(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what has come, never more of it at once than a head may have left."""
-        while len(data) > (room := LIMIT - self._useless):
-            if room == 0:
-                return  # Refused; what still comes is thrown away.
-            self._take(data[:room])
-            data = data[room:]
-        self._take(data)
-
-    def _take(self, data: bytes) -> None:
+        if len(data) > LIMIT - self._useless:
+            self._take_in_pieces(data)
+            return
         self._useless += len(data)
+        rest = data
         try:
-            self._parse(data)
+            while rest:
+                try:
+                    self.parser.feed_data(rest)
+                    break
+                except httptools.HttpParserUpgrade as upgrade:
+                    rest = rest[upgrade.args[0] :]
+                    self._ignore_upgrade()
         except httptools.HttpParserError:
             message = "Invalid HTTP request received."
             self.logger.warning(message)
             self.send_400_response(message)
             self._useless = LIMIT
             return
+        if self._useless:
+            self._count(len(data))
+
+    def _take_in_pieces(self, data: bytes) -> None:
+        # There is no room left when the caller was refused; what still comes is thrown away.
+        while data and (room := LIMIT - self._useless):
+            self.data_received(data[:room])
+            data = data[room:]
+
+    def _count(self, length: int) -> None:
+        """Nothing of use has come of this many bytes."""
         if self._useless == LIMIT:
             self._refuse()
-        elif self._useless == len(data) and self._nothing_is_under_way():
+        elif self._useless == length and self._nothing_is_under_way():
             # The first piece of a head: from here it has its time, however long the connection was idle.
             self._end_in(self.head_seconds)
 
-    def _parse(self, data: bytes) -> None:
-        while data:
-            try:
-                self.parser.feed_data(data)
-                return
-            except httptools.HttpParserUpgrade as upgrade:
-                # An upgrade that is not offered is ignored (RFC 9110, 7.8). The parser takes none for a call with a
-                # body, so it gets the head once more, without it; and a new one, since this one may see an end here.
-                head, data = self._head_without_upgrade(), data[upgrade.args[0] :]
-                self.parser = httptools.HttpRequestParser(self)
-                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-                self.parser.feed_data(head)
+    def _ignore_upgrade(self) -> None:
+        # An upgrade that is not offered is ignored (RFC 9110, 7.8). To the parser no call that asks for one has a body,
+        # so the head is parsed once more, without it; and by a new parser, since this one may see an end here.
+        head = self._head_without_upgrade()
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.parser.feed_data(head)
 
     def _head_without_upgrade(self) -> bytes:
         version = self.parser.get_http_version().encode("ascii")
@@ -93,17 +102,23 @@ class BoundedHeads(HttpToolsProtocol):
             raise httptools.HttpParserError("No tunnel is offered, and what comes through one is no call.")
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body has come."""
+        """A piece of a body has come. What the server does with it is done here as well, in fewer steps."""
         self._useless = 0
-        super().on_body(body)
+        cycle = self.cycle
+        if not cycle.response_complete:
+            cycle.body += body
+            if len(cycle.body) > HIGH_WATER_LIMIT:
+                self.flow.pause_reading()
+            cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """A call is whole; one that was answered before that, too, which the server would leave as it was."""
         if not self.parser.should_upgrade():
             self._useless = 0
-            self.cycle.more_body = False
-            if not self.cycle.response_complete:
-                self.cycle.message_event.set()
+            cycle = self.cycle
+            cycle.more_body = False
+            if not cycle.response_complete:
+                cycle.message_event.set()
 
     def _nothing_is_under_way(self) -> bool:
         """Whether every call that has begun is whole and answered."""
