@@ -316,3 +316,12 @@ async def test_a_body_that_comes_behind_its_answer_spoils_nothing() -> None:
         second = await call(*talk)
 
     assert (first[-1], second[-1]) == (b"no", b"[]")
+
+
+async def test_a_call_is_over_when_its_body_has_come_behind_its_answer() -> None:
+    async with served(echo) as talk:
+        await call(*talk, HEAD)
+        async with saying(talk, b"{}" + head_of(LIMIT * 2)):
+            said = await talk[0].readline()
+
+    assert said == b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
