@@ -1,6 +1,6 @@
 -- A backlog of :number deliveries of one template, each with a payload as that of a created group, all due at once.
 WITH made AS (
-    SELECT gen_random_uuid() AS delivery_id, gen_random_uuid() AS event_id, gen_random_uuid() AS request_id, n
+    SELECT chamberlain.new_delivery_id(now()) AS delivery_id, gen_random_uuid() AS event_id, gen_random_uuid() AS request_id, n
     FROM generate_series(1, :number) AS n
 ), queued AS (
     INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, lane)

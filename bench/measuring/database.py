@@ -1,6 +1,7 @@
 """The database of a running service, as measurements look into it."""
 
 import asyncio
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 Answer = TypeVar("Answer")
+# Between two looks, in seconds.
+PAUSE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,10 @@ class Measured:
         """One number, as the worker's role sees it: of all tenants."""
         return int(asyncio.run(_connected(self.worker, lambda connection: connection.fetchval(statement))))
 
+    def wait_for_none(self, statement: str, within: float) -> bool:
+        """Look, over one connection, until the number is 0; False when it is not within so many seconds."""
+        return asyncio.run(_connected(self.worker, lambda connection: _wait_for_none(connection, statement, within)))
+
     def texts(self, statement: str) -> list[str]:
         """One array of texts, as the worker's role sees it."""
         return list(asyncio.run(_connected(self.worker, lambda connection: connection.fetchval(statement))) or ())
@@ -48,3 +55,12 @@ async def _connected(address: str, work: "Callable[[asyncpg.Connection[asyncpg.R
         return await work(connection)
     finally:
         await connection.close()
+
+
+async def _wait_for_none(connection: "asyncpg.Connection[asyncpg.Record]", statement: str, within: float) -> bool:
+    end = time.monotonic() + within
+    while await connection.fetchval(statement):
+        if time.monotonic() > end:
+            return False
+        await asyncio.sleep(PAUSE)
+    return True
