@@ -1,22 +1,5 @@
 """The example estate for tests of the store."""
 
-from collections.abc import AsyncIterator
+from tests.example_fixtures import estate, example
 
-import pytest
-
-from chamberlain.embedded import postgres
-from tests.databases import Databases
-from tests.estates import Estate, example_database, service_of
-
-
-@pytest.fixture
-async def example(postgres_server: postgres.Server) -> AsyncIterator[Databases]:
-    """A database of its own with the example estate."""
-    async with example_database(postgres_server) as databases:
-        yield databases
-
-
-@pytest.fixture
-def estate(example: Databases) -> Estate:
-    """The example estate, in a database of its own."""
-    return service_of(example)
+__all__ = ["estate", "example"]

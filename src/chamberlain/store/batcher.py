@@ -129,7 +129,7 @@ class Acceptor:
         return True
 
     @contextmanager
-    def _waiting_for(self, claims: Collection["_Claim"]) -> Iterator[None]:
+    def _waiting_for(self, claims: Collection[_Claim]) -> Iterator[None]:
         self._held.update(claims)
         try:
             yield

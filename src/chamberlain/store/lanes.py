@@ -11,11 +11,8 @@ from chamberlain.store.database import Transaction
 from chamberlain.store.jobs import job_of
 from chamberlain.store.request_lists import PLANNING
 
-# The walk over lanes costs one index probe each, however many jobs one of them has. Shares are even, and of one lane no
-# more than $4 are leased. Where more lanes wait than jobs are taken, chance says whose turn it is. $6 and $7 name
-# lanes; with $8 only these are looked at, else all but these. Jobs of a suspended tenant rest.
-CLAIM: Final = """
-WITH RECURSIVE lane AS (
+# Every lane that has a job, by one index probe each, however many jobs one of them has.
+_LANES: Final = """lane AS (
     (
         SELECT tenant_id, lane FROM chamberlain.job
         WHERE held_reason IS NULL AND lane IS NOT NULL ORDER BY tenant_id, lane LIMIT 1
@@ -26,7 +23,13 @@ WITH RECURSIVE lane AS (
         WHERE j.held_reason IS NULL AND j.lane IS NOT NULL AND (j.tenant_id, j.lane) > (lane.tenant_id, lane.lane)
         ORDER BY j.tenant_id, j.lane LIMIT 1
     ) next
-), due AS (
+)"""
+
+# Shares are even, and of one lane no more than $4 are leased. Where more lanes wait than jobs are taken, chance says
+# whose turn it is. $6 and $7 name lanes; with $8 only these are looked at, else all but these. Jobs of a suspended
+# tenant rest.
+CLAIM: Final = f"""
+WITH RECURSIVE {_LANES}, due AS (
     SELECT lane.tenant_id, lane.lane FROM lane LEFT JOIN chamberlain.tenant t USING (tenant_id)
     CROSS JOIN LATERAL (
         SELECT FROM chamberlain.job j
@@ -65,22 +68,11 @@ UPDATE chamberlain.job SET
     lease_id = $1, lease_until = now() + $3, attempts = attempts + (lease_until IS NOT NULL)::integer
 WHERE job_id = ANY (ARRAY(SELECT picked.job_id FROM picked))
 RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at, lane
-"""
+"""  # noqa: S608 - text of ours alone.
 
-# The same walk. What of a lane waits for its next attempt is not looked at.
-MEASURE: Final = """
-WITH RECURSIVE lane AS (
-    (
-        SELECT tenant_id, lane FROM chamberlain.job
-        WHERE held_reason IS NULL AND lane IS NOT NULL ORDER BY tenant_id, lane LIMIT 1
-    )
-    UNION ALL
-    SELECT next.tenant_id, next.lane FROM lane CROSS JOIN LATERAL (
-        SELECT j.tenant_id, j.lane FROM chamberlain.job j
-        WHERE j.held_reason IS NULL AND j.lane IS NOT NULL AND (j.tenant_id, j.lane) > (lane.tenant_id, lane.lane)
-        ORDER BY j.tenant_id, j.lane LIMIT 1
-    ) next
-)
+# What of a lane waits for its next attempt is not looked at.
+MEASURE: Final = f"""
+WITH RECURSIVE {_LANES}
 SELECT count(*) AS due, coalesce(now() - min(waiting.run_at), interval '0') AS oldest
 FROM lane LEFT JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
     SELECT j.run_at FROM chamberlain.job j
@@ -88,7 +80,7 @@ FROM lane LEFT JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
     ORDER BY j.run_at OFFSET 0
 ) waiting
 WHERE t.suspended IS NOT TRUE
-"""
+"""  # noqa: S608 - text of ours alone.
 
 
 async def claim(
