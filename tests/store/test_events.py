@@ -237,13 +237,12 @@ async def test_it_misses_nothing_while_ten_writers_commit_in_mixed_order(
     async def follow(limit: int) -> list[str]:
         """Go on from page to page, until everybody is done and there is nothing more."""
         found: list[str] = []
-        page = await read(beside, limit=limit)
-        while True:
-            is_last = done.is_set() and not page.items
+        # A page that was asked for before everybody was done may lack what came last.
+        is_over, page = done.is_set(), await read(beside, limit=limit)
+        while page.items or not is_over:
             found += names(page)
-            if is_last:
-                return found
-            page = await read(beside, page.next, limit=limit)
+            is_over, page = done.is_set(), await read(beside, page.next, limit=limit)
+        return found
 
     followers = [asyncio.create_task(follow(limit)) for limit in (1, 7, 200)]
     async with asyncio.timeout(120):
@@ -262,9 +261,9 @@ async def test_it_misses_nothing_while_ten_writers_commit_in_mixed_order(
     for name in one:
         newest = max(newest, many.written[name])
         assert many.committed[name] >= newest, name
-    # They did overtake each other.
+    # They did overtake each other. Whether it shows in the feed depends on when somebody looked.
     sequences = await rows(databases, "SELECT data ->> 'name' FROM chamberlain.event ORDER BY sequence")
-    assert [name for (name,) in sequences] != one
+    assert [name for (name,) in sequences] != sorted(many.committed, key=many.committed.__getitem__)
 
 
 async def test_another_tenant_sees_nothing_of_it(databases: Databases) -> None:
