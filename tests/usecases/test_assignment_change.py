@@ -2,9 +2,12 @@
 trace."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
+import asyncpg
 import msgspec
 import pytest
 
@@ -17,7 +20,9 @@ from chamberlain.rules.subject_records import SubjectRecord
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.store import policy_clocks, subjects
 from chamberlain.store.assignments import PATIENCE, Assigner
-from tests.estates import ADA, ESTATE, NOBODY, OTHER_HOUSE, TRACE, Estate, until
+from chamberlain.store.database import Connection, Database, Pool
+from tests.estates import ADA, ESTATE, NOBODY, OTHER_HOUSE, TRACE, Estate
+from tests.postgres import connected
 from tests.usecases.acts import administrator, application, cancel
 from tests.usecases.stewards import (
     ALL_STAFF,
@@ -438,18 +443,79 @@ async def test_those_who_wait_for_a_held_group_together_are_told_so_together(ste
     assert (await impatient.assign(templateId=str(PARTNERS))).assignment.template_id == PARTNERS
 
 
+class PatientDatabase(Database):
+    """Counts the statements that have given up waiting for somebody's rows."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
+        self.given_up = 0
+
+    @asynccontextmanager
+    async def statement(self) -> AsyncIterator[Connection]:
+        try:
+            async with super().statement() as connection:
+                yield connection
+        except asyncpg.LockNotAvailableError:
+            self.given_up += 1
+            raise
+
+
+@pytest.mark.parametrize("what", ["templateId", "policyId"])
+async def test_nobody_waits_for_a_template_or_policy_that_somebody_is_removing(steward: Steward, what: str) -> None:
+    """Not even those whose changes arrive together with its: the database is asked for all of them at once."""
+    for group in (HANDBOOK, SUPPLIERS):
+        await steward.record(group, SubjectType.SITE)
+    await steward.record()
+    database = PatientDatabase(steward.change.database.pool)
+    assigner = Assigner(database)
+    steward = replace(steward, change=replace(steward.change, assigner=assigner))
+    held: dict[str, TemplateId | PolicyId] = {"templateId": PARTNERS, "policyId": NINETY_DAYS}
+    free = {"templateId": str(NO_GUESTS), "policyId": str(YEARLY_REVIEW)}
+
+    async with steward.estate.databases.application.transaction(ESTATE) as tx:
+        await subjects.is_assigned(tx, ESTATE, template_id=PARTNERS, policy_id=NINETY_DAYS)
+        waiting = asyncio.create_task(steward.ask({what: str(held[what])}))
+        others = [steward.ask({what: free[what]}, site, kind=SubjectType.SITE) for site in (HANDBOOK, SUPPLIERS)]
+        await asyncio.wait_for(asyncio.gather(*others), timeout=PATIENCE.total_seconds() / 2)
+        has_waited = not waiting.done()
+    record = await waiting
+
+    assert has_waited
+    assert held[what] in (record.assignment.template_id, record.assignment.policy_id)
+    assert database.given_up == 0
+
+
 async def test_nobody_assigns_what_is_just_being_removed(steward: Steward) -> None:
     await steward.record()
+    impatient = replace(
+        steward, change=replace(steward.change, assigner=Assigner(steward.change.database, patience=timedelta(0)))
+    )
     async with steward.estate.databases.application.transaction(ESTATE) as tx:
         assert not await subjects.is_assigned(tx, ESTATE, template_id=PARTNERS)
-        assigning = asyncio.create_task(steward.assign(templateId=str(PARTNERS)))
-        await waits_for_a_lock(steward)
         await tx.execute("DELETE FROM chamberlain.template WHERE template_id = $1", PARTNERS)
+        with pytest.raises(Unavailable):
+            await impatient.assign(templateId=str(PARTNERS))
+        assigning = asyncio.create_task(steward.assign(templateId=str(PARTNERS)))
 
     with pytest.raises(NotPossible) as refusal:
         await assigning
     assert [fault.code for fault in refusal.value.faults] == ["templateUnknown"]
 
 
-async def waits_for_a_lock(steward: Steward) -> None:
-    await until(lambda: steward.estate.rows("SELECT 1 FROM pg_locks WHERE NOT granted"))
+async def test_nobody_is_looked_for_when_nobody_can_write(steward: Steward) -> None:
+    """As in the moment in which a migration changes a table: all who came together are told at once."""
+    groups = {ALL_STAFF: SubjectType.GROUP, HANDBOOK: SubjectType.SITE, SUPPLIERS: SubjectType.SITE}
+    for group, kind in groups.items():
+        await steward.record(group, kind)
+    database = PatientDatabase(steward.change.database.pool)
+    assigner = Assigner(database, patience=timedelta(0))
+    impatient = replace(steward, change=replace(steward.change, assigner=assigner))
+
+    async with connected(steward.estate.databases.addresses.owner) as owner, owner.transaction():
+        await owner.execute("LOCK TABLE chamberlain.audit IN SHARE MODE")
+        assigning = [impatient.assign(group, kind=kind, templateId=str(PARTNERS)) for group, kind in groups.items()]
+        came = await asyncio.gather(*assigning, return_exceptions=True)
+
+    assert [type(each) for each in came] == [Unavailable] * len(groups)
+    assert database.given_up <= len(groups)
+    assert (await steward.assign(templateId=str(PARTNERS))).assignment.template_id == PARTNERS

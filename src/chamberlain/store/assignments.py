@@ -1,8 +1,9 @@
 """Assignments: what is assigned to groups and sites, read and changed by one statement for all who come together.
 
 Both statements are functions of the database (sql/assignments.sql). A change is decided upon what was read, and written
-only where that is still true; whoever was overtaken decides again. Whose group or site somebody holds is put aside and
-tried again: nobody else waits for that, and nobody's connection.
+only where that is still true; whoever was overtaken decides again. Whose group or site somebody holds, or whose
+template or policy somebody is removing, is put aside and tried again: nobody else waits for that, and nobody's
+connection.
 """
 
 import asyncio
@@ -83,7 +84,8 @@ class Question:
 
 
 class _Outcome(Enum):
-    """What comes of a change: it is there, what it was decided upon is not true any more, or somebody holds the row."""
+    """What comes of a change: it is there, what it was decided upon is not true any more, or somebody holds a row that
+    it needs."""
 
     WRITTEN = auto()
     OVERTAKEN = auto()
@@ -142,7 +144,7 @@ class Assigner:
         outcome, pause = await self._try(draft), FIRST_PAUSE
         while outcome is _Outcome.HELD:
             if asyncio.get_running_loop().time() >= end:
-                detail = "Something else is being done to this group, and does not end. Send the request again."
+                detail = "Somebody changes this group or what it is to get, and does not end. Send the request again."
                 raise Unavailable("overloaded", detail)
             await asyncio.sleep(pause.total_seconds())
             outcome, pause = await self._try(draft), min(2 * pause, LONGEST_PAUSE)
@@ -151,9 +153,6 @@ class Assigner:
     async def _try(self, draft: AssignmentDraft) -> _Outcome:
         try:
             return await self._changes.submit(draft)
-        except asyncpg.LockNotAvailableError:
-            # Somebody is just removing the template or the policy.
-            return _Outcome.HELD
         except asyncpg.DeadlockDetectedError as error:
             raise Overtaken from error
 
@@ -170,8 +169,12 @@ class Assigner:
 
     async def _change(self, drafts: Sequence[AssignmentDraft]) -> Sequence[_Outcome]:
         columns = _columns(drafts)
-        async with self._database.statement() as connection:
-            rows = await repeat_if_stale(lambda: _fetch(connection, CHANGE, columns))
+        try:
+            async with self._database.statement() as connection:
+                rows = await repeat_if_stale(lambda: _fetch(connection, CHANGE, columns))
+        except asyncpg.LockNotAvailableError:
+            # No row is waited for, so somebody holds a table, as a migration does: that is everybody's affair.
+            return [_Outcome.HELD] * len(drafts)
         told = {row["ordinal"] for row in rows}
         return [_outcome(ordinal, told) for ordinal in range(1, len(drafts) + 1)]
 
@@ -209,9 +212,11 @@ async def write(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> None:
     if not drafts:
         return
     try:
-        await tx.fetch(CHANGE, *_columns(drafts))
+        rows = await tx.fetch(CHANGE, *_columns(drafts))
     except asyncpg.LockNotAvailableError as error:
         raise Overtaken from error
+    if any(row["ordinal"] < 0 for row in rows):
+        raise Overtaken
 
 
 def _outcome(ordinal: int, told: Collection[int]) -> _Outcome:

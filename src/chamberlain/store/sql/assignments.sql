@@ -75,9 +75,9 @@ $$;
 -- Write changes of assignments, each with its request, job and audit row, and with the event that tells of it if there is one; where the
 -- policy is another one, or none any more, with the job that runs it or ends it. A change is written where the group or site is at the
 -- generation that it was decided upon, and what is newly assigned is there and active; those that were written are returned, and with a
--- minus those whose group or site somebody holds just now, such as whoever runs its policy: nobody waits for that here, where the changes
--- of others would wait too. No group or site may stand in a batch twice. Templates and policies are locked in order and only against their
--- removal, so that two batches never wait for each other crosswise, and nobody waits for long.
+-- minus those whose group or site somebody holds just now, such as whoever runs its policy, or whose new template or policy, such as
+-- whoever removes it: nobody waits for that here, where the changes of others would wait too. No group or site may stand in a batch twice.
+-- Templates and policies are locked against their removal only.
 CREATE OR REPLACE FUNCTION chamberlain.change_assignments(
     tenant_ids uuid[], subject_ids uuid[], generations integer[], next_templates uuid[], next_policies uuid[],
     new_templates uuid[], new_policies uuid[], moments timestamptz[], assigned_bys text[],
@@ -89,6 +89,10 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
 #variable_conflict use_column
 DECLARE
     tenant uuid;
+    free_templates uuid[];
+    free_policies uuid[];
+    held_templates uuid[];
+    held_policies uuid[];
     place bigint;
     is_ours boolean;
     written bigint[];
@@ -97,12 +101,24 @@ DECLARE
 BEGIN
     FOR tenant IN SELECT DISTINCT t FROM unnest(tenant_ids) t ORDER BY t LOOP
         PERFORM set_config('chamberlain.tenant_id', tenant::text, true);
-        PERFORM FROM chamberlain.template t WHERE t.tenant_id = tenant AND t.template_id = ANY (new_templates)
-            ORDER BY t.template_id FOR KEY SHARE;
-        PERFORM FROM chamberlain.policy p WHERE p.tenant_id = tenant AND p.policy_id = ANY (new_policies)
-            ORDER BY p.policy_id FOR KEY SHARE;
+        free_templates := ARRAY(
+            SELECT t.template_id FROM chamberlain.template t
+            WHERE t.tenant_id = tenant AND t.template_id = ANY (new_templates) FOR KEY SHARE SKIP LOCKED
+        );
+        free_policies := ARRAY(
+            SELECT p.policy_id FROM chamberlain.policy p
+            WHERE p.tenant_id = tenant AND p.policy_id = ANY (new_policies) FOR KEY SHARE SKIP LOCKED
+        );
+        -- By statements of their own: they do not see what was removed before the locks were taken.
+        held_templates := ARRAY(
+            SELECT t.template_id FROM chamberlain.template t
+            WHERE t.tenant_id = tenant AND t.template_id = ANY (new_templates) AND t.template_id <> ALL (free_templates)
+        );
+        held_policies := ARRAY(
+            SELECT p.policy_id FROM chamberlain.policy p
+            WHERE p.tenant_id = tenant AND p.policy_id = ANY (new_policies) AND p.policy_id <> ALL (free_policies)
+        );
 
-        -- What was committed while locks were waited for is seen by the statements behind them.
         written := '{}';
         with_policy := '{}';
         FOR place, is_ours IN
@@ -119,6 +135,10 @@ BEGIN
                 WHERE s.tenant_id = tenant AND s.subject_id = subject_ids[place];
                 CONTINUE;
             END IF;
+            IF new_templates[place] = ANY (held_templates) OR new_policies[place] = ANY (held_policies) THEN
+                RETURN NEXT -place;
+                CONTINUE;
+            END IF;
             UPDATE chamberlain.subject s SET
                 template_id = next_templates[place], policy_id = next_policies[place], generation = s.generation + 1,
                 assignment_request_id = request_ids[place], assigned_at = moments[place], assigned_by = assigned_bys[place]::json,
@@ -130,10 +150,12 @@ BEGIN
             AND (new_templates[place] IS NULL OR EXISTS (
                 SELECT FROM chamberlain.template t
                 WHERE t.tenant_id = tenant AND t.template_id = new_templates[place] AND t.active
+                AND t.template_id = ANY (free_templates)
             ))
             AND (new_policies[place] IS NULL OR EXISTS (
                 SELECT FROM chamberlain.policy p
                 WHERE p.tenant_id = tenant AND p.policy_id = new_policies[place] AND p.active
+                AND p.policy_id = ANY (free_policies)
             ))
             RETURNING s.policy_assigned_at IS NOT DISTINCT FROM moments[place] INTO policy_changed;
             IF FOUND THEN
