@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from chamberlain import metrics
+from chamberlain.rules.naming import local_part
 from chamberlain.rules.retries import ENDS, spoken
 from chamberlain.store.migrate import ROLES
 from tests.databases import Databases
@@ -56,3 +57,17 @@ def test_it_makes_the_roles_that_the_migrations_ask_for() -> None:
     without_passwords = re.sub(r" PASSWORD '\w+'", "", block)
 
     assert without_passwords.splitlines() == [line for line in ROLES.splitlines() if not line.startswith("--")]
+
+
+def test_no_two_pages_make_a_mailbox_of_one_name() -> None:
+    """Whoever follows one page after the other would be told that it is there already, and so would these tests."""
+    made = [
+        (local_part(name.strip('"')), page.name)
+        for page in (ROOT / "README.md", *(ROOT / "docs" / "tutorial").glob("*.md"), *HOW_TO.glob("*.md"))
+        for name in set(re.findall(r"mailbox create .*--name (\"[^\"]+\"|\S+)", page.read_text(encoding="utf-8")))
+        | set(re.findall(r'^  "name": ("[^"]+")', page.read_text(encoding="utf-8"), re.MULTILINE))
+    ]
+    names = [name for name, _ in made]
+
+    assert len(made) > 8
+    assert [each for each in made if names.count(each[0]) > 1] == []

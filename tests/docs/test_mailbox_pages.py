@@ -79,7 +79,7 @@ def test_it_works_for_a_room(service: Service) -> None:
     created, place, settings = walk(service, "room.md")
 
     assert (created["type"], created["templateSource"], created["provisioningState"]) == ("room", "default", "active")
-    assert created["primarySmtpAddress"] == "zurich@rooms.estate.example"
+    assert created["primarySmtpAddress"] == "delemont@rooms.estate.example"
     assert holds(created, body)
     assert (place["capacity"], place["label"]) == (12, body["officeLocation"])
     assert place["videoDeviceName"] == body["videoDeviceName"]

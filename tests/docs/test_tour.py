@@ -37,7 +37,7 @@ def test_it_works(tmp_path: Path) -> None:
 
     assert f"{ADA_MAIL} is signed in at {service.url}.\n" in signed_in
     assert "orchard@estate.example" in asked
-    assert "zurich@rooms.estate.example" in asked
+    assert "lucerne@rooms.estate.example" in asked
     assert [line.split("\t")[2] for line in asked.splitlines()[-2:]] == ["succeeded", "succeeded"]
     assert by_program == "meadow@estate.example\n"
     assert [group["chamberlain_group"]["requestId"] for group in found["value"]] == [accepted["requestId"]]
