@@ -13,7 +13,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # A registry of our own: the library's has collectors that are registered by being imported.
 _registry = CollectorRegistry()
 ProcessCollector(registry=_registry)
-# What is read from the database when somebody asks, and not told while nobody can know it.
+# What is read from the database when somebody asks, and not told while nobody can know it. It is counted no further
+# than rules/figures.py says.
 _of_database = CollectorRegistry()
 
 _calls = Histogram(
@@ -34,13 +35,19 @@ _batches = Histogram(
 _database_up = Gauge(
     "chamberlain_database_up", "Whether the database answered when it was asked for gauges: 1 or 0.", registry=_registry
 )
-_jobs_queued = Gauge("chamberlain_jobs_queued", "Jobs that are due and not finished.", registry=_of_database)
+_jobs_queued = Gauge(
+    "chamberlain_jobs_queued", "Jobs that are due and not finished, at most 10,000.", registry=_of_database
+)
 _jobs_oldest = Gauge(
     "chamberlain_jobs_oldest_seconds", "How long the oldest due job has been due already.", registry=_of_database
 )
-_jobs_held = Gauge("chamberlain_jobs_held", "Jobs that wait for somebody to look at them.", registry=_of_database)
+_jobs_held = Gauge(
+    "chamberlain_jobs_held", "Jobs that wait for somebody to look at them, at most 10,000.", registry=_of_database
+)
 _deliveries_due = Gauge(
-    "chamberlain_webhook_deliveries_due", "Calls of webhooks that are due and not made.", registry=_of_database
+    "chamberlain_webhook_deliveries_due",
+    "Calls of webhooks that are due and not made, at most 10,000.",
+    registry=_of_database,
 )
 _deliveries_oldest = Gauge(
     "chamberlain_webhook_deliveries_oldest_seconds",
@@ -48,7 +55,10 @@ _deliveries_oldest = Gauge(
     registry=_of_database,
 )
 _findings_open = Gauge(
-    "chamberlain_findings_open", "Findings that are open, of all tenants, by kind.", ("kind",), registry=_of_database
+    "chamberlain_findings_open",
+    "Findings that are open, of all tenants, by kind, at most 10,000 of each.",
+    ("kind",),
+    registry=_of_database,
 )
 _jobs_done = Counter(
     "chamberlain_jobs_done", "Runs of jobs by kind and how they ended.", ("kind", "outcome"), registry=_registry

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from chamberlain import metrics
+from chamberlain.rules.figures import MOST_COUNTED
 from chamberlain.rules.naming import local_part
 from chamberlain.rules.retries import ENDS, spoken
 from chamberlain.store.migrate import ROLES
@@ -35,6 +36,11 @@ async def test_it_works_to_find_and_release_a_held_job(databases: Databases) -> 
 
     assert [(row["job_id"], row["held_reason"]) for row in found] == [(held["job_id"], "A bug.")]
     assert left == []
+
+
+def test_it_says_how_far_gauges_are_counted() -> None:
+    for text in (section(QUEUE, "## Figures"), metrics.exposition().decode()):
+        assert f"{MOST_COUNTED:,}" in text
 
 
 def test_it_names_every_figure_and_no_other() -> None:

@@ -22,6 +22,7 @@ from chamberlain.rules.checkups import (
     judge_version,
     well,
 )
+from chamberlain.rules.figures import MOST_COUNTED
 from chamberlain.rules.ids import TemplateId, TenantId
 from chamberlain.rules.migrations import MigrationState, judge_migrations
 from chamberlain.rules.role_rights import APPLICATION, WORKER, RoleRights, judge_role, judge_row_security
@@ -68,6 +69,7 @@ def test_it_works() -> None:
         (judge_queue(1, 120 * SECOND, is_stopped=False), OK, "1 job is due, the oldest for 120 seconds."),
         (judge_queue(2, 121 * SECOND, is_stopped=False), WARNING, "2 jobs are due"),
         (judge_queue(2, DAY, is_stopped=True), OK, "86400 seconds"),
+        (judge_queue(MOST_COUNTED, DAY, is_stopped=True), OK, "10,000 jobs or more are due"),
         (judge_overlaps([], NOW), OK, "No webhook is between two secrets."),
         (judge_overlaps([NOW + HOUR, NOW + DAY], NOW), OK, "2 webhooks are signed with two secrets, until 2026-11-22T"),
         (judge_overlaps([NOW - 4 * HOUR], NOW), WARNING, "1 webhook is signed"),

@@ -279,8 +279,47 @@ async def test_how_much_waits_is_told_without_a_look_at_what_is_not_due(database
 
     async with databases.worker.across_tenants() as tx:
         depth = await jobs.measure(tx)
-        looked_at = await rows_looked_at(tx, jobs.MEASURE)
+        looked_at = await rows_looked_at(tx, jobs.MEASURE, 100)
 
     assert (depth.due, depth.held) == (5, 0)
     assert depth.oldest >= timedelta(minutes=5)
+    assert looked_at <= 20
+
+
+async def test_no_more_are_counted_than_somebody_waits_for(databases: Databases) -> None:
+    """However many are due or held; and the oldest is told all the same, whosever it is."""
+    await queue(databases, ESTATE, 20_000)
+    await queue(databases, OTHER_HOUSE, 1, age=timedelta(minutes=5))
+    await queue(databases, ESTATE, 20_000)
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute(
+            "UPDATE chamberlain.job SET held_reason = 'A bug.' WHERE tenant_id = $1 AND job_id % 2 = 0", ESTATE
+        )
+
+        depth = await jobs.measure(tx, most=10)
+        looked_at = await rows_looked_at(tx, jobs.MEASURE, 10)
+
+    assert (depth.due, depth.held) == (10, 10)
+    assert timedelta(minutes=5) <= depth.oldest < timedelta(minutes=6)
+    assert looked_at <= 20
+
+
+async def test_the_seal_of_a_suspended_tenant_is_counted_and_nothing_else_of_it(databases: Databases) -> None:
+    await queue(databases, OTHER_HOUSE, 20_000, age=timedelta(hours=1))
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute(
+            "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, run_at) "
+            "VALUES ($1, 'auditSeal', $1, '', now() - interval '5 minutes')",
+            OTHER_HOUSE,
+        )
+        await tx.execute(
+            "INSERT INTO chamberlain.tenant (tenant_id, name, domains, suspended) VALUES ($1, 'Other', '{}', true)",
+            OTHER_HOUSE,
+        )
+
+        depth = await jobs.measure(tx)
+        looked_at = await rows_looked_at(tx, jobs.MEASURE, 100)
+
+    assert (depth.due, depth.held) == (1, 0)
+    assert timedelta(minutes=5) <= depth.oldest < timedelta(minutes=6)
     assert looked_at <= 20

@@ -67,7 +67,22 @@ async def test_it_does_not_look_at_what_waits_for_its_next_attempt(databases: Da
 
     async with databases.worker.across_tenants() as tx:
         depth = await lanes.measure(tx)
-        looked_at = await rows_looked_at(tx, lanes.MEASURE)
+        looked_at = await rows_looked_at(tx, lanes.MEASURE, 100)
 
     assert depth.due == 3
+    assert looked_at <= 20
+
+
+async def test_no_more_are_counted_than_somebody_waits_for(databases: Databases) -> None:
+    """However many are due; and the oldest is told all the same, in whichever lane it waits."""
+    await queue(databases, ONE, 20_000, age=timedelta(minutes=5))
+    await queue(databases, OTHER, 20_000, age=timedelta(minutes=5))
+    await queue(databases, OTHER, 1, age=timedelta(minutes=20), tenant=OTHER_HOUSE)
+
+    async with databases.worker.across_tenants() as tx:
+        depth = await lanes.measure(tx, most=10)
+        looked_at = await rows_looked_at(tx, lanes.MEASURE, 10)
+
+    assert depth.due == 10
+    assert timedelta(minutes=20) <= depth.oldest < timedelta(minutes=21)
     assert looked_at <= 20

@@ -17,7 +17,6 @@ from chamberlain.metrics import (
     jobs_seen,
 )
 from chamberlain.rules.errors import Unavailable
-from chamberlain.rules.findings import FindingKind
 from chamberlain.store import findings, jobs, lanes
 from chamberlain.store.database import Database
 
@@ -26,8 +25,8 @@ PATIENCE = timedelta(seconds=5)
 
 
 def metrics_application(worker: Database, *, patience: timedelta = PATIENCE) -> ASGIApp:
-    """Answers /metrics; the queue and the findings are looked at when somebody asks. A database that does not answer
-    within `patience` is away."""
+    """Answers /metrics; the queue and the findings are looked at when somebody asks, and counted no further
+    than rules/figures.py says. A database that does not answer within `patience` is away."""
 
     async def metrics(_: Request) -> Response:
         try:
@@ -48,4 +47,4 @@ async def _look(worker: Database) -> None:
         open_findings = await findings.count_open(tx)
     jobs_seen(queued=depth.due, oldest_seconds=depth.oldest.total_seconds(), held=depth.held)
     deliveries_seen(due=deliveries.due, oldest_seconds=deliveries.oldest.total_seconds())
-    findings_seen({kind: open_findings.get(kind, 0) for kind in FindingKind})
+    findings_seen(open_findings)

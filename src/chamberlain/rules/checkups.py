@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from chamberlain.rules.figures import counted
+
 # Leases and idempotency go by the database's clock (ARCHITECTURE.md, "Clock"): beyond this the service is not ready.
 MOST_CLOCK_DIFFERENCE = timedelta(seconds=30)
 # Clocks that are kept in step differ by milliseconds.
@@ -151,8 +153,8 @@ def judge_queue(due: int, oldest: timedelta, *, is_stopped: bool) -> Checkup:
     """The jobs that are due, and for how long the oldest of them has been. While the service is stopped they rest."""
     if not due:
         return well("queue", "No job is due.")
-    jobs = "1 job is" if due == 1 else f"{due} jobs are"
-    seen = f"{jobs} due, the oldest for {oldest.total_seconds():.0f} seconds."
+    are = "is" if due == 1 else "are"
+    seen = f"{counted(due, 'job')} {are} due, the oldest for {oldest.total_seconds():.0f} seconds."
     if is_stopped or oldest <= _LATE_JOB:
         return well("queue", seen)
     return doubtful("queue", seen, "Look whether a worker runs, and start more of them if they do not keep up.")

@@ -128,7 +128,7 @@ class HeldJob:
 
 @dataclass(frozen=True, slots=True)
 class LaneDepth:
-    """How much waits in all lanes: jobs that are due, and the age of the oldest of them."""
+    """How much waits in all lanes: jobs that are due, as far as they are counted, and the age of the oldest of them."""
 
     due: int
     oldest: timedelta
@@ -136,7 +136,8 @@ class LaneDepth:
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """How much waits: jobs that are due, held ones, and the age of the oldest that is due."""
+    """How much waits: jobs that are due and held ones, as far as they are counted, and the age of the oldest that is
+    due."""
 
     due: int
     held: int

@@ -9,6 +9,7 @@ import msgspec
 
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.changes import Json
+from chamberlain.rules.figures import MOST_COUNTED
 from chamberlain.rules.findings import (
     Acceptance,
     Ended,
@@ -96,8 +97,15 @@ SELECT r.finding_id, r.tenant_id, r.kind, r.state, r.subject_type, r.subject_id,
 FIND: Final = f"{SELECT} FROM chamberlain.finding r WHERE r.tenant_id = $1 AND r.finding_id = $2"
 HOLD: Final = f"{FIND} FOR NO KEY UPDATE"
 
-# How many are open, of each kind, in all tenants.
-COUNT_OPEN: Final = "SELECT kind, count(*) AS number FROM chamberlain.finding WHERE state = 'open' GROUP BY kind"
+# How many are open, of each kind, in all tenants; no more than $2 of each are counted.
+COUNT_OPEN: Final = """
+SELECT wanted.kind, (
+    SELECT count(*) FROM (
+        SELECT f.finding_id FROM chamberlain.finding f WHERE f.kind = wanted.kind AND f.state = 'open' LIMIT $2
+    ) counted
+) AS number
+FROM unnest($1::text[]) AS wanted (kind)
+"""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -189,9 +197,10 @@ async def hold(tx: Transaction, tenant_id: TenantId, finding_id: UUID) -> Findin
     return record_of(row) if row else None
 
 
-async def count_open(tx: Transaction) -> Mapping[str, int]:
-    """How many findings of each kind are open, in all tenants; as the worker's role."""
-    return {row["kind"]: row["number"] for row in await tx.fetch(COUNT_OPEN)}
+async def count_open(tx: Transaction, *, most: int = MOST_COUNTED) -> Mapping[str, int]:
+    """How many findings of each kind are open, in all tenants; as the worker's role. No more than `most` of one kind
+    are counted."""
+    return {row["kind"]: row["number"] for row in await tx.fetch(COUNT_OPEN, list(FindingKind), most)}
 
 
 def _row(finding_id: UUID, found: Found) -> tuple[object, ...]:

@@ -5,8 +5,10 @@ All of it runs as the worker's role, which sees every tenant.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Final
 from uuid import UUID
 
+from chamberlain.rules.figures import MOST_COUNTED
 from chamberlain.rules.ids import JobId, TenantId, TraceId
 from chamberlain.rules.jobs import NOBODY, Claim, Job, JobKind, Postponed, QueueDepth
 from chamberlain.store.database import Record, Transaction
@@ -130,9 +132,25 @@ UPDATE chamberlain.job SET lease_id = NULL, lease_until = NULL WHERE job_id = AN
 RETURNING job_id
 """
 
+_DUE: Final = """
+FROM looked CROSS JOIN LATERAL (
+    (
+        SELECT j.run_at FROM chamberlain.job j
+        WHERE NOT looked.rests
+        AND j.tenant_id = looked.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
+        ORDER BY j.run_at LIMIT {most}
+    )
+    UNION ALL
+    SELECT j.run_at FROM chamberlain.job j
+    WHERE looked.rests AND j.tenant_id = looked.tenant_id AND j.kind = 'auditSeal'
+    AND j.held_reason IS NULL AND j.run_at <= now()
+) waiting
+"""
+
 # What waits in a lane waits for a receiver, and says nothing of workers. Only what is due is looked at, tenant by
-# tenant: the jobs of policies, one for each group that has one, wait for their day.
-MEASURE = """
+# tenant: the jobs of policies, one for each group that has one, wait for their day. No more than $1 are counted, and
+# the oldest of each tenant is looked at.
+MEASURE: Final = f"""
 WITH RECURSIVE tenant AS (
     (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL AND lane IS NULL ORDER BY tenant_id LIMIT 1)
     UNION ALL
@@ -142,22 +160,20 @@ WITH RECURSIVE tenant AS (
         ORDER BY j.tenant_id LIMIT 1
     )
     FROM tenant WHERE tenant.tenant_id IS NOT NULL
-), due AS MATERIALIZED (
-    SELECT waiting.run_at FROM tenant LEFT JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
-        SELECT j.run_at FROM chamberlain.job j
-        WHERE j.tenant_id = tenant.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
-        AND (t.suspended IS NOT TRUE OR j.kind = 'auditSeal')
-        ORDER BY j.run_at OFFSET 0
-    ) waiting
+), looked AS (
+    SELECT tenant.tenant_id, t.suspended IS TRUE AS rests FROM tenant LEFT JOIN chamberlain.tenant t USING (tenant_id)
 )
-SELECT (SELECT count(*) FROM due) AS due, (
-    SELECT count(*) FROM chamberlain.job j
-    WHERE j.held_reason IS NOT NULL AND (
-        j.kind = 'auditSeal'
-        OR NOT EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = j.tenant_id AND t.suspended)
-    )
-) AS held, coalesce(now() - (SELECT min(run_at) FROM due), interval '0') AS oldest
-"""
+SELECT (SELECT count(*) FROM (SELECT waiting.run_at {_DUE.format(most="$1")} LIMIT $1) counted) AS due, (
+    SELECT count(*) FROM (
+        SELECT j.job_id FROM chamberlain.job j
+        WHERE j.held_reason IS NOT NULL AND (
+            j.kind = 'auditSeal'
+            OR NOT EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = j.tenant_id AND t.suspended)
+        )
+        LIMIT $1
+    ) counted
+) AS held, coalesce(now() - (SELECT min(waiting.run_at) {_DUE.format(most=1)}), interval '0') AS oldest
+"""  # noqa: S608 - text of ours alone.
 
 
 async def queue(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId) -> None:
@@ -222,10 +238,10 @@ async def give_back(tx: Transaction, claims: Sequence[Claim]) -> int:
     return len(await tx.fetch(GIVE_BACK, *_claimed(claims)))
 
 
-async def measure(tx: Transaction) -> QueueDepth:
-    """How much waits, but for what rests."""
+async def measure(tx: Transaction, *, most: int = MOST_COUNTED) -> QueueDepth:
+    """How much waits, but for what rests. No more than `most` are counted."""
     await tx.execute(PLANNING)
-    (row,) = await tx.fetch(MEASURE)
+    (row,) = await tx.fetch(MEASURE, most)
     return QueueDepth(row["due"], row["held"], row["oldest"])
 
 

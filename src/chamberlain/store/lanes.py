@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
+from chamberlain.rules.figures import MOST_COUNTED
 from chamberlain.rules.jobs import Job, JobKind, Lane, LaneDepth
 from chamberlain.store.database import Transaction
 from chamberlain.store.jobs import job_of
@@ -70,16 +71,22 @@ WHERE job_id = ANY (ARRAY(SELECT picked.job_id FROM picked))
 RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at, lane
 """  # noqa: S608 - text of ours alone.
 
-# What of a lane waits for its next attempt is not looked at.
-MEASURE: Final = f"""
-WITH RECURSIVE {_LANES}
-SELECT count(*) AS due, coalesce(now() - min(waiting.run_at), interval '0') AS oldest
-FROM lane LEFT JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
+_DUE: Final = """
+FROM awake CROSS JOIN LATERAL (
     SELECT j.run_at FROM chamberlain.job j
-    WHERE j.tenant_id = lane.tenant_id AND j.lane = lane.lane AND j.held_reason IS NULL AND j.run_at <= now()
-    ORDER BY j.run_at OFFSET 0
+    WHERE j.tenant_id = awake.tenant_id AND j.lane = awake.lane AND j.held_reason IS NULL AND j.run_at <= now()
+    ORDER BY j.run_at LIMIT {most}
 ) waiting
-WHERE t.suspended IS NOT TRUE
+"""
+
+# What of a lane waits for its next attempt is not looked at, nor more than $1 of what is due; but the oldest of each.
+MEASURE: Final = f"""
+WITH RECURSIVE {_LANES}, awake AS (
+    SELECT lane.tenant_id, lane.lane FROM lane LEFT JOIN chamberlain.tenant t USING (tenant_id)
+    WHERE t.suspended IS NOT TRUE
+)
+SELECT (SELECT count(*) FROM (SELECT waiting.run_at {_DUE.format(most="$1")} LIMIT $1) counted) AS due,
+    coalesce(now() - (SELECT min(waiting.run_at) {_DUE.format(most=1)}), interval '0') AS oldest
 """  # noqa: S608 - text of ours alone.
 
 
@@ -103,8 +110,8 @@ async def claim(
     return [((job_of(row).tenant_id, row["lane"]), job_of(row)) for row in rows]
 
 
-async def measure(tx: Transaction) -> LaneDepth:
-    """How much waits in lanes, but for what rests."""
+async def measure(tx: Transaction, *, most: int = MOST_COUNTED) -> LaneDepth:
+    """How much waits in lanes, but for what rests. No more than `most` are counted."""
     await tx.execute(PLANNING)
-    (row,) = await tx.fetch(MEASURE)
+    (row,) = await tx.fetch(MEASURE, most)
     return LaneDepth(row["due"], row["oldest"])

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look
 from chamberlain.rules.checkups import Checkup, doubtful, judge_queue
+from chamberlain.rules.figures import counted
 from chamberlain.store import jobs
 from chamberlain.store.database import Transaction
 
@@ -23,6 +24,6 @@ async def look_at_queue(opened: Opened) -> Sequence[Checkup]:
 def _held(count: int) -> Sequence[Checkup]:
     if not count:
         return ()
-    held = "1 job waits" if count == 1 else f"{count} jobs wait"
+    held = f"{counted(count, 'job')} {'waits' if count == 1 else 'wait'}"
     cure = "See `chamberlain jobs list`, mend the cause, then `chamberlain jobs release`."
     return [doubtful("queue", f"{held} for a person.", cure)]
