@@ -2,27 +2,45 @@
 
 import difflib
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic import Field, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from chamberlain.database_address import ADDRESS, wanted_instead
+from chamberlain.setting_values import (
+    SAID,
+    AbsolutePath,
+    BearerToken,
+    Count,
+    DatabaseAddress,
+    Days,
+    Expected,
+    Host,
+    Link,
+    MailSender,
+    MetricsPort,
+    Networks,
+    OneIn,
+    Outages,
+    Port,
+    Prefix,
+    Retention,
+    Seconds,
+    SmtpAddress,
+    TrueOrFalse,
+    Url,
+)
 
 PREFIX = "CHAMBERLAIN_"
 
 # Variables of the tests, which steer them and never the service.
 _TEST_PREFIX = "CHAMBERLAIN_TEST_"
-# The kind of a fault that says itself what was expected.
-_SAID: Final = "said"
 
 
 class SettingsInvalid(Exception):
@@ -31,144 +49,6 @@ class SettingsInvalid(Exception):
     def __init__(self, faults: tuple[str, ...]) -> None:
         super().__init__("\n".join(faults))
         self.faults = faults
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What a value must be, as the end of the sentence "expected ..."."""
-
-    text: str
-
-
-def _host(value: str) -> str:
-    try:
-        return str(ip_address(value))
-    except ValueError:
-        if re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", value) is None or value.replace(".", "").isdigit():
-            raise
-        return value
-
-
-def _url(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or "@" in value:
-        raise ValueError
-    _ = parts.port  # Reading it raises ValueError when it is no port.
-    return value.rstrip("/")
-
-
-def _prefix(value: str) -> str:
-    if re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s?#]*[^\s?#/]/*", value) is None:
-        raise ValueError
-    return value.rstrip("/")
-
-
-def _database_address(value: SecretStr) -> SecretStr:
-    instead = wanted_instead(value.get_secret_value())
-    if instead is not None:
-        raise PydanticCustomError(_SAID, "{instead}", {"instead": instead})
-    return value
-
-
-def _smtp_address(value: SecretStr) -> SecretStr:
-    parts = urlsplit(value.get_secret_value())
-    signs_in = bool(parts.username and parts.password)
-    known = {"", "starttls=required", "starttls=never"} if parts.scheme == "smtp" else {""}
-    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname or parts.port == 0 or parts.query not in known:
-        raise ValueError
-    if parts.path not in {"", "/"} or parts.fragment or signs_in != ("@" in parts.netloc):
-        raise ValueError
-    return value
-
-
-def _mail_sender(value: str) -> str:
-    address = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.:\[\]-]+"
-    if re.fullmatch(rf"[^<>@]+<{address}>|{address}", value) is None or not value.isprintable():
-        raise ValueError
-    return value
-
-
-def _link(value: str) -> str:
-    if value.count("{requestId}") != 1 or re.search(r"[\s{}]", re.sub(r"{(requestId|tenantId)}", "", value)):
-        raise ValueError
-    if re.match(r"https?://[^/?#{}]+([/?#]|$)", value) is None:
-        raise ValueError
-    return value
-
-
-def _outages(value: str) -> str:
-    found = re.fullmatch(r"(\d{1,5}(?:\.\d{1,3})?)/(\d{1,5}(?:\.\d{1,3})?)", value)
-    if found is None or not 0 < float(found[1]) < float(found[2]):
-        raise ValueError
-    return value
-
-
-def _bearer_token(value: SecretStr) -> SecretStr:
-    # RFC 6750, 2.1: what a token may be written with.
-    if re.fullmatch(r"[A-Za-z0-9._~+/-]+=*", value.get_secret_value()) is None:
-        raise ValueError
-    return value
-
-
-def _networks(value: str) -> str:
-    return ",".join(str(ip_network(each.strip())) for each in value.split(",") if each.strip())
-
-
-def _path(value: Path) -> Path:
-    return value.expanduser().absolute()
-
-
-_Host = Annotated[str, AfterValidator(_host), Expected("an IP address or a host name, such as 127.0.0.1")]
-_Url = Annotated[str, AfterValidator(_url), Expected("an address such as https://chamberlain.example.org")]
-_Prefix = Annotated[str, AfterValidator(_prefix), Expected("an absolute prefix such as https://api.example.org")]
-_Path = Annotated[Path, AfterValidator(_path), Expected("a path")]
-_Bool = Annotated[bool, Expected("true or false")]
-_Database = Annotated[
-    Annotated[SecretStr, AfterValidator(_database_address)] | None,
-    Expected(ADDRESS),
-]
-_Smtp = Annotated[
-    Annotated[SecretStr, AfterValidator(_smtp_address)] | None,
-    Expected("an address such as smtp://user:password@host:587?starttls=required, or smtps://user:password@host"),
-]
-_Sender = Annotated[
-    str, AfterValidator(_mail_sender), Expected("a mail address, alone or as Chamberlain <chamberlain@example.org>")
-]
-_Token = Annotated[
-    Annotated[SecretStr, AfterValidator(_bearer_token)] | None,
-    Expected("an access token, as its issuer gives it"),
-]
-_Link = Annotated[
-    Annotated[str, AfterValidator(_link)] | None,
-    Expected("an address such as https://portal.example.org/requests/{requestId}"),
-]
-# The port behind it is taken too, so 65535 is out of reach.
-_Port = Annotated[int, Field(ge=1, le=65534), Expected("a whole number from 1 to 65534")]
-_MetricsPort = Annotated[
-    Annotated[int, Field(ge=1, le=65535)] | None,
-    Expected("a whole number from 1 to 65535"),
-]
-_Seconds = Annotated[
-    Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None,
-    Expected("a number of seconds from 0 to 86400"),
-]
-# One in one would mean that nothing ever works.
-_OneIn = Annotated[
-    Annotated[int, Field(ge=2, le=100_000)] | None,
-    Expected("a whole number from 2 to 100000"),
-]
-_Outages = Annotated[
-    Annotated[str, AfterValidator(_outages)] | None,
-    Expected("seconds out of seconds, such as 5/30, the first number smaller than the second"),
-]
-_Networks = Annotated[
-    Annotated[str, AfterValidator(_networks)] | None,
-    Expected("networks as CIDR blocks, joined by commas, such as 10.20.0.0/16,fd12:3456::/32"),
-]
-_Days = Annotated[int, Field(ge=1, le=36_500), Expected("a number of days from 1 to 36500")]
-# An idempotency key names its request for seven days; and a reader of events may be away for a week.
-_Retention = Annotated[int, Field(ge=7, le=36_500), Expected("a number of days from 7 to 36500")]
-_Count = Annotated[int, Field(ge=1, le=100_000), Expected("a whole number from 1 to 100000")]
 
 
 def _default_data_dir() -> Path:
@@ -213,51 +93,51 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True)
 
-    host: _Host = "127.0.0.1"
-    port: _Port = 8365
-    data_dir: _Path = Field(default_factory=_default_data_dir)
+    host: Host = "127.0.0.1"
+    port: Port = 8365
+    data_dir: AbsolutePath = Field(default_factory=_default_data_dir)
 
-    database_url: _Database = None
-    database_worker_url: _Database = None
-    database_owner_url: _Database = None
-    database_direct_url: _Database = Field(default_factory=lambda data: data["database_url"])
-    database_prepared_statements: _Bool = True
-    keys_file: _Path = Field(default_factory=lambda data: data["data_dir"] / "keys")
+    database_url: DatabaseAddress = None
+    database_worker_url: DatabaseAddress = None
+    database_owner_url: DatabaseAddress = None
+    database_direct_url: DatabaseAddress = Field(default_factory=lambda data: data["database_url"])
+    database_prepared_statements: TrueOrFalse = True
+    keys_file: AbsolutePath = Field(default_factory=lambda data: data["data_dir"] / "keys")
 
-    base_url: _Url = Field(default_factory=_default_base_url)
-    insiders_base_url: _Url = Field(default_factory=lambda data: data["base_url"])
-    graph_url: _Url = Field(default_factory=lambda data: f"{data['base_url']}/graph")
-    scope_prefix: _Prefix = "https://api.estate.example"
-    insiders_scope_prefix: _Prefix = Field(default_factory=lambda data: data["scope_prefix"])
+    base_url: Url = Field(default_factory=_default_base_url)
+    insiders_base_url: Url = Field(default_factory=lambda data: data["base_url"])
+    graph_url: Url = Field(default_factory=lambda data: f"{data['base_url']}/graph")
+    scope_prefix: Prefix = "https://api.estate.example"
+    insiders_scope_prefix: Prefix = Field(default_factory=lambda data: data["scope_prefix"])
 
     directory: Annotated[Literal["embedded"], Expected("embedded")] = "embedded"
-    metrics_port: _MetricsPort = None
-    embedded_identity: _Bool = True
-    allow_embedded_identity: _Bool = False
-    postgres_bin: Annotated[_Path | None, Expected("the folder of PostgreSQL's programs")] = None
+    metrics_port: MetricsPort = None
+    embedded_identity: TrueOrFalse = True
+    allow_embedded_identity: TrueOrFalse = False
+    postgres_bin: Annotated[AbsolutePath | None, Expected("the folder of PostgreSQL's programs")] = None
     postgres_user: Annotated[str | None, Expected("the name of a user of this machine")] = None
-    tenant_running_jobs: _Count = 500
-    failed_request_days: _Days = 30
-    retention_requests: _Retention = 400
-    retention_events: _Retention = 400
-    webhook_allowed_networks: _Networks = None
-    webhook_allow_http: _Bool = False
+    tenant_running_jobs: Count = 500
+    failed_request_days: Days = 30
+    retention_requests: Retention = 400
+    retention_events: Retention = 400
+    webhook_allowed_networks: Networks = None
+    webhook_allow_http: TrueOrFalse = False
 
     # Notices by mail: without the first there are none.
-    smtp_url: _Smtp = None
-    smtp_sender: _Sender = Field(default_factory=_default_sender)
-    notice_link: _Link = None
+    smtp_url: SmtpAddress = None
+    smtp_sender: MailSender = Field(default_factory=_default_sender)
+    notice_link: Link = None
 
     # Faults on purpose, of the embedded directory alone.
-    fault_visibility_delay: _Seconds = None
-    fault_throttle: _OneIn = None
-    fault_not_found_after_create: _Seconds = None
-    fault_unavailable: _Outages = None
+    fault_visibility_delay: Seconds = None
+    fault_throttle: OneIn = None
+    fault_not_found_after_create: Seconds = None
+    fault_unavailable: Outages = None
 
     # Whom the command line calls, as whom, and where it keeps who is signed in.
-    server: Annotated[_Url | None, Expected("an address such as https://chamberlain.example.org")] = None
-    token: _Token = None
-    config_dir: _Path = Field(default_factory=_default_config_dir)
+    server: Annotated[Url | None, Expected("an address such as https://chamberlain.example.org")] = None
+    token: BearerToken = None
+    config_dir: AbsolutePath = Field(default_factory=_default_config_dir)
 
     @property
     def allowed_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
@@ -392,7 +272,7 @@ def _bad_values(error: ValidationError) -> Iterator[str]:
         if field is None:
             yield f"{variable(name)} is not a setting."
         elif name in SECRETS:
-            expected = fault["msg"] if fault["type"] == _SAID else _expected(field)
+            expected = fault["msg"] if fault["type"] == SAID else _expected(field)
             yield f"{variable(name)} has a value that is not shown here: expected {expected}."
         else:
             yield f'{variable(name)} is "{fault["input"]}": expected {_expected(field)}.'
