@@ -1,30 +1,59 @@
 """The embedded directory's HTTP surface, wired: who calls is proved as everywhere, by our verifier."""
 
+from collections.abc import Sequence
+from functools import partial
+
 from starlette.types import ASGIApp
 
+from chamberlain.batching import Batcher
 from chamberlain.bearer.verify import Verifier
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.directory import make_injection
 from chamberlain.bootstrap.origins import new_id, now
+from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import Unauthorized, Unreachable
 from chamberlain.embedded.directory.graph.server import Access, Authenticate, GraphServer
+from chamberlain.embedded.directory.groups_by_value import FindGroups, Row, Wanted, find_groups
 from chamberlain.rules.errors import Unauthenticated, Unavailable
 from chamberlain.settings import Settings
 
 # The directory is a resource of its own; this is the audience of the embedded one, which the example's clients ask for.
 GRAPH_AUDIENCE = "https://graph.estate.example"
+# Of groups that are asked for by a value: what ten pages hold, so that many large pages do not travel together.
+_MOST_ROWS = 1_000
 
 
 def graph_application(settings: Settings, databases: Databases, verifier: Verifier) -> ASGIApp:
     """Everything below `/v1.0`."""
     return GraphServer(
         databases.application.pool,
+        find_groups=found_together(databases.application.pool),
         graph_url=settings.graph_url,
         authenticate=_authenticate(verifier),
         now=now,
         new_request_id=new_id,
         injection=make_injection(settings),
     )
+
+
+def found_together(pool: Pool) -> FindGroups:
+    """Has those who look for groups at the same time answered by one call of the database."""
+    batcher = Batcher[Wanted, Sequence[Row]](
+        partial(find_groups, pool),
+        weigh=lambda wanted: wanted.most,
+        owner=lambda wanted: wanted.tenant_id,
+        most_weight=_MOST_ROWS,
+        # A large page holds up nobody who asks for one group.
+        at_once=2,
+    )
+
+    async def find(wanted: Wanted) -> Sequence[Row]:
+        try:
+            return await batcher.submit(wanted)
+        except Unavailable as refusal:
+            raise Unreachable(refusal.detail) from refusal
+
+    return find
 
 
 def _authenticate(verifier: Verifier) -> Authenticate:

@@ -17,6 +17,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
+from chamberlain.bootstrap.graph import found_together
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import Unauthorized
@@ -111,6 +112,7 @@ async def serving(pool: Pool, injection: Injection | None = None) -> AsyncIterat
         graph_url = f"http://127.0.0.1:{listener.getsockname()[1]}/graph"
         graph = GraphServer(
             pool,
+            find_groups=found_together(pool),
             graph_url=graph_url,
             authenticate=authenticate,
             now=lambda: datetime(2026, 11, 20, 9, 30, tzinfo=UTC),

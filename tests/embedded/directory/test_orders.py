@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from chamberlain.bootstrap.graph import found_together
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.database import Pool, one_tenant
 from chamberlain.embedded.directory.errors import BadQuery
@@ -262,7 +263,9 @@ async def test_it_reads_no_more_than_the_page(databases: Databases, query: str) 
     if query.endswith("$skiptoken="):
         order = query.removeprefix("$orderby=").partition("&")[0]
         query += write_skip_token(Place(STAFF, "many 4000"), (str(HOUSE), "/groups", None, order))
-    call = Call(databases.application.pool, "", HOUSE, None, quote(query, safe="$=&").encode(), path="/groups")
+    pool = databases.application.pool
+    query_string = quote(query, safe="$=&").encode()
+    call = Call(pool, found_together(pool), "", HOUSE, None, query_string, path="/groups")
     wanted = read_query(call, GROUP_LISTING, read_options(call.query_string, known=frozenset({*OPTIONS})))
     parameters = Parameters([HOUSE])
     statement = page_statement(call, GROUP_LISTING, wanted, parameters)

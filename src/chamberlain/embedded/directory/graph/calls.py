@@ -7,6 +7,7 @@ from uuid import UUID
 
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import DirectoryFault
+from chamberlain.embedded.directory.groups_by_value import FindGroups
 
 Shape: TypeAlias = dict[str, object]
 
@@ -25,6 +26,7 @@ class Call:
     """
 
     pool: Pool
+    find_groups: FindGroups
     root: str
     tenant_id: UUID
     id: UUID | None

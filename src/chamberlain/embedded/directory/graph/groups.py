@@ -5,7 +5,7 @@ from typing import TypeAlias
 import asyncpg
 import msgspec
 
-from chamberlain.embedded.directory.database import answering, one_tenant
+from chamberlain.embedded.directory.database import one_tenant
 from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
 from chamberlain.embedded.directory.graph.conditions import GROUPS
@@ -24,13 +24,14 @@ from chamberlain.embedded.directory.graph.pages import (
     shape_of_page,
 )
 from chamberlain.embedded.directory.graph.times import written_time
+from chamberlain.embedded.directory.groups_by_value import Wanted
 
 Row: TypeAlias = asyncpg.Record
 
 _LIST_OPTIONS = frozenset({"$filter", "$select", "$orderby", "$count", "$top", "$skiptoken"})
 _ENTITY_OPTIONS = frozenset({"$select"})
 
-# The columns are those of sql/groups_by_value.sql.
+# The columns are those of sql/groups_by_values.sql.
 _COLUMNS = """
     g.id, g.created_at, g.display_name, g.description, g.mail, g.mail_nickname, g.visibility, g.group_types,
     g.membership_rule, g.mail_enabled, g.security_enabled, g.label_id, l.display_name AS label_name,
@@ -42,7 +43,6 @@ _SOURCE = """
 WHERE g.tenant_id = $1
 """
 _ONE_GROUP = f"SELECT {_COLUMNS} FROM {_SOURCE} AND g.id = $2"  # noqa: S608 - the two pieces above.
-_BY_VALUE = "SELECT * FROM directory.groups_by_value($1, $2, $3, $4, $5, $6)"
 
 GROUP_LISTING = Listing(
     kind="Group",
@@ -88,11 +88,8 @@ async def _page(call: Call, query: Query) -> Page:
     match query.filter:
         case Equals(Path(str(extension), member), (str(value),)) if _is_plain(call, query):
             after = None if query.after is None else query.after.id
-            with answering():
-                rows = await call.pool.fetch(
-                    _BY_VALUE, call.tenant_id, extension, member, value, after, query.options.top + 1
-                )
-            return page_of(call, query, rows)
+            wanted = Wanted(call.tenant_id, extension, member, value, after, query.options.top + 1)
+            return page_of(call, query, await call.find_groups(wanted))
         case _:
             return await fetch_page(call, GROUP_LISTING, query)
 

@@ -25,6 +25,7 @@ from chamberlain.embedded.directory.graph.sites import get_root_site, get_site
 from chamberlain.embedded.directory.graph.teams import get_team, list_channels
 from chamberlain.embedded.directory.graph.times import written_time
 from chamberlain.embedded.directory.graph.users import count_users, get_user, list_users
+from chamberlain.embedded.directory.groups_by_value import FindGroups
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +106,15 @@ _CLIENT_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 class GraphServer:
     """An ASGI application for everything below `/v1.0`. `graph_url` is the address that callers know, without `/v1.0`.
 
-    `pool` must hold the role that is bound by row-level security. With an `injection` every call counts for throttling.
+    `pool` must hold the role that is bound by row-level security, and so must what `find_groups` asks. With an
+    `injection` every call counts for throttling.
     """
 
     def __init__(
         self,
         pool: Pool,
         *,
+        find_groups: FindGroups,
         graph_url: str,
         authenticate: Authenticate,
         now: Callable[[], datetime],
@@ -119,6 +122,7 @@ class GraphServer:
         injection: Injection | None = None,
     ) -> None:
         self._pool = pool
+        self._find_groups = find_groups
         self._root = f"{graph_url.rstrip('/')}/v1.0"
         self._authenticate = authenticate
         self._now = now
@@ -155,6 +159,7 @@ class GraphServer:
         _require(access, route)
         call = Call(
             self._pool,
+            self._find_groups,
             self._root,
             access.tenant_id,
             access.user_id,

@@ -1,0 +1,87 @@
+"""Groups are found by the value of an extension attribute, all that are asked for at the same time by one call."""
+
+import asyncio
+from collections.abc import Sequence
+from uuid import UUID
+
+import pytest
+
+from chamberlain.bootstrap.graph import found_together
+from chamberlain.embedded.directory.database import Pool
+from chamberlain.embedded.directory.groups_by_value import Row, Wanted, find_groups
+from chamberlain.embedded.directory.load import load
+from tests.databases import Databases
+from tests.embedded.directory.houses import HOUSE, OTHER_HOUSE, OTHERS, SALES, SECTION, STAFF
+
+# The same value in both houses, in one of them twice, and the same place in the list of ids.
+SHARED = """
+INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id)
+SELECT tenant_id, 'house_group', 'policyId', 'p', id FROM directory.groups WHERE id = ANY ($1)
+"""
+
+
+@pytest.fixture
+async def pool(databases: Databases) -> Pool:
+    """What the application sees of two houses."""
+    await load(databases.worker.pool, SECTION)
+    await databases.worker.pool.execute(SHARED, [STAFF, SALES, OTHERS])
+    return databases.application.pool
+
+
+def wanted(
+    tenant_id: UUID, value: str, member: str = "policyId", *, after: UUID | None = None, most: int = 5
+) -> Wanted:
+    return Wanted(tenant_id, "house_group", member, value, after, most)
+
+
+def ids(answers: Sequence[Sequence[Row]]) -> list[list[UUID]]:
+    return [[row["id"] for row in rows] for rows in answers]
+
+
+async def test_it_works(pool: Pool) -> None:
+    found = await find_groups(pool, [wanted(HOUSE, "abc-1", "requestId"), wanted(HOUSE, "P"), wanted(HOUSE, "none")])
+
+    assert ids(found) == [[STAFF], [STAFF, SALES], []]
+    assert found[0][0]["label_name"] == "Internal"
+
+
+async def test_each_question_has_bounds_of_its_own(pool: Pool) -> None:
+    asked = [wanted(HOUSE, "p", most=1), wanted(HOUSE, "p", after=STAFF), wanted(HOUSE, "p")]
+
+    assert ids(await find_groups(pool, asked)) == [[STAFF], [SALES], [STAFF, SALES]]
+
+
+async def test_questions_of_several_tenants_are_answered_by_what_each_holds(pool: Pool) -> None:
+    asked = [wanted(OTHER_HOUSE, "p"), wanted(HOUSE, "p"), wanted(OTHER_HOUSE, "ABC-1", "requestId")]
+
+    assert ids(await find_groups(pool, asked)) == [[OTHERS], [STAFF, SALES], []]
+
+
+async def test_it_handles_a_value_that_names_a_group_of_another_tenant(databases: Databases, pool: Pool) -> None:
+    async with databases.worker.pool.acquire() as worker:
+        await worker.execute(
+            "INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id) "
+            "VALUES ($1, 'house_group', 'policyId', 'p', $2)",
+            OTHER_HOUSE,
+            STAFF,
+        )
+
+    asked = [wanted(OTHER_HOUSE, "p"), wanted(HOUSE, "p")]
+    assert ids(await find_groups(pool, asked)) == [[OTHERS], [STAFF, SALES]]
+
+
+async def test_no_tenant_is_left_set_behind_a_call(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        await connection.fetch(
+            "SELECT FROM directory.groups_by_values($1, '{house_group}', '{policyId}', '{p}', '{null}', '{1}')", [HOUSE]
+        )
+        assert await connection.fetchval("SELECT count(*) FROM directory.groups") == 0
+
+
+async def test_everybody_who_asks_at_the_same_time_gets_their_own_answer(pool: Pool) -> None:
+    find = found_together(pool)
+    asked = [wanted(HOUSE, "p", most=most) for most in range(1, 40)] + [wanted(OTHER_HOUSE, "p")] * 40
+
+    found = await asyncio.gather(*map(find, asked))
+
+    assert ids(found) == [[STAFF], *[[STAFF, SALES]] * 38, *[[OTHERS]] * 40]
