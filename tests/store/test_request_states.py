@@ -11,13 +11,13 @@ from chamberlain.rules.actions import Action
 from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement
 from chamberlain.rules.requests import MOVES, Progress, RequestState, StepRecord, StepState
-from chamberlain.store import requests
+from chamberlain.store import request_tasks, requests
 from tests.estates import ESTATE, Estate
 from tests.usecases.acts import put
 
 SOURCE = Path(chamberlain.__file__).parent
 # Statements on requests stand here, and those that accept them in store/sql/requests.sql, which sets the first state.
-HOME = "store/requests.py"
+HOMES = {"store/requests.py", "store/request_tasks.py"}
 
 STEPS = (StepRecord(Step.CREATE_GROUP, StepState.PENDING),)
 
@@ -60,7 +60,7 @@ async def test_a_worker_takes_up_what_is_on_its_way_and_nothing_else(estate: Est
     await put(estate, accepted.request_id, state)
 
     async with estate.databases.worker.across_tenants() as tx:
-        taken = await requests.take_up(tx, [accepted.request_id])
+        taken = await request_tasks.take_up(tx, [accepted.request_id])
 
     takes = state in {RequestState.QUEUED, RequestState.WAITING, RequestState.RUNNING}
     assert takes == (state is RequestState.RUNNING or RequestState.RUNNING in MOVES[state])
@@ -75,7 +75,7 @@ async def test_a_worker_waits_for_the_disk_unless_all_is_in_one_database(
     accepted = await estate.request("Apollo")
 
     async with estate.databases.worker.across_tenants() as tx:
-        await requests.take_up(tx, [accepted.request_id], before_disk=before_disk)
+        await request_tasks.take_up(tx, [accepted.request_id], before_disk=before_disk)
         shown = await tx.fetch_row("SHOW synchronous_commit")
 
     assert shown is not None
@@ -92,7 +92,7 @@ async def test_a_worker_puts_down_what_is_running_and_nothing_else(estate: Estat
     for state in RequestState:
         await put(estate, accepted.request_id, state)
         async with estate.databases.worker.across_tenants() as tx:
-            await requests.put_down(tx, [settlement])
+            await request_tasks.put_down(tx, [settlement])
         after = (await estate.record(accepted.request_id)).state
         assert after is (new if state is RequestState.RUNNING else state)
         assert after is state or after in MOVES[state]
@@ -107,11 +107,13 @@ def test_no_other_statement_sets_a_state() -> None:
 
     found = {name for name, path in texts.items() if setting.search(path.read_text(encoding="utf-8"))}
 
-    assert found == {HOME}
+    assert found == HOMES
 
 
 def test_every_statement_that_sets_a_state_compares_the_old_one() -> None:
-    statements = [each for each in vars(requests).values() if isinstance(each, str) and "SET" in each]
+    statements = [
+        each for each in (vars(requests) | vars(request_tasks)).values() if isinstance(each, str) and "SET" in each
+    ]
     setting = [each for each in statements if re.search(r"\bSET\b.*\bstate = .*\bWHERE\b", each, re.DOTALL)]
 
     assert len(setting) == 4

@@ -16,7 +16,7 @@ from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.requests import RequestRecord, RequestState, StepRecord
 from chamberlain.rules.timeline import MOST_ENTRIES, Happening
-from chamberlain.store import requests
+from chamberlain.store import request_tasks
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Pool, Transaction, listen
 from chamberlain.store.deeds import Deeds
@@ -235,7 +235,7 @@ async def test_a_worker_that_takes_over_does_not_tell_the_same_again(watch: Watc
     accepted = await estate.request()
     for _ in range(2):
         async with estate.databases.worker.across_tenants() as tx:
-            await requests.take_up(tx, [accepted.request_id])
+            await request_tasks.take_up(tx, [accepted.request_id])
 
     await estate.work()
 
@@ -276,7 +276,7 @@ async def test_a_wake_up_that_is_lost_costs_the_quiet_time(estate: Estate) -> No
             assert await anext(happenings) == ()
             # Nobody is told of this one.
             async with estate.databases.worker.across_tenants() as tx:
-                await requests.take_up(tx, [accepted.request_id])
+                await request_tasks.take_up(tx, [accepted.request_id])
             news = [await anext(happenings) for _ in range(20)]
 
     assert [told([each]) for several in news for each in several] == [[(2, "running")]]

@@ -13,10 +13,10 @@ Every move from one state to another, by whom it is made:
     c  somebody cancels it, and after     r  somebody retries it
        a time the service a failed one    t  its deadline passes
 
-A move is made where the state is still the old one, or not at all (store/requests.py). What is running can be taken up
-once more when the worker that had it is gone; that is no move. What the worker cannot carry out, because it meets a bug
-or is cut short again and again, waits for a person; so does what waited already. All that is not in the table ends
-there.
+A move is made where the state is still the old one, or not at all (store/requests.py, store/request_tasks.py). What is
+running can be taken up once more when the worker that had it is gone; that is no move. What the worker cannot carry
+out, because it meets a bug or is cut short again and again, waits for a person; so does what waited already. All that
+is not in the table ends there.
 """
 
 from collections.abc import Iterable, Mapping

@@ -15,7 +15,7 @@ from chamberlain.rules.subjects import SubjectType
 from chamberlain.shapes.guest_templates import GuestTemplateShape, to_guest_template
 from chamberlain.store.actors import actor_of
 from chamberlain.store.database import Record, Transaction
-from chamberlain.store.requests import TAKE_UP
+from chamberlain.store.request_tasks import TAKE_UP
 
 LOAD: Final = """
 SELECT r.request_id, s.tenant_id, s.subject_id, s.type, s.display_name, s.generation, s.template_id, s.policy_id,

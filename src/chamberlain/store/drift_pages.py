@@ -28,7 +28,7 @@ from chamberlain.shapes.groups import read_group_order
 from chamberlain.shapes.mailboxes import read_mailbox_order
 from chamberlain.store.assignment_tasks import assigned_of
 from chamberlain.store.database import Record, Transaction
-from chamberlain.store.requests import task_of
+from chamberlain.store.request_tasks import task_of
 from chamberlain.store.revisions import Revisions
 
 # $1 tenant, $2 kind, $3 and $4 the position, $5 number of rows. A mailbox whose request was removed after its time is

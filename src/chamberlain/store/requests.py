@@ -1,6 +1,7 @@
-"""Requests: read by callers, taken up by the worker, and written back with what came of them.
+"""Requests: read, and moved by those who decide, cancel and retry.
 
-Accepting is in batcher.py, since everything that belongs to an accepted request is written by one statement.
+Accepting is in batcher.py, since everything that belongs to an accepted request is written by one statement; what the
+worker makes of it in request_tasks.py.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,7 @@ import msgspec
 
 from chamberlain.rules.actions import TARGETS, Action, left_behind
 from chamberlain.rules.approvals import ApprovalRecord, close_approvals
-from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
-from chamberlain.rules.progress import Settlement, Task
+from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId
 from chamberlain.rules.requests import (
     IdempotencyKey,
     RequestError,
@@ -49,67 +49,6 @@ FIND_BY_KEY = """
 SELECT k.digest, r.request_id, r.approval_required
 FROM chamberlain.idempotency_key k JOIN chamberlain.request r USING (tenant_id, request_id)
 WHERE k.tenant_id = $1 AND k.client_id = $2 AND k.caller_id = $3 AND k.key = $4
-"""
-
-# A request that a worker left behind while running is taken up again: the job's lease says that nobody is at it.
-TAKE_UP = """
-UPDATE chamberlain.request r SET state = 'running', updated_at = now(), waiting = NULL,
-    timeline = CASE WHEN r.state = 'running' THEN timeline ELSE timeline || jsonb_build_array(
-        jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
-    ) END
-FROM chamberlain.tenant t
-WHERE r.request_id = ANY ($1) AND r.state IN ('queued', 'waiting', 'running') AND t.tenant_id = r.tenant_id
-RETURNING r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
-r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_type, r.actor_id, r.actor_name,
-r.trace_id, r.created_at, t.extension_prefix
-"""
-
-# The job of a request is held: it waits for a person, at the first step that is not done, and can be cancelled. One
-# that nobody has got round to taking up was running all the same. The steps are read as they come, whoever wrote them:
-# what cannot be run must be held in any case.
-HOLD_UP = """
-WITH held AS (
-    SELECT q.request_id, (
-        SELECT jsonb_build_object(
-            'step', s.step ->> 'step', 'reason', $3::text, 'attempt', coalesce((s.step ->> 'attempts')::integer, 0) + 1,
-            'next_attempt_at', NULL, 'ends_at', NULL
-        )
-        FROM json_array_elements(q.steps) WITH ORDINALITY AS s (step, place)
-        WHERE s.step ->> 'state' NOT IN ('succeeded', 'warning') ORDER BY s.place LIMIT 1
-    ) AS waiting
-    FROM chamberlain.request q WHERE q.tenant_id = $1 AND q.request_id = $2
-)
-UPDATE chamberlain.request r SET
-    state = 'waiting', updated_at = now(), waiting = held.waiting,
-    timeline = timeline || CASE WHEN r.state = 'queued' THEN jsonb_build_array(
-        jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
-    ) ELSE '[]' END || jsonb_build_array(jsonb_build_object(
-        'kind', 'state', 'state', jsonb_build_object('state', 'waiting', 'at', now(), 'waiting', held.waiting)
-    ))
-FROM held
-WHERE r.tenant_id = $1 AND r.request_id = held.request_id AND r.state IN ('queued', 'running', 'waiting')
-"""
-
-PUT_DOWN = """
-UPDATE chamberlain.request r SET
-    state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
-    people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at,
-    timeline = r.timeline || p.timeline::jsonb, made = coalesce(p.made::json, r.made),
-    warnings = CASE WHEN p.warnings IS NULL THEN r.warnings
-        ELSE (coalesce(r.warnings::jsonb, '[]') || p.warnings::jsonb)::json END
-FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::timestamptz[],
-    $9::timestamptz[], $10::text[], $11::text[], $12::text[])
-    AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline, made, warnings)
-WHERE r.request_id = p.request_id AND r.state = 'running'
-"""
-
-# What was asked for while the directory did not answer has a caller without a name until the directory has told it.
-NAME_CALLERS = """
-WITH named AS (
-    UPDATE chamberlain.request r SET actor_name = n.name FROM unnest($1::uuid[], $2::text[]) AS n (request_id, name)
-    WHERE r.request_id = n.request_id RETURNING r.request_id, r.actor_name
-)
-UPDATE chamberlain.mailbox m SET actor_name = named.actor_name FROM named WHERE m.request_id = named.request_id
 """
 
 # Of a long timeline the newest half of what may be kept stays; the numbers of its entries do not change.
@@ -173,45 +112,6 @@ async def find_by_key(
     if row is None:
         return None
     return Replayed(RequestId(row["request_id"]), row["approval_required"]), row["digest"] == idempotency.digest
-
-
-async def take_up(tx: Transaction, request_ids: Sequence[UUID], *, before_disk: bool = False) -> Sequence[Task]:
-    """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer.
-
-    With `before_disk` nobody waits until the mark is on the disk: for those who then write to the same database, where
-    nothing outlives a mark that came before it.
-    """
-    if before_disk:
-        await tx.execute("SET LOCAL synchronous_commit = off")
-    return [task_of(row) for row in await tx.fetch(TAKE_UP, request_ids)]
-
-
-async def hold_up(tx: Transaction, tenant_id: TenantId, request_id: RequestId, reason: str) -> None:
-    """Let a request wait until a person has released its job. One that has ended stays as it is."""
-    await tx.execute(HOLD_UP, tenant_id, request_id, reason)
-
-
-async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
-    """Write what came of running requests."""
-    await tx.execute(
-        PUT_DOWN,
-        [each.request_id for each in settlements],
-        [each.progress.state for each in settlements],
-        [_encode(each.progress.steps).decode() for each in settlements],
-        [_json(each.progress.waiting) for each in settlements],
-        [_json(each.progress.error) for each in settlements],
-        [_json(each.result) for each in settlements],
-        [each.people_checked for each in settlements],
-        [each.at for each in settlements],
-        [each.finished_at for each in settlements],
-        [_encode(each.timeline).decode() for each in settlements],
-        [_json(each.made) for each in settlements],
-        [_json(each.warnings or None) for each in settlements],
-    )
-    if named := {each.request_id: each.caller_name for each in settlements if each.caller_name}:
-        await tx.execute(NAME_CALLERS, list(named), list(named.values()))
-    if growing := [each.request_id for each in settlements if each.may_come_again]:
-        await shorten(tx, growing)
 
 
 async def cancel(tx: Transaction, before: RequestRecord, *, at: datetime) -> RequestRecord | None:
@@ -299,29 +199,6 @@ def record_of(row: Record) -> RequestRecord:
         finished_at=row["finished_at"],
         approvals=_optional(row["approvals"], tuple[ApprovalRecord, ...]) or (),
         made=_optional(row["made"], RequestResult),
-    )
-
-
-def task_of(row: Record) -> Task:
-    """The request that a row holds, as whoever works on it needs it."""
-    return Task(
-        request_id=RequestId(row["request_id"]),
-        tenant_id=TenantId(row["tenant_id"]),
-        kind=RequestKind(row["kind"]),
-        display_name=row["display_name"],
-        mail_nickname=row["mail_nickname"],
-        mail=row["address"],
-        template_id=TemplateId(row["template_id"]),
-        template_revision=row["template_revision"],
-        body=row["body"].encode(),
-        people_checked=row["people_checked"],
-        steps=_decode_steps(row["steps"]),
-        client_id=ClientId(row["client_id"]),
-        caller=UserId(row["actor_id"]),
-        created_by=actor_of(row),
-        trace_id=TraceId(row["trace_id"]),
-        created_at=row["created_at"],
-        extension_prefix=row["extension_prefix"],
     )
 
 

@@ -8,7 +8,7 @@ from chamberlain.rules.events import Event
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.jobs import Claim, Job, Postponed
 from chamberlain.rules.progress import Settlement
-from chamberlain.store import deliveries, events, jobs, requests
+from chamberlain.store import deliveries, events, jobs, request_tasks
 from chamberlain.store.database import Database, Transaction
 
 
@@ -43,7 +43,7 @@ async def settle_within(
     ended = [job.id for job in claim.jobs if job.id not in postponed]
     ours = await jobs.complete(tx, claim.lease_id, ended) | await jobs.postpone(tx, claim.lease_id, waits)
     kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
-    await requests.put_down(tx, [each.settlement for each in kept])
+    await request_tasks.put_down(tx, [each.settlement for each in kept])
     told = [each.event for each in kept if each.event is not None]
     await events.append(tx, told)
     await deliveries.accept(tx, told)

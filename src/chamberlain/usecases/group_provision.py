@@ -32,7 +32,7 @@ from chamberlain.rules.subject_records import new_entry
 from chamberlain.rules.templates import GroupTemplate, template_not_allowed
 from chamberlain.rules.timeline import entries_of
 from chamberlain.shapes.groups import read_group_order
-from chamberlain.store import assignments, requests
+from chamberlain.store import assignments, request_tasks
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
@@ -98,7 +98,7 @@ class ProvisionGroups:
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
         async with self.database.across_tenants() as tx:
             before_disk = self.directory.capabilities.shares_database
-            tasks = await requests.take_up(tx, [job.subject for job in claim.jobs], before_disk=before_disk)
+            tasks = await request_tasks.take_up(tx, [job.subject for job in claim.jobs], before_disk=before_disk)
             templates = [await self.revisions.group_template(tx, task) for task in tasks]
         self.notifier.tell([task.request_id for task in tasks])
         return [_plan(task, compiled.template) for task, compiled in zip(tasks, templates, strict=True)]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.jobs import HELD, PROVISIONING, Claim, Job
-from chamberlain.store import held_jobs, requests
+from chamberlain.store import held_jobs, request_tasks
 from chamberlain.store.database import Database
 from chamberlain.store.notifier import Notifier
 
@@ -22,5 +22,5 @@ class HoldJob:
         async with self.database.across_tenants() as tx:
             if not await held_jobs.hold(tx, claim.lease_id, job.id, reason) or job.kind not in PROVISIONING:
                 return
-            await requests.hold_up(tx, job.tenant_id, RequestId(job.subject), HELD)
+            await request_tasks.hold_up(tx, job.tenant_id, RequestId(job.subject), HELD)
         self.watchers.tell([RequestId(job.subject)])

@@ -31,7 +31,7 @@ from chamberlain.rules.requests import Progress, RequestResult, RequestState
 from chamberlain.rules.steps import after_faults, after_outcome
 from chamberlain.rules.timeline import entries_of
 from chamberlain.shapes.mailboxes import read_mailbox_order
-from chamberlain.store import mailboxes, requests, tenants
+from chamberlain.store import mailboxes, request_tasks, tenants
 from chamberlain.store.database import Database
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
@@ -96,7 +96,7 @@ class ProvisionMailboxes:
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
         async with self.database.across_tenants() as tx:
             before_disk = self.directory.capabilities.shares_database
-            tasks = await requests.take_up(tx, [job.subject for job in claim.jobs], before_disk=before_disk)
+            tasks = await request_tasks.take_up(tx, [job.subject for job in claim.jobs], before_disk=before_disk)
             ids = await mailboxes.ids_of_requests(tx, [task.request_id for task in tasks])
             templates = [await self.revisions.mailbox_template(tx, task) for task in tasks]
         self.notifier.tell([task.request_id for task in tasks])
