@@ -16,7 +16,7 @@ from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.people import PEOPLE_CHANNEL, Register
 from chamberlain.rules.ids import GroupId, UserId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion, Person
-from chamberlain.store.database import listen
+from chamberlain.store.listener import listen
 from tests.databases import Databases
 from tests.estates import ADA, BEN, ESTATE, INTERNAL, NOBODY, example_database, until
 

@@ -12,8 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from chamberlain.rules.errors import Unavailable
-from chamberlain.store.database import Database, connect, listen, open_database
+from chamberlain.store.database import Database, connect, open_database
 from chamberlain.store.hosts import Hosts, are_several, single_addresses
+from chamberlain.store.listener import listen
 from tests.databases import Databases
 from tests.postgres import connected
 

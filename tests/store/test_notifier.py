@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.rules.errors import Unavailable
-from chamberlain.store.database import connect, listen
+from chamberlain.store.database import connect
+from chamberlain.store.listener import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, MOST_NAMES, Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from tests.databases import Databases

@@ -18,7 +18,7 @@ from chamberlain.rules.guests import Sharing
 from chamberlain.rules.ids import GroupId, PolicyId, TemplateId
 from chamberlain.rules.subject_records import SubjectRecord
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
-from chamberlain.store import policy_clocks, subjects
+from chamberlain.store import policy_tasks, subjects
 from chamberlain.store.assignments import PATIENCE, Assigner
 from chamberlain.store.database import Connection, Database, Pool
 from tests.estates import ADA, ESTATE, NOBODY, OTHER_HOUSE, TRACE, Estate
@@ -399,7 +399,7 @@ async def test_nobody_waits_for_a_group_that_somebody_holds(steward: Steward) ->
         return record
 
     async with steward.estate.databases.worker.across_tenants() as tx:
-        await policy_clocks.hold(tx, [(ESTATE, ALL_STAFF)])
+        await policy_tasks.hold(tx, [(ESTATE, ALL_STAFF)])
         waiting = asyncio.create_task(assign("held", ALL_STAFF, SubjectType.GROUP))
         together = asyncio.create_task(assign("together", HANDBOOK, SubjectType.SITE))
         await asyncio.wait_for(together, timeout=PATIENCE.total_seconds() / 2)
@@ -417,7 +417,7 @@ async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(steward: Ste
     )
 
     async with steward.estate.databases.worker.across_tenants() as tx:
-        await policy_clocks.hold(tx, [(ESTATE, ALL_STAFF)])
+        await policy_tasks.hold(tx, [(ESTATE, ALL_STAFF)])
         with pytest.raises(Unavailable) as refused:
             await impatient.assign(templateId=str(PARTNERS))
 
@@ -433,7 +433,7 @@ async def test_those_who_wait_for_a_held_group_together_are_told_so_together(ste
     impatient = replace(steward, change=replace(steward.change, assigner=assigner))
 
     async with steward.estate.databases.worker.across_tenants() as tx:
-        await policy_clocks.hold(tx, [(ESTATE, ALL_STAFF)])
+        await policy_tasks.hold(tx, [(ESTATE, ALL_STAFF)])
         waiting = [impatient.assign(templateId=str(PARTNERS)) for _ in range(number)]
         came = await asyncio.wait_for(
             asyncio.gather(*waiting, return_exceptions=True), timeout=number * patience.total_seconds() / 2

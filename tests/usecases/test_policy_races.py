@@ -15,7 +15,7 @@ from chamberlain.rules.findings import FindingState
 from chamberlain.rules.ids import PolicyId, UserId
 from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
-from chamberlain.store import policy_clocks
+from chamberlain.store import policy_tasks
 from chamberlain.store.assignments import Assigner
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
@@ -222,7 +222,7 @@ async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(steward
     there = replace(await reviewed(steward, 32), patience=timedelta(milliseconds=20))
     databases = there.estate.databases
     async with databases.worker.across_tenants() as tx:
-        await policy_clocks.hold(tx, [(ESTATE, there.runs.group_id)])
+        await policy_tasks.hold(tx, [(ESTATE, there.runs.group_id)])
 
         with pytest.raises(Unavailable) as refused:
             await (there.accept if accepts else there.confirm)(databases.application)

@@ -18,8 +18,9 @@ from chamberlain.rules.requests import RequestRecord, RequestState, StepRecord
 from chamberlain.rules.timeline import MOST_ENTRIES, Happening
 from chamberlain.store import request_tasks
 from chamberlain.store.callers import Callers
-from chamberlain.store.database import Database, Pool, Transaction, listen
+from chamberlain.store.database import Database, Pool, Transaction
 from chamberlain.store.deeds import Deeds
+from chamberlain.store.listener import listen
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import REQUESTS_CHANNEL, Watchers

@@ -16,7 +16,7 @@ from chamberlain.rules.ids import TenantId
 from chamberlain.rules.jobs import HELD, Claim, JobKind
 from chamberlain.rules.requests import RequestState
 from chamberlain.store import jobs
-from chamberlain.store.database import listen
+from chamberlain.store.listener import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.job_hold import HoldJob

@@ -30,7 +30,7 @@ from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import HELD_ADDRESSES, PEOPLE_CHANNEL, Register
 from chamberlain.settings import Settings
-from chamberlain.store.database import listen
+from chamberlain.store.listener import listen
 
 # In seconds: the shortest that Retry-After can say, and what it says with Microsoft 365.
 _SOONEST_LOOK, _LATEST_LOOK = 1, 20

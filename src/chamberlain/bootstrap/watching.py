@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.processes import running
-from chamberlain.store.database import listen
+from chamberlain.store.listener import listen
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import REQUESTS_CHANNEL, Watchers

@@ -15,7 +15,7 @@ from chamberlain.bootstrap.webhooks import webhook_sender, webhook_work
 from chamberlain.metrics import jobs_done
 from chamberlain.rules.jobs import PROVISIONING, JobKind
 from chamberlain.settings import Settings
-from chamberlain.store.database import listen
+from chamberlain.store.listener import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.job_hold import HoldJob

@@ -21,29 +21,18 @@ import msgspec
 
 from chamberlain.batching import Batcher
 from chamberlain.rules.assignment_drafts import AssignmentDraft, Situation
-from chamberlain.rules.assignments import Assign, AssignmentOrder, Wish
+from chamberlain.rules.assignments import AssignmentOrder
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.events import assignment_document
-from chamberlain.rules.ids import EventId, GroupId, PolicyId, RequestId, TemplateId, TenantId
+from chamberlain.rules.ids import EventId, GroupId, RequestId, TenantId
 from chamberlain.rules.new_groups import NewGroup, NewGroupDraft, draft_for_new
-from chamberlain.rules.policies import PolicyHead
-from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.store import subjects
 from chamberlain.store.actors import encode_actor
+from chamberlain.store.assignment_situations import FIND, Question, asked_of, situations_of
 from chamberlain.store.changes import audit_payload
 from chamberlain.store.database import Connection, Database, Overtaken, Record, Transaction, repeat_if_stale
 from chamberlain.store.events import event_data
-from chamberlain.store.subjects import record_of
-
-FIND: Final = """
-SELECT ordinal, tenant_id, subject_id, type, display_name, mail, is_team, member_ship_type, request_id, site_url,
-    sharing, observed_at, template_id, policy_id, generation, assignment_request_id, assigned_at, assigned_by,
-    assigned_type, effects, open_findings, template_name, template_kind, template_active, template_revision,
-    policy_name, policy_active, policy_revision, wanted_template_name, wanted_template_kind, wanted_template_active,
-    wanted_template_revision, wanted_policy_name, wanted_policy_active, wanted_policy_revision
-FROM chamberlain.find_assignments($1, $2, $3, $4)
-"""
 
 CHANGE: Final = """
 SELECT ordinal FROM chamberlain.change_assignments(
@@ -72,15 +61,6 @@ PATIENCE = timedelta(seconds=10)
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=100)
 
 _encode = msgspec.json.Encoder().encode
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Of which group or site something is asked."""
-
-    tenant_id: TenantId
-    subject_id: GroupId
-    order: AssignmentOrder
 
 
 class _Outcome(Enum):
@@ -162,10 +142,10 @@ class Assigner:
         await self._changes.close()
 
     async def _find(self, questions: Sequence[Question]) -> Sequence[Situation | None]:
-        columns = _asked(questions)
+        columns = asked_of(questions)
         async with self._database.statement() as connection:
             rows = await repeat_if_stale(lambda: _fetch(connection, FIND, columns))
-        return _situations(rows, questions)
+        return situations_of(rows, questions)
 
     async def _change(self, drafts: Sequence[AssignmentDraft]) -> Sequence[_Outcome]:
         columns = _columns(drafts)
@@ -191,7 +171,7 @@ async def draft_new(
     await tx.execute(HOLD_POLICIES, tenants, [new.assignment.policy_id for new in groups])
     await subjects.observe(tx, [new.entry for new in groups])
     questions = [Question(new.entry.tenant_id, new.entry.id, new.order) for new in groups]
-    situations = _situations(await tx.fetch(FIND, *_asked(questions)), questions)
+    situations = situations_of(await tx.fetch(FIND, *asked_of(questions)), questions)
     return [
         NewGroupDraft(None, ())
         if situation is None
@@ -229,10 +209,6 @@ async def _fetch(connection: Connection, statement: str, columns: Sequence[Seque
     return await connection.fetch(statement, *columns)
 
 
-def _wanted(wish: Wish) -> UUID | None:
-    return wish.id if isinstance(wish, Assign) else None
-
-
 def _columns(drafts: Sequence[AssignmentDraft]) -> Sequence[Sequence[object]]:
     return list(zip(*map(_row, drafts), strict=True))
 
@@ -267,57 +243,4 @@ def _row(draft: AssignmentDraft) -> tuple[object, ...]:
         event and event.id,
         event and event.type,
         event and event_data(event),
-    )
-
-
-def _asked(questions: Sequence[Question]) -> Sequence[Sequence[object]]:
-    return (
-        [each.tenant_id for each in questions],
-        [each.subject_id for each in questions],
-        [_wanted(each.order.template) for each in questions],
-        [_wanted(each.order.policy) for each in questions],
-    )
-
-
-def _situations(rows: Sequence[Record], questions: Sequence[Question]) -> Sequence[Situation | None]:
-    found = {row["ordinal"]: row for row in rows}
-    return [
-        _situation(found[ordinal], question) if ordinal in found else None
-        for ordinal, question in enumerate(questions, start=1)
-    ]
-
-
-def _situation(row: Record, question: Question) -> Situation:
-    tenant_id, order = question.tenant_id, question.order
-    return Situation(
-        record=record_of(row),
-        template=_template(row, "", tenant_id, row["template_id"]),
-        policy=_policy(row, "", tenant_id, row["policy_id"]),
-        wanted_template=_template(row, "wanted_", tenant_id, _wanted(order.template)),
-        wanted_policy=_policy(row, "wanted_", tenant_id, _wanted(order.policy)),
-    )
-
-
-def _template(row: Record, prefix: str, tenant_id: TenantId, template_id: UUID | None) -> TemplateHead | None:
-    if template_id is None or row[f"{prefix}template_kind"] is None:
-        return None
-    return TemplateHead(
-        tenant_id=tenant_id,
-        id=TemplateId(template_id),
-        revision=row[f"{prefix}template_revision"],
-        kind=TemplateKind(row[f"{prefix}template_kind"]),
-        name=row[f"{prefix}template_name"],
-        active=row[f"{prefix}template_active"],
-    )
-
-
-def _policy(row: Record, prefix: str, tenant_id: TenantId, policy_id: UUID | None) -> PolicyHead | None:
-    if policy_id is None or row[f"{prefix}policy_revision"] is None:
-        return None
-    return PolicyHead(
-        tenant_id=tenant_id,
-        id=PolicyId(policy_id),
-        revision=row[f"{prefix}policy_revision"],
-        name=row[f"{prefix}policy_name"],
-        active=row[f"{prefix}policy_active"],
     )

@@ -20,7 +20,7 @@ from chamberlain.rules.notices import POLICY_REPORT
 from chamberlain.rules.policies import PolicyAction
 from chamberlain.rules.policy_findings import kind_of
 from chamberlain.rules.policy_reports import Findings, OpenFinding, Report, ReportLine, RunReport, report_of
-from chamberlain.store import policy_clocks, subjects
+from chamberlain.store import policy_clocks, policy_tasks, subjects
 from chamberlain.store.database import Record, Transaction
 from chamberlain.store.policy_clocks import NO_GUEST
 
@@ -93,7 +93,7 @@ async def put(tx: Transaction, runs: Sequence[RunReport], *, at: datetime) -> No
 async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId, notice_id: NoticeId) -> Report | None:
     """What of a report is so now; None when the group or site is not known any more."""
     subject = await subjects.find(tx, tenant_id, subject_id)
-    tasks = await policy_clocks.read(tx, await policy_clocks.find(tx, [(tenant_id, subject_id)]))
+    tasks = await policy_clocks.read(tx, await policy_tasks.find(tx, [(tenant_id, subject_id)]))
     if subject is None or not tasks:
         return None
     lines = [_line(row) for row in await tx.fetch(LINES, tenant_id, notice_id)]

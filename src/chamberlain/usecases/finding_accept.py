@@ -21,7 +21,7 @@ from chamberlain.rules.findings import FindingRecord
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
 from chamberlain.shapes.acceptances import require_ahead
-from chamberlain.store import acceptances, changes, findings, idempotency, jobs, policy_clocks
+from chamberlain.store import acceptances, changes, findings, idempotency, jobs, policy_clocks, policy_tasks
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
@@ -34,7 +34,7 @@ class AcceptFinding:
     callers: Callers
     prefixes: ScopePrefixes
     now: Callable[[], datetime]
-    patience: timedelta = policy_clocks.PATIENCE
+    patience: timedelta = policy_tasks.PATIENCE
 
     async def __call__(
         self,
@@ -55,7 +55,7 @@ class AcceptFinding:
             require_ahead(wanted, now=now)
             # Whoever runs the policy of a group holds its row first, and then writes findings.
             seen = present_finding(await findings.find(tx, caller.tenant_id, finding_id))
-            held = await policy_clocks.hold_soon(tx, place_of(seen), patience=self.patience)
+            held = await policy_tasks.hold_soon(tx, place_of(seen), patience=self.patience)
             tasks = await policy_clocks.read(tx, held)
             before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
             require_at_rest(before, [clock for task in tasks for clock in task.clocks])

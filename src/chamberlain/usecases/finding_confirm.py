@@ -27,7 +27,7 @@ from chamberlain.rules.findings import Ended, FindingRecord
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.permissions import Extent, Operation, ScopePrefixes, require
-from chamberlain.store import changes, confirmations, findings, idempotency, policy_clocks
+from chamberlain.store import changes, confirmations, findings, idempotency, policy_clocks, policy_tasks
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 
@@ -42,7 +42,7 @@ class ConfirmFinding:
     callers: Callers
     prefixes: ScopePrefixes
     now: Callable[[], datetime]
-    patience: timedelta = policy_clocks.PATIENCE
+    patience: timedelta = policy_tasks.PATIENCE
 
     async def __call__(
         self, caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]
@@ -68,7 +68,7 @@ class ConfirmFinding:
     ) -> tuple[FindingRecord, FindingRecord]:
         """The finding before and after. Whoever writes findings of a policy holds the row of the group first."""
         seen = present_finding(await findings.find(tx, caller.tenant_id, finding_id))
-        held = await policy_clocks.hold_soon(tx, place_of(seen), patience=self.patience)
+        held = await policy_tasks.hold_soon(tx, place_of(seen), patience=self.patience)
         task = next(iter(await policy_clocks.read(tx, held)), None)
         before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
         if extent is Extent.OWN:

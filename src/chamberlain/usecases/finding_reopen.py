@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from chamberlain.rules.acceptances import change_of_reopening, has_ended, place_of, reopened
 from chamberlain.rules.findings import FindingRecord, FindingState
 from chamberlain.rules.jobs import Claim, Job, JobKind, Postponed
-from chamberlain.store import acceptances, changes, findings, jobs, policy_clocks
+from chamberlain.store import acceptances, changes, findings, jobs, policy_tasks
 from chamberlain.store.database import Database
 
 
@@ -39,7 +39,7 @@ class ReopenFindings:
             if seen is None:
                 return None
             # Whoever runs the policy of a group holds its row first, and then writes findings.
-            await policy_clocks.hold(tx, [place_of(seen)])
+            await policy_tasks.hold(tx, [place_of(seen)])
             before = await findings.hold(tx, job.tenant_id, job.subject)
             if before is None:
                 return None

@@ -25,7 +25,7 @@ from chamberlain.rules.policy_events import action_taken, reminded
 from chamberlain.rules.policy_reports import RunReport, lines_of
 from chamberlain.rules.policy_runs import Run, begun, parts_of, portions_of, with_due
 from chamberlain.rules.policy_tasks import PolicyTask
-from chamberlain.store import changes, events, findings, jobs, policy_clocks, policy_reports
+from chamberlain.store import changes, events, findings, jobs, policy_clocks, policy_reports, policy_tasks
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.policy_clocks import GuestPlace
 
@@ -64,7 +64,7 @@ class EvaluatePolicies:
     async def begin(self, trace_id: TraceId) -> None:
         """See to it that whatever has a policy has its job. Raises Unavailable."""
         async with self.database.across_tenants() as tx:
-            await policy_clocks.spread(tx, trace_id)
+            await policy_tasks.spread(tx, trace_id)
 
     async def __call__(self, claim: Claim) -> None:
         """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
@@ -74,7 +74,7 @@ class EvaluatePolicies:
     async def _run(self, claim: Claim) -> None:
         wanted = {_place(job): job for job in claim.jobs}
         async with self.database.statement() as connection:
-            places = await policy_clocks.find_places(connection, list(wanted))
+            places = await policy_tasks.find_places(connection, list(wanted))
         try:
             shown = await self.guests.observe([each.reference for each in places]) if places else ()
         except TryAgain as fault:
@@ -113,13 +113,13 @@ class EvaluatePolicies:
         """Write what happens now; gives the runs in which actions are due."""
         now = self.now()
         async with self.database.across_tenants() as tx:
-            held = await policy_clocks.hold(tx, list(wanted))
+            held = await policy_tasks.hold(tx, list(wanted))
             rests = {task.place: _rest(task, present.get(task.place), now) for task in held}
             tasks = await policy_clocks.read(tx, [task for task in held if rests[task.place] is None])
             runs = [begun(wanted[task.place], task, present[task.place], now) for task in tasks]
             await self._write(tx, runs, now)
-            await policy_clocks.note(tx, {run.task.place: run.quiet for run in runs}, at=now)
-            await policy_clocks.gather(tx, [task.place for task in tasks], [job.id for job in claim.jobs])
+            await policy_tasks.note(tx, {run.task.place: run.quiet for run in runs}, at=now)
+            await policy_tasks.gather(tx, [task.place for task in tasks], [job.id for job in claim.jobs])
             waits = {wanted[place].id: rest for place, rest in rests.items() if rest is not None}
             waits |= {run.job.id: _after(run.evaluation.next_at, now) for run in runs if run.task.policy is not None}
             due = [run for run in runs if run.evaluation.due]
@@ -138,7 +138,7 @@ class EvaluatePolicies:
         """The runs with what is due by now: behind other portions, somebody may have taken the policy off."""
         guests = _guests_of(runs)
         async with self.database.across_tenants() as tx:
-            found = await policy_clocks.find(tx, [run.task.place for run in runs])
+            found = await policy_tasks.find(tx, [run.task.place for run in runs])
             tasks = {task.place: task for task in await policy_clocks.read_guests(tx, found, guests)}
         return [
             with_due(run, task.still_due(run.evaluation.due)) for run in runs if (task := tasks.get(run.task.place))
@@ -164,7 +164,7 @@ class EvaluatePolicies:
         off of which something is, in this portion or in one before."""
         now = self.now()
         async with self.database.across_tenants() as tx:
-            held = await policy_clocks.hold(tx, [run.task.place for run in runs])
+            held = await policy_tasks.hold(tx, [run.task.place for run in runs])
             tasks = {task.place: task for task in await policy_clocks.read_guests(tx, held, _guests_of(runs))}
             settled = [
                 _settled(run, task, done.get(task.place, ()), now, is_put_off=run.job.id in waits)

@@ -23,7 +23,7 @@ from chamberlain.rules.policy_tasks import PolicyTask
 from chamberlain.rules.simulations import Simulation, SimulationOrder, Tally, chosen_fault
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 from chamberlain.shapes.policies import PolicyShape, to_policy_rules
-from chamberlain.store import policies, policy_clocks, subjects, tenants
+from chamberlain.store import policies, policy_clocks, policy_tasks, subjects, tenants
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
@@ -111,7 +111,7 @@ class SimulatePolicy:
             return ()
         tenant_id = shown[0].tenant_id
         async with self.database.transaction(tenant_id) as tx:
-            tasks = await policy_clocks.read(tx, await policy_clocks.find(tx, [(tenant_id, each.id) for each in shown]))
+            tasks = await policy_clocks.read(tx, await policy_tasks.find(tx, [(tenant_id, each.id) for each in shown]))
         by_id = {task.subject.id: task for task in tasks}
         new = AppliedPolicy(policy_id, rules, now, is_begun=False)
         return [_situation(each, by_id.get(each.id), new, now=now) for each in shown]
