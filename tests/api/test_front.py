@@ -13,6 +13,7 @@ from starlette.routing import Route
 from chamberlain.api.app import ENDPOINTS, create_app
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.receive import LIMIT
+from chamberlain.api.resources import Resources
 from chamberlain.rules.errors import Forbidden
 from tests.api.house import BASE, REQUEST, TEMPLATE, House, record
 
@@ -322,3 +323,13 @@ def test_every_row_of_the_table_can_be_told_from_the_others() -> None:
     assert len({endpoint.about.id for endpoint in ENDPOINTS}) == len(ENDPOINTS)
     for endpoint in ENDPOINTS:
         assert (endpoint.shape is not None) is (endpoint.method in {"POST", "PUT", "PATCH"})
+
+
+def test_every_path_of_the_table_is_found() -> None:
+    resources = Resources(ENDPOINTS)
+
+    for endpoint in ENDPOINTS:
+        for written in (endpoint.path, endpoint.path.rstrip("/")):
+            resource, _ = resources.find(re.sub(r"{\w+}", "some", written))
+            assert resource is not None, written
+            assert resource.path == endpoint.path

@@ -32,17 +32,19 @@ class Resource:
 
 
 class Resources:
-    """All paths. Those without parameters are looked up at once; the others are matched one by one."""
+    """All paths. Those without parameters are looked up at once; of the others those that begin alike are matched one
+    by one."""
 
     def __init__(self, endpoints: Sequence[AnyEndpoint]) -> None:
         self._exact: dict[str, Resource] = {}
-        self._templates: list[_Template] = []
+        # By what their paths begin with, which is no parameter in any of them.
+        self._templates: dict[str, list[_Template]] = {}
         for path in dict.fromkeys(endpoint.path for endpoint in endpoints):
             resource = Resource(path, [endpoint for endpoint in endpoints if endpoint.path == path])
             # The slash at the end is optional everywhere.
             for spelling in (path.rstrip("/"), f"{path.rstrip('/')}/"):
                 if "{" in path:
-                    self._templates.append((compile_path(spelling)[0], resource))
+                    self._templates.setdefault(_first_part(path), []).append((compile_path(spelling)[0], resource))
                 else:
                     self._exact[spelling] = resource
 
@@ -51,11 +53,15 @@ class Resources:
         resource = self._exact.get(path)
         if resource is not None:
             return resource, _NO_TEXTS
-        for pattern, templated in self._templates:
+        for pattern, templated in self._templates.get(_first_part(path), ()):
             match = pattern.match(path)
             if match is not None:
                 return templated, match.groupdict()
         return None, _NO_TEXTS
+
+
+def _first_part(path: str) -> str:
+    return path[1:].partition("/")[0]
 
 
 _Template = tuple[re.Pattern[str], Resource]

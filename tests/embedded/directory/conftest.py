@@ -17,7 +17,8 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from chamberlain.bootstrap.graph import found_together
+from chamberlain.bootstrap.graph import found_together, send_whole
+from chamberlain.bootstrap.whole_answers import WholeAnswers
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import Unauthorized
@@ -117,10 +118,11 @@ async def serving(pool: Pool, injection: Injection | None = None) -> AsyncIterat
             authenticate=authenticate,
             now=lambda: datetime(2026, 11, 20, 9, 30, tzinfo=UTC),
             new_request_id=lambda: REQUEST_ID,
+            send_whole=send_whole,
             injection=injection,
         )
         application = Starlette(routes=[Mount("/graph", app=graph)])
-        server = uvicorn.Server(uvicorn.Config(application, log_config=None, lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(application, http=WholeAnswers, log_config=None, lifespan="off"))
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             async with httpx2.AsyncClient(base_url=graph_url.removesuffix("/graph"), trust_env=False) as http:

@@ -1,4 +1,5 @@
 import contextlib
+import re
 
 import pytest
 from hypothesis import given
@@ -53,6 +54,36 @@ MARK = Path("chamberlain_group", "requestId")
 )
 def test_it_works(text: str, expected: Filter) -> None:
     assert read_filter(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "house_group/requestId eq 'ABC-1'",
+        "house_group/requestId eq ''",
+        "house_group/requestId eq 'with a\nline'",
+        "house_group/requestId eq 'O''Neil'",
+        "house_group/requestId eq 'a' or house_group/requestId eq 'b'",
+        "groupTypes/some eq 'Unified'",
+        "groupTypes/any eq 'Unified'",
+        "startswith/x eq 'a'",
+        "not/x eq 'a'",
+        "not house_group/requestId eq 'a'",
+        "house_group/requestId eq 'a'x",
+        "house_group/request-id eq 'a'",
+        "1house/requestId eq 'a'",
+    ],
+)
+def test_the_usual_filter_is_read_as_any_other(text: str) -> None:
+    # One that begins with a blank is none of the usual ones.
+    assert _read(text) == _read(f" {text}")
+
+
+def _read(text: str) -> Filter | str:
+    try:
+        return read_filter(text)
+    except BadQuery as error:
+        return re.sub(r" at position .*", "", error.detail)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,15 @@ A text stands in single quotes; a quote in it is written twice.
 
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from chamberlain.embedded.directory.errors import BadQuery
 
 MOST_CHARACTERS = 2048
 MOST_LEVELS = 32
 MOST_VALUES = 100
+
+_NAME = "[A-Za-z_][A-Za-z0-9_]*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,9 @@ def read_filter(text: str, vocabulary: Vocabulary = GROUP_VOCABULARY) -> Filter:
     if len(text) > MOST_CHARACTERS:
         message = f"A filter ends at position {MOST_CHARACTERS} at the latest; this one has {len(text)} characters."
         raise BadQuery("Request_UnsupportedQuery", message)
+    usual = _USUAL.fullmatch(text)
+    if usual is not None and usual[1] not in vocabulary.collections:
+        return Equals(Path(usual[1], usual[2]), (usual[3],))
     reader = _Reader(text, vocabulary)
     found = reader.any_of(0)
     if reader.token.kind != "end":
@@ -98,17 +103,20 @@ def read_filter(text: str, vocabulary: Vocabulary = GROUP_VOCABULARY) -> Filter:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+# What nearly everybody asks who waits for a group, and what the reader would make of it as well, in ten times the time.
+_USUAL = re.compile(rf"({_NAME})/({_NAME}) eq '([^']*)'")
+
+
+class _Token(NamedTuple):
     kind: str
     text: str
     position: int
 
 
 _TOKEN = re.compile(
-    r"""\s*(?:
+    rf"""\s*(?:
       (?P<text>'(?:[^']|'')*')
-    | (?P<word>[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z_][A-Za-z0-9_]*)?)
+    | (?P<word>{_NAME}(?:/{_NAME})?)
     | (?P<sign>[(),:])
     | (?P<end>\Z)
     )""",

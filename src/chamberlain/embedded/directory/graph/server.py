@@ -1,7 +1,7 @@
 """The server: who calls, what for, and the answer or the fault in Graph's shape."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -40,6 +40,10 @@ class Access:
 
 # Gets the value of the header Authorization, or None. Raises Unauthorized, Forbidden or Unreachable.
 Authenticate = Callable[[str | None], Awaitable[Access]]
+
+# Gets the scope, the status, the headers and the body of an answer, and says whether it is sent: some servers can do so
+# at once, where ASGI takes a message for each part.
+SendWhole = Callable[[Scope, int, list[Header], bytes], bool]
 
 Handler = Callable[[Call], Awaitable[Answer]]
 
@@ -119,6 +123,7 @@ class GraphServer:
         authenticate: Authenticate,
         now: Callable[[], datetime],
         new_request_id: Callable[[], UUID],
+        send_whole: SendWhole = lambda *_: False,
         injection: Injection | None = None,
     ) -> None:
         self._pool = pool
@@ -127,6 +132,7 @@ class GraphServer:
         self._authenticate = authenticate
         self._now = now
         self._new_request_id = new_request_id
+        self._send_whole = send_whole
         self._injection = injection
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - nothing here has a body, but ASGI hands it over.
@@ -136,16 +142,16 @@ class GraphServer:
         try:
             if scope["method"] == "OPTIONS":
                 # What may be done is no secret; nothing has to be proved for it, and it counts for nothing.
-                await _send(scope, send, 204, [*ids, _ALLOW], b"")
+                await self._send(scope, send, 204, [*ids, _ALLOW], b"")
                 return
             answer = await self._answer(scope, headers)
         except FAULTS as fault:
             told = tell(fault)
             body = self._error(told, ids)
-            await _send(scope, send, told.status, [_JSON, _NO_STORE, *ids, *told.headers], body)
+            await self._send(scope, send, told.status, [_JSON, _NO_STORE, *ids, *told.headers], body)
             return
         content, body = (_TEXT, str(answer).encode()) if isinstance(answer, int) else (_JSON, _encode(answer))
-        await _send(scope, send, 200, [content, _NO_STORE, *ids], body)
+        await self._send(scope, send, 200, [content, _NO_STORE, *ids], body)
 
     async def _answer(self, scope: Scope, headers: dict[bytes, bytes]) -> Answer:
         token = headers.get(b"authorization")
@@ -172,6 +178,15 @@ class GraphServer:
             visible_until, known_until = self._injection.visible_until(), self._injection.known_until()
             call = replace(call, visible_until=visible_until, known_until=known_until)
         return await route.handler(call)
+
+    async def _send(self, scope: Scope, send: Send, status: int, headers: list[Header], body: bytes) -> None:
+        if status != 204:
+            # A length would say of no content that there is some.
+            headers.append((b"content-length", b"%d" % len(body)))
+        body = b"" if scope["method"] == "HEAD" else body
+        if not self._send_whole(scope, status, headers, body):
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
 
     def _ids(self, headers: dict[bytes, bytes]) -> list[Header]:
         ids = [(b"request-id", str(self._new_request_id()).encode())]
@@ -218,10 +233,3 @@ def _named(call: Call, named: str | None) -> Call:
     if re.fullmatch(_ID, named):
         return replace(call, id=UUID(named))
     return replace(call, id=None, address=named)
-
-
-async def _send(scope: Scope, send: Send, status: int, headers: Sequence[Header], body: bytes) -> None:
-    # A length would say of no content that there is some.
-    length = [] if status == 204 else [(b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

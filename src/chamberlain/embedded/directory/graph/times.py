@@ -5,4 +5,4 @@ from datetime import UTC, datetime
 
 def written_time(moment: datetime) -> str:
     """The time as text."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
