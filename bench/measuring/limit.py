@@ -6,8 +6,10 @@ in a schema of their own (schema.sql).
 
 import re
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench.measuring.database import Measured
 from chamberlain.embedded.postgres import find_programs
@@ -17,6 +19,8 @@ SCHEMA = Path(__file__).with_name("schema.sql")
 MOST_CLIENTS = 64
 # Its clients connect within the time that it has.
 LEAST_SECONDS = 2
+# The part of its transactions whose latencies it writes down.
+LOGGED = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +33,11 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far pgbench came; the latency is the mean, in milliseconds."""
+    """How far pgbench came; latencies are in milliseconds."""
 
     rate: float
-    mean: float
+    p50: float
+    p99: float
     transactions: float
 
 
@@ -50,15 +55,27 @@ def run_limit(limit: Limit, database: Measured, *, connections: int, seconds: in
         f"--file={limit.transaction}",
     ]
     command += [f"--client={min(connections, MOST_CLIENTS)}", "--jobs=1"]
-    command += [f"--time={max(seconds, LEAST_SECONDS)}", database.application]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 60)
-    if done.returncode:
-        raise SystemExit(f"pgbench failed: {done.stderr}")
+    with TemporaryDirectory(prefix="ch-limit-") as folder:
+        # A line for each would be work that the service has none of.
+        command += ["--log", f"--log-prefix={folder}/log", f"--sampling-rate={LOGGED}"]
+        command += [f"--time={max(seconds, LEAST_SECONDS)}", database.application]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 60)
+        if done.returncode:
+            raise SystemExit(f"pgbench failed: {done.stderr}")
+        latencies = sorted(_latencies(Path(folder)))
     return Reached(
         rate=_figure(r"tps = ([\d.]+)", done.stdout),
-        mean=_figure(r"latency average = ([\d.]+) ms", done.stdout),
+        p50=latencies[len(latencies) // 2],
+        p99=latencies[len(latencies) * 99 // 100],
         transactions=_figure(r"actually processed: (\d+)", done.stdout),
     )
+
+
+def _latencies(folder: Path) -> Iterator[float]:
+    """In milliseconds. A line has client, number, microseconds, and more."""
+    for log in folder.iterdir():
+        for line in log.read_text().splitlines():
+            yield int(line.split()[2]) / 1e3
 
 
 def _figure(pattern: str, said: str) -> float:

@@ -24,7 +24,8 @@ def measure_limit(question: Question, contestant: Contestant, *, connections: in
     used_before = seconds_used(contestant.processes)
     reached = run_limit(question.limit, contestant.database, connections=connections, seconds=seconds)
     used = seconds_used(contestant.processes) - used_before
-    return {"rate": reached.rate, "ratio": 1.0, "cpu": 1e6 * used / reached.transactions}
+    cpu = 1e6 * used / reached.transactions
+    return {"rate": reached.rate, "ratio": 1.0, "p50": reached.p50, "p99": reached.p99, "cpu": cpu}
 
 
 def measure(question: Question, contestant: Contestant, *, connections: int, seconds: int) -> dict[str, float]:

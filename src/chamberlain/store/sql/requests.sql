@@ -41,35 +41,54 @@ CREATE OR REPLACE FUNCTION chamberlain.accept_requests(
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
+    tenants uuid[] := tenant_ids;
     tenant uuid;
     revision_now integer;
     is_limited boolean;
+    all_stand boolean;
     -- For each request whether it belongs to the tenant and nothing stands against it so far, and whether it got its second address.
     standing boolean[];
     at_second boolean[];
     wanted bigint;
     gained bigint;
     refused bigint[];
+    -- What set_config gives back. An assignment is only an expression; a statement takes many times as long.
+    setting text;
 BEGIN
     -- Waiting for a name that another transaction has not committed yet is bounded; the batcher then lets that one wait alone.
-    PERFORM set_config('lock_timeout', '50ms', true);
-    FOR tenant IN SELECT DISTINCT t FROM unnest(tenant_ids) t ORDER BY t LOOP
-        PERFORM set_config('chamberlain.tenant_id', tenant::text, true);
+    setting := set_config('lock_timeout', '50ms', true);
+    IF cardinality(tenants) > 1 THEN
+        tenants := ARRAY(SELECT DISTINCT t FROM unnest(tenant_ids) t ORDER BY t);
+    END IF;
+    FOREACH tenant IN ARRAY tenants LOOP
+        setting := set_config('chamberlain.tenant_id', tenant::text, true);
         at_second := NULL;
 
-        SELECT t.revision, t.open_requests IS NOT NULL OR t.requests_per_minute IS NOT NULL INTO revision_now, is_limited
+        -- Mostly nothing has changed and all belong to one tenant; then no request has to be looked at by itself.
+        SELECT t.revision, t.open_requests IS NOT NULL OR t.requests_per_minute IS NOT NULL, cardinality(tenant_ids) = (
+            SELECT count(*) FROM unnest(tenant_ids, tenant_revisions, template_ids, template_revisions)
+                AS o (tenant_id, tenant_revision, template_id, template_revision)
+            JOIN chamberlain.template p
+                ON p.tenant_id = tenant AND p.template_id = o.template_id AND p.revision = o.template_revision
+            WHERE o.tenant_id = tenant AND o.tenant_revision = t.revision
+        )
+        INTO revision_now, is_limited, all_stand
         FROM chamberlain.tenant t WHERE t.tenant_id = tenant;
-        standing := ARRAY(
-            SELECT o.origin IS NOT NULL FROM unnest(origins) WITH ORDINALITY AS i (origin, ordinal)
-            LEFT JOIN (
-                SELECT o.origin FROM unnest(tenant_ids, tenant_revisions, template_ids, template_revisions) WITH ORDINALITY
-                    AS o (tenant_id, tenant_revision, template_id, template_revision, origin)
-                JOIN chamberlain.template t
-                    ON t.tenant_id = tenant AND t.template_id = o.template_id AND t.revision = o.template_revision
-                WHERE o.tenant_id = tenant AND o.tenant_revision = revision_now
-            ) o ON o.origin = i.origin
-            ORDER BY i.ordinal
-        );
+        IF all_stand THEN
+            standing := array_fill(true, ARRAY[cardinality(origins)]);
+        ELSE
+            standing := ARRAY(
+                SELECT o.origin IS NOT NULL FROM unnest(origins) WITH ORDINALITY AS i (origin, ordinal)
+                LEFT JOIN (
+                    SELECT o.origin FROM unnest(tenant_ids, tenant_revisions, template_ids, template_revisions) WITH ORDINALITY
+                        AS o (tenant_id, tenant_revision, template_id, template_revision, origin)
+                    JOIN chamberlain.template t
+                        ON t.tenant_id = tenant AND t.template_id = o.template_id AND t.revision = o.template_revision
+                    WHERE o.tenant_id = tenant AND o.tenant_revision = revision_now
+                ) o ON o.origin = i.origin
+                ORDER BY i.ordinal
+            );
+        END IF;
 
         IF cardinality(keys) > 0 THEN
             WITH new_key AS (
@@ -107,7 +126,10 @@ BEGIN
         WHERE i.stands AND i.address IS NOT NULL ORDER BY 3, i.ordinal
         ON CONFLICT DO NOTHING;
         GET DIAGNOSTICS gained = ROW_COUNT;
-        wanted := (SELECT count(*) FROM unnest(addresses, standing) AS i (address, stands) WHERE i.stands AND i.address IS NOT NULL);
+        wanted := cardinality(addresses);
+        IF false = ANY (standing) OR array_position(addresses, NULL) IS NOT NULL THEN
+            wanted := (SELECT count(*) FROM unnest(addresses, standing) AS i (address, stands) WHERE i.stands AND i.address IS NOT NULL);
+        END IF;
         IF gained < wanted THEN
             -- Whoever did not get the first address tries the second; whoever has none then is out.
             WITH missing AS MATERIALIZED (
