@@ -11,9 +11,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chamberlain.bearer.verify import FindIssuer
 from chamberlain.bootstrap.databases import Databases
+from chamberlain.bootstrap.identity_database import identity_unavailable
 from chamberlain.bootstrap.origins import new_trace_id, now
 from chamberlain.embedded.identity.clients import find_clients
-from chamberlain.embedded.identity.errors import IdentityUnreachable
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken, issuer_of
 from chamberlain.embedded.identity.server import routes
 from chamberlain.embedded.identity.signing_keys import SigningKeys
@@ -24,7 +24,7 @@ from chamberlain.rules.ids import ClientId, TenantId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.settings import Settings
 from chamberlain.store import tenants
-from chamberlain.store.database import Database, no_database
+from chamberlain.store.database import Database
 from chamberlain.store.keyring import Keyring
 from chamberlain.usecases.token_record import RecordToken
 
@@ -69,10 +69,8 @@ def client_names(databases: Databases) -> ClientNames:
     """What the platform calls the programs of a tenant; those of other platforms it does not know."""
 
     async def names(tenant_id: TenantId) -> Mapping[ClientId, str]:
-        try:
+        with identity_unavailable():
             found = await find_clients(databases.application.pool, tenant_id)
-        except IdentityUnreachable as error:
-            raise no_database() from error
         return {ClientId(str(client.id)): client.name for client in found}
 
     return names

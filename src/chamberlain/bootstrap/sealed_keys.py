@@ -1,11 +1,10 @@
 """What the embedded identity platform has sealed with our keys, for the commands that look after them."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
+from chamberlain.bootstrap.identity_database import identity_unavailable
 from chamberlain.embedded.identity import sealed_keys
-from chamberlain.embedded.identity.errors import IdentityUnreachable
-from chamberlain.store.database import Database, no_database
+from chamberlain.store.database import Database
 from chamberlain.store.keyring import Keyring, KeysUnusable
 
 
@@ -17,18 +16,10 @@ class IdentityKeys:
 
     async def count(self) -> Mapping[str, int]:
         """How many are sealed with which key. Raises Unavailable."""
-        with _told():
+        with identity_unavailable():
             return await sealed_keys.sealing_keys(self._pool)
 
     async def reseal(self, keyring: Keyring) -> tuple[int, int]:
         """Seal all of them anew; gives how many were sealed and how many could not be opened. Raises Unavailable."""
-        with _told():
+        with identity_unavailable():
             return await sealed_keys.reseal(self._pool, keyring, KeysUnusable)
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    try:
-        yield
-    except IdentityUnreachable as error:
-        raise no_database() from error
