@@ -1,9 +1,9 @@
 """The example estate in a database of its own, and the parts of the service that stand on it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -11,20 +11,17 @@ import msgspec
 from hypothesis.vendor.pretty import RepresentationPrinter
 
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
-from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, People, Work
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import HELD_ADDRESSES, Register
 from chamberlain.rules.callers import Actor, ActorType, Caller
-from chamberlain.rules.errors import OutsideFault, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.mailbox_records import AcceptedMailbox
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.requests import Accepted, IdempotencyKey, RequestRecord, Submission
 from chamberlain.shapes.configuration import Configuration
@@ -32,19 +29,18 @@ from chamberlain.shapes.groups import read_group_order
 from chamberlain.shapes.mailboxes import read_mailbox_order
 from chamberlain.store import jobs, lanes, requests
 from chamberlain.store.batcher import Acceptor
-from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.notifier import Notifier
-from chamberlain.store.revisions import Revisions
 from chamberlain.store.submit import Submitter
-from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.configuration_apply import ApplyConfiguration
 from chamberlain.usecases.group_provision import ProvisionGroups
 from chamberlain.usecases.group_request import RequestGroup
 from chamberlain.usecases.mailbox_provision import ProvisionMailboxes
 from chamberlain.usecases.mailbox_request import RequestMailbox
 from tests.databases import Databases, filled_database
+from tests.estate_parts import Means, provision_groups, provision_mailboxes, request_group, request_mailbox
 from tests.example import configuration_in, example_document
+from tests.troubles import TroubledDirectory, TroubledPeople
 
 ESTATE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 OTHER_HOUSE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000002"))
@@ -96,66 +92,6 @@ async def until(condition: Callable[[], Awaitable[object]], *, seconds: float = 
     async with asyncio.timeout(seconds):
         while not await condition():  # noqa: ASYNC110 (nobody tells when something elsewhere comes true)
             await asyncio.sleep(0.005)
-
-
-@dataclass
-class TroubledPeople(People):
-    """People who do not answer as long as `trouble` is set."""
-
-    people: People
-    trouble: TryAgain | None = None
-    questions: list[PeopleQuestion] = field(default_factory=list)
-
-    async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
-        self.questions.append(question)
-        if self.trouble is not None:
-            raise self.trouble
-        return await self.people.look_up(question)
-
-
-@dataclass
-class TroubledDirectory(Directory):
-    """A directory with trouble: with all of it, or with single requests."""
-
-    directory: Directory
-    trouble: TryAgain | None = None
-    faults: dict[str, OutsideFault] = field(default_factory=dict)
-    # It says that all is done, and does nothing.
-    is_deaf: bool = False
-    ensured: list[Work] = field(default_factory=list)
-    ensured_mailboxes: list[MailboxWork] = field(default_factory=list)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self.directory.capabilities
-
-    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
-        return await self.directory.observe(references)
-
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        if self.trouble is not None:
-            raise self.trouble
-        self.ensured.extend(works)
-        if self.is_deaf:
-            return [Outcome(None, work.steps, None) for work in works]
-        well = [work for work in works if work.wanted.display_name not in self.faults]
-        outcomes = dict(zip([id(work) for work in well], await self.directory.ensure(well), strict=True))
-        return [outcomes.get(id(work)) or Outcome(None, (), self.faults[work.wanted.display_name]) for work in works]
-
-    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
-        return await self.directory.observe_mailboxes(references)
-
-    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
-        if self.trouble is not None:
-            raise self.trouble
-        self.ensured_mailboxes.extend(works)
-        if self.is_deaf:
-            return [MailboxOutcome(None, work.steps, None) for work in works]
-        well = [work for work in works if work.wanted.display_name not in self.faults]
-        outcomes = dict(zip([id(work) for work in well], await self.directory.ensure_mailboxes(well), strict=True))
-        return [
-            outcomes.get(id(work)) or MailboxOutcome(None, (), self.faults[work.wanted.display_name]) for work in works
-        ]
 
 
 @dataclass
@@ -320,50 +256,17 @@ def service_of(databases: Databases) -> Estate:
     def now() -> datetime:
         return estate.moment
 
+    means = Means(databases, people, directory, catalog, submitter, PREFIXES, now)
     estate = Estate(
         databases=databases,
         people=people,
         directory=directory,
         catalog=catalog,
         acceptor=acceptor,
-        request_group=RequestGroup(
-            database=databases.application,
-            people=people,
-            callers=Callers(databases.application, people, now),
-            prefixes=PREFIXES,
-            catalog=catalog,
-            submitter=submitter,
-            new_id=uuid4,
-            now=now,
-        ),
-        provision_groups=ProvisionGroups(
-            database=databases.worker,
-            people=people,
-            directory=directory,
-            revisions=Revisions(),
-            notifier=Notifier(databases.addresses.application, REQUESTS_CHANNEL),
-            new_id=uuid4,
-            now=now,
-        ),
-        request_mailbox=RequestMailbox(
-            database=databases.application,
-            people=people,
-            callers=Callers(databases.application, people, now),
-            prefixes=PREFIXES,
-            catalog=catalog,
-            submitter=submitter,
-            new_id=uuid4,
-            now=now,
-        ),
-        provision_mailboxes=ProvisionMailboxes(
-            database=databases.worker,
-            people=people,
-            directory=directory,
-            revisions=Revisions(),
-            notifier=Notifier(databases.addresses.application, REQUESTS_CHANNEL),
-            new_id=uuid4,
-            now=now,
-        ),
+        request_group=request_group(means),
+        provision_groups=provision_groups(means),
+        request_mailbox=request_mailbox(means),
+        provision_mailboxes=provision_mailboxes(means),
         moment=datetime(2026, 11, 20, 9, 30, tzinfo=UTC),
     )
     return estate

@@ -12,7 +12,8 @@ from chamberlain.rules.ids import AdoptionId, TenantId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.store.callers import Callers
 from tests.directory.wanted_mailboxes import plain
-from tests.estates import ESTATE, Estate, TroubledPeople
+from tests.estates import ESTATE, Estate
+from tests.troubles import TroubledPeople
 from tests.usecases.adopters import Adopter, TroubledAdoptions, adopter_of
 from tests.usecases.stewards import expire_leases, make_due
 

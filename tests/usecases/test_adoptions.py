@@ -40,8 +40,8 @@ from tests.estates import (
     SHARED_MAILBOX,
     TRACE,
     Estate,
-    TroubledDirectory,
 )
+from tests.troubles import TroubledDirectory
 from tests.usecases.acts import administrator, application
 from tests.usecases.adopters import RULE, Adopter, TroubledAdoptions, adopter_of, chosen, elsewhere, make_group
 from tests.usecases.deadly import Killed

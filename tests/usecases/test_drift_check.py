@@ -16,7 +16,8 @@ from chamberlain.rules.groups import GroupReference, MemberShipType, ObservedGro
 from chamberlain.rules.ids import GroupId, TenantId
 from chamberlain.rules.jobs import NOBODY
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
-from tests.estates import BEN, CLEO, ESTATE, INTERNAL, OTHER_HOUSE, PROJECT_TEAM, TRACE, Estate, TroubledDirectory
+from tests.estates import BEN, CLEO, ESTATE, INTERNAL, OTHER_HOUSE, PROJECT_TEAM, TRACE, Estate
+from tests.troubles import TroubledDirectory
 from tests.usecases.deadly import Cut, CutDatabase, Killed
 from tests.usecases.drifters import Watchman, watchman_of
 from tests.usecases.policy_runs import Runs

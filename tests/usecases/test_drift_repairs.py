@@ -15,7 +15,8 @@ from chamberlain.rules.findings import FindingState
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.plans import Step
-from tests.estates import BEN, INTERNAL, Estate, TroubledDirectory
+from tests.estates import BEN, INTERNAL, Estate
+from tests.troubles import TroubledDirectory
 from tests.usecases.drifters import Watchman, watchman_of
 from tests.usecases.stewards import later
 
