@@ -15,6 +15,7 @@ from asyncpg.pool import PoolConnectionProxy
 
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import TenantId
+from chamberlain.store.connection import LeanConnection
 from chamberlain.store.hosts import Hosts
 from chamberlain.store.pool import RELEASED_WITHIN, WatchfulPool
 
@@ -23,12 +24,10 @@ Record: TypeAlias = asyncpg.Record
 
 # The driver's classes take a parameter for the type checker only.
 if TYPE_CHECKING:
-    _Connection: TypeAlias = asyncpg.Connection[Record]
-    Connection: TypeAlias = _Connection | PoolConnectionProxy[Record]
+    Connection: TypeAlias = asyncpg.Connection[Record] | PoolConnectionProxy[Record]
     Pool: TypeAlias = asyncpg.Pool[Record]
 else:
-    _Connection = asyncpg.Connection
-    Connection = _Connection | PoolConnectionProxy
+    Connection = asyncpg.Connection | PoolConnectionProxy
     Pool = asyncpg.Pool
 
 # The connection is gone, or the server is on its way down or up, full, or a standby by now: all of it passes.
@@ -59,14 +58,6 @@ class Overtaken(Unavailable):
 
     def __init__(self) -> None:
         super().__init__("overloaded", "Two writes were in each other's way. Send the request again.")
-
-
-class LeanConnection(_Connection):
-    """A connection that is not reset at every release: nothing of ours outlives a transaction, and the reset costs a
-    round trip."""
-
-    def get_reset_query(self) -> str:
-        return ""
 
 
 @dataclass(frozen=True, slots=True)
