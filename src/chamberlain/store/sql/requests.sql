@@ -154,21 +154,28 @@ BEGIN
         END IF;
 
         IF cardinality(mailbox_items) > 0 THEN
-            WITH claim AS MATERIALIZED (
-                SELECT m.ordinal, request_ids[m.ordinal] AS request_id, c.kind, c.value
-                FROM unnest(mailbox_items, mailbox_name_keys, mailbox_aliases) AS m (ordinal, name_key, alias)
-                CROSS JOIN LATERAL (VALUES ('name', m.name_key), ('address', m.alias)) AS c (kind, value)
-                WHERE standing[m.ordinal] AND c.value IS NOT NULL
-            ), claimed AS (
-                INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
-                SELECT tenant, kind, value, request_id FROM claim ORDER BY kind, value, ordinal
-                ON CONFLICT DO NOTHING
-                RETURNING request_id, kind, value
-            ), incomplete AS (
-                SELECT ordinal FROM claim WHERE (request_id, kind, value) NOT IN (SELECT request_id, kind, value FROM claimed)
-            )
-            SELECT array_agg(i.stands AND i.ordinal NOT IN (SELECT ordinal FROM incomplete) ORDER BY i.ordinal) INTO standing
-            FROM unnest(standing) WITH ORDINALITY AS i (stands, ordinal);
+            INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
+            SELECT tenant, c.kind, c.value, request_ids[m.ordinal]
+            FROM unnest(mailbox_items, mailbox_name_keys, mailbox_aliases) AS m (ordinal, name_key, alias)
+            CROSS JOIN LATERAL (VALUES ('name', m.name_key), ('address', m.alias)) AS c (kind, value)
+            WHERE standing[m.ordinal] AND c.value IS NOT NULL ORDER BY c.kind, c.value, m.ordinal
+            ON CONFLICT DO NOTHING;
+            GET DIAGNOSTICS gained = ROW_COUNT;
+            wanted := cardinality(mailbox_items) + cardinality(array_remove(mailbox_aliases, NULL));
+            IF gained < wanted THEN
+                -- Whoever did not get all of it is out.
+                standing := ARRAY(
+                    SELECT i.stands AND NOT EXISTS (
+                        SELECT FROM unnest(mailbox_items, mailbox_name_keys, mailbox_aliases) AS m (ordinal, name_key, alias)
+                        CROSS JOIN LATERAL (VALUES ('name', m.name_key), ('address', m.alias)) AS c (kind, value)
+                        WHERE m.ordinal = i.ordinal AND c.value IS NOT NULL AND NOT EXISTS (
+                            SELECT FROM chamberlain.reservation v
+                            WHERE v.tenant_id = tenant AND v.kind = c.kind AND v.value = c.value AND v.request_id = i.request_id
+                        )
+                    )
+                    FROM unnest(standing, request_ids) WITH ORDINALITY AS i (stands, request_id, ordinal) ORDER BY i.ordinal
+                );
+            END IF;
         END IF;
 
         INSERT INTO chamberlain.request (
