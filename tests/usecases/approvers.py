@@ -15,6 +15,7 @@ from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.timeline import Timeline
 from chamberlain.store.callers import Callers
+from chamberlain.store.request_looks import RequestLooks
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import Watchers
 from chamberlain.usecases.approval_attend import AttendApprovals
@@ -188,7 +189,7 @@ def approving_at(estate: Estate, new_id: Callable[[], UUID] = uuid4) -> Approvin
         DecideRequest(deeds(estate), callers, PREFIXES, estate.people, workers(estate), new_id, estate.now),
         AttendApprovals(worker, estate.people, watchers(estate), new_id, estate.now),
         NameApprovers(database, callers, PREFIXES, estate.people, watchers(estate), new_id, estate.now),
-        ReadRequest(database, callers, PREFIXES),
+        ReadRequest(RequestLooks(database), callers, PREFIXES),
     )
 
 

@@ -10,6 +10,7 @@ from chamberlain.rules.errors import Forbidden, NotFound, TryAgain, Unavailable
 from chamberlain.rules.ids import RequestId, TenantId, UserId
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.store.callers import Callers
+from chamberlain.store.request_looks import RequestLooks
 from chamberlain.usecases.request_read import ReadRequest
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of, open_estate
@@ -20,7 +21,9 @@ UNKNOWN = RequestId(ADA)
 
 def reader(estate: Estate) -> ReadRequest:
     database = estate.databases.application
-    return ReadRequest(database, Callers(database, estate.people, estate.now), ScopePrefixes(PREFIX, PREFIX))
+    return ReadRequest(
+        RequestLooks(database), Callers(database, estate.people, estate.now), ScopePrefixes(PREFIX, PREFIX)
+    )
 
 
 def configuring(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:

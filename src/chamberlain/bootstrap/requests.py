@@ -4,6 +4,7 @@ from chamberlain.api.services import Requests
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
 from chamberlain.store.deeds import Deeds
+from chamberlain.store.request_looks import RequestLooks
 from chamberlain.usecases.approval_attend import AttendApprovals
 from chamberlain.usecases.approver_name import NameApprovers
 from chamberlain.usecases.request_await import AwaitResult
@@ -22,7 +23,7 @@ def request_services(means: Means) -> Requests:
     decide = DecideRequest(deeds, callers, prefixes, means.people, means.notifier, new_id, now)
     return Requests(
         list=ListRequests(database, callers, prefixes),
-        read=ReadRequest(database, callers, prefixes),
+        read=ReadRequest(RequestLooks(database), callers, prefixes),
         watch=WatchRequest(database, callers, prefixes, watching.timelines),
         await_result=AwaitResult(watching.timelines),
         approve=decide.approve,

@@ -7,22 +7,20 @@ from chamberlain.rules.actions import RequestView, viewed_by
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.permissions import Operation, ScopePrefixes, require
-from chamberlain.store import requests
 from chamberlain.store.callers import Callers
-from chamberlain.store.database import Database
+from chamberlain.store.request_looks import RequestLooks
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
     """Gives a request whole, to those who may see it. For all others it does not exist."""
 
-    database: Database
+    looks: RequestLooks
     callers: Callers
     prefixes: ScopePrefixes
 
     async def __call__(self, caller: Caller, request_id: RequestId) -> RequestView:
         """Raises NotFound; Forbidden when somebody who is no administrator has only the permission of one."""
         allowance = require(caller, Operation.READ_REQUESTS, self.prefixes)
-        async with self.database.transaction(caller.tenant_id) as tx:
-            record = await requests.find(tx, request_id)
+        record = await self.looks.find(caller.tenant_id, request_id)
         return viewed_by(caller, await self.callers.require_visible(caller, allowance, record))

@@ -1,0 +1,19 @@
+-- Requests of several tenants in one call, each seen as its own tenant sees it. The rows are those of the table as it is
+-- by then; who asks names the columns.
+CREATE OR REPLACE FUNCTION chamberlain.look_at_requests(tenants uuid[], wanted uuid[])
+RETURNS SETOF chamberlain.request
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    this_tenant uuid;
+BEGIN
+    FOR this_tenant IN SELECT DISTINCT unnest(tenants) LOOP
+        PERFORM set_config('chamberlain.tenant_id', this_tenant::text, true);
+        RETURN QUERY
+        SELECT r.*
+        FROM (SELECT DISTINCT request_id FROM unnest(tenants, wanted) AS w (tenant_id, request_id)
+            WHERE w.tenant_id = this_tenant) AS w
+        JOIN chamberlain.request r ON r.tenant_id = this_tenant AND r.request_id = w.request_id;
+    END LOOP;
+END
+$$;
