@@ -94,6 +94,8 @@ class Front:
     def _mounted(self, scope: Scope) -> ASGIApp | None:
         """The mounted application that gets the call, if one does; then the scope says what is left of the path."""
         for mount in self._mounts:
+            if not scope["path"].startswith(mount.path):
+                continue
             match, child_scope = mount.matches(scope)
             if match is Match.FULL:
                 scope.update(child_scope)

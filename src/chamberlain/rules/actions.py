@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 
 from chamberlain.rules.approval_levels import has_to_decide
 from chamberlain.rules.callers import Actor, Caller
@@ -64,6 +65,7 @@ def operation_of(action: Action) -> Operation:
     return Operation.DECIDE_REQUEST if action in DECISIONS else Operation.CANCEL_OR_RETRY_REQUEST
 
 
+@cache
 def actions_in(state: RequestState, *, to_decide: bool = False) -> tuple[Action, ...]:
     """What somebody who may see a request in this state may do with it; `to_decide` where it is their turn to."""
     return tuple(action for action in Action if state in origins_of(action) and (to_decide or action not in DECISIONS))
@@ -115,7 +117,10 @@ class RequestView:
 
 def viewed(record: RequestRecord, *, to_decide: bool = False) -> RequestView:
     """For those who may see it; `to_decide` where it is their turn to."""
-    return RequestView(replace(record, steps=shown_steps(record)), actions_in(record.state, to_decide=to_decide))
+    steps = shown_steps(record)
+    # What nobody works on is shown as it is written; that is most of all there is.
+    shown = record if steps is record.steps else replace(record, steps=steps)
+    return RequestView(shown, actions_in(record.state, to_decide=to_decide))
 
 
 def viewed_by(caller: Caller, record: RequestRecord) -> RequestView:
