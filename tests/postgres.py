@@ -32,7 +32,7 @@ def running_postgres() -> Iterator[postgres.Server]:
     with short_folder() as folder:
         # Nobody cuts the power to a test, so nothing has to be waited for until it is on the disk. Old segments of the
         # log would only take memory.
-        settings = {"fsync": "off", "min_wal_size": "64MB"}
+        settings = {"fsync": "off", "full_page_writes": "off", "min_wal_size": "64MB"}
         server = asyncio.run(postgres.start(folder, programs=named_programs(), run_as=None, extra_settings=settings))
         try:
             yield server

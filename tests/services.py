@@ -1,7 +1,8 @@
 """A running service for tests: real processes of the real command, on free ports, with data folders of their own.
 
-`running_service` is what one command starts: one process with the embedded database. `outside_database` is a
-PostgreSQL of its own, for as many API processes and workers as a test starts beside each other.
+`running_service` is what one command starts: one process with the embedded database; `restarted_service` is the same on
+its second start, which takes half as long. `outside_database` is a PostgreSQL of its own, for as many API processes and
+workers as a test starts beside each other.
 """
 
 import asyncio
@@ -303,14 +304,20 @@ def start_service(
 
 @contextmanager
 def running_service(*, options: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Iterator[Service]:
-    """A service with the example estate, for as long as the block runs."""
+    """A service with the example estate, for as long as the block runs. It was never started before."""
+    with data_folder() as folder, _running_in(folder, options, environment) as service:
+        yield service
+
+
+@contextmanager
+def restarted_service(
+    *, options: Sequence[str] = (), environment: Mapping[str, str] | None = None
+) -> Iterator[Service]:
+    """The same for tests that do not care for its first start: it was started and stopped before."""
     with data_folder() as folder:
-        service = start_service(folder, options=options, environment=environment)
-        try:
-            service.wait_until_ready()
+        copy_folder(_started_once(), folder)
+        with _running_in(folder, options, environment) as service:
             yield service
-        finally:
-            service.stop()
 
 
 @contextmanager
@@ -330,6 +337,16 @@ def filled(addresses: postgres.Addresses, folder: Path) -> Iterator[Outside]:
     assert done.returncode == 0, done.stderr
     with ExitStack() as started:
         yield Outside(addresses, folder, environment, started)
+
+
+@contextmanager
+def _running_in(folder: Path, options: Sequence[str], environment: Mapping[str, str] | None) -> Iterator[Service]:
+    service = start_service(folder, options=options, environment=environment)
+    try:
+        service.wait_until_ready()
+        yield service
+    finally:
+        service.stop()
 
 
 def _pointed_at(addresses: postgres.Addresses, folder: Path) -> Mapping[str, str]:
@@ -357,4 +374,14 @@ def _filled_once(programs: Path | None) -> Path:
     folder = lasting_folder()
     with running_server(folder / "postgres", programs) as server, filled(server.addresses, folder):
         pass
+    return folder
+
+
+@cache
+def _started_once() -> Path:
+    """A folder as a first start leaves it."""
+    folder = lasting_folder()
+    with _running_in(folder, (), None) as service:
+        pass
+    service.log.unlink()
     return folder

@@ -7,13 +7,13 @@ import pytest
 
 from tests.cli.person import person
 from tests.cli.shell import Shell
-from tests.services import API, CLEO_MAIL, Service, running_service
+from tests.services import API, CLEO_MAIL, Service, restarted_service
 
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
     """What one command starts."""
-    with running_service() as running:
+    with restarted_service() as running:
         yield running
 
 

@@ -18,7 +18,7 @@ from tests.bearer.issuer import make_key, run_issuer
 from tests.databases import Databases
 from tests.estates import ESTATE, PROJECT_GROUP, changed_estate, open_estate
 from tests.postgres import connected
-from tests.services import Service, free_port, run_command, running_service
+from tests.services import Service, free_port, restarted_service, run_command
 
 OK, WARNING, FAULT = CheckupState.OK, CheckupState.WARNING, CheckupState.FAULT
 PUT_SECRET = "INSERT INTO chamberlain.webhook_secret (tenant_id, template_id, sealed) VALUES ($1, $2, $3)"
@@ -377,7 +377,7 @@ def test_the_command_tells_programs_the_same(service: Service) -> None:
 
 
 def test_the_command_starts_the_database_of_a_service_that_is_stopped_and_ends_with_1_for_a_fault() -> None:
-    with running_service() as service:
+    with restarted_service() as service:
         service.stop()
         (service.data_dir / "keys").rename(service.data_dir / "moved")
 

@@ -26,7 +26,7 @@ from tests.services import (
     COMMAND,
     Service,
     look_up,
-    running_service,
+    restarted_service,
     start_service,
     wait_until,
 )
@@ -366,7 +366,7 @@ def test_it_rejects_who_is_not_signed_in(desk: Desk) -> None:
 @pytest.fixture(scope="module")
 def house() -> Iterator[Service]:
     """A service for what takes a while, and is killed."""
-    with running_service() as running:
+    with restarted_service() as running:
         yield running
 
 
@@ -414,7 +414,7 @@ def test_it_is_killed_three_times_and_loses_its_journal_in_between(house: Servic
 @pytest.mark.heavy
 @pytest.mark.timeout(300)
 def test_a_service_that_is_killed_and_comes_back_is_waited_for(tmp_path: Path) -> None:
-    with running_service() as service:
+    with restarted_service() as service:
         desk = Desk(service, tmp_path)
         desk.write(400)
         process = desk.start()

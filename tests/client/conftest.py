@@ -7,14 +7,14 @@ import pytest
 from chamberlain_client import Chamberlain, Clock
 from tests.client.callers import Callers
 from tests.client.times import Times
-from tests.services import API, READY_WITHIN, Service, running_service, wait_until
+from tests.services import API, READY_WITHIN, Service, restarted_service, wait_until
 
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
     """What `python3 dev.py run` starts, with webhooks to this machine allowed."""
     allowed = {"CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8", "CHAMBERLAIN_WEBHOOK_ALLOW_HTTP": "true"}
-    with running_service(environment=allowed) as running:
+    with restarted_service(environment=allowed) as running:
         # It answers before it has asked the directory which groups there are.
         wait_until(lambda: managed_groups(running), READY_WITHIN, running.said)
         yield running

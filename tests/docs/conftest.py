@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.services import Service, running_service
+from tests.services import Service, restarted_service
 
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
     """What `python3 dev.py run` starts."""
-    with running_service() as running:
+    with restarted_service() as running:
         yield running

@@ -13,7 +13,7 @@ import pytest
 from chamberlain.shapes.configuration import read_configuration
 from chamberlain.shapes.tenants import TenantShape
 from tests.docs.pages import ROOT, named, section, shell_blocks
-from tests.services import Service, running_service
+from tests.services import Service, restarted_service
 
 FILES, TENANTS = (ROOT / "docs" / "how-to" / name for name in ("configuration-files.md", "tenants.md"))
 PROGRAMS = Path(sys.executable).parent
@@ -21,7 +21,7 @@ PROGRAMS = Path(sys.executable).parent
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    with running_service() as running:
+    with restarted_service() as running:
         yield running
 
 

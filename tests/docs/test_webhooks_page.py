@@ -14,7 +14,7 @@ from msgspec import json
 
 from tests.docs.commands import PROGRAMS, Json
 from tests.docs.pages import ROOT, shell_blocks
-from tests.services import Service, free_port, running_service, wait_until
+from tests.services import Service, free_port, restarted_service, wait_until
 
 PAGE = ROOT / "docs" / "how-to" / "webhooks.md"
 ALLOWED = {"CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8", "CHAMBERLAIN_WEBHOOK_ALLOW_HTTP": "true"}
@@ -24,7 +24,7 @@ KEPT = "declare -p ADMIN TEMPLATE ID ADA 2>/dev/null > kept || true"
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    with running_service(environment=ALLOWED) as running:
+    with restarted_service(environment=ALLOWED) as running:
         yield running
 
 

@@ -7,7 +7,7 @@ import httpx2
 
 from bench.bad_requests import BAD, SCOPE, TAKEN, Bad
 from tests.faults.load import Load
-from tests.services import ADA_MAIL, TLS, Service, running_service, wait_until
+from tests.services import ADA_MAIL, TLS, Service, restarted_service, wait_until
 
 GOOD = 200
 # Of each kind that is wrong.
@@ -18,7 +18,7 @@ ALL_BAD = (*BAD, UNPAIRED)
 
 
 def test_it_works() -> None:
-    with running_service() as service:
+    with restarted_service() as service:
         taken = httpx2.post(
             f"{service.url}/mail/v1/mailboxes/", json=TAKEN, headers=service.headers(ADA_MAIL, SCOPE), verify=TLS
         )

@@ -13,7 +13,7 @@ import pytest
 
 from tests.faults.load import Load
 from tests.postgres import connected
-from tests.services import ADA_MAIL, API, GROUP_TEMPLATE, TLS, Service, running_service, wait_until
+from tests.services import ADA_MAIL, API, GROUP_TEMPLATE, TLS, Service, restarted_service, wait_until
 
 CONFIG = f"{API}/admin/Config.ReadWrite.All"
 SPOIL = """
@@ -34,7 +34,7 @@ SOME = 10
     ],
 )
 def test_it_works_in_the_end(what: str) -> None:
-    with running_service() as service:
+    with restarted_service() as service:
         load = Load([service])
         with spoilt(service, what):
             load.run(MANY)
@@ -49,7 +49,7 @@ def test_it_works_in_the_end(what: str) -> None:
 
 
 def test_what_nobody_foresaw_is_held_and_goes_on_when_it_is_released() -> None:
-    with running_service() as service:
+    with restarted_service() as service:
         load = Load([service])
         with spoilt(service, "RAISE EXCEPTION 'Nobody has thought of this.'"):
             load.run(SOME)
@@ -69,7 +69,7 @@ def test_what_nobody_foresaw_is_held_and_goes_on_when_it_is_released() -> None:
 
 @pytest.mark.heavy
 def test_what_it_says_and_does_not_show_is_not_believed() -> None:
-    with running_service() as service:
+    with restarted_service() as service:
         with spoilt(service, "IF true THEN RETURN NULL; END IF"):
             request_id = service.post_group({"displayName": "Ghost", "templateId": GROUP_TEMPLATE}).json()["requestId"]
             wait_until(lambda: service.request(request_id)["state"] == "waiting", within=60, otherwise=service.said)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.faults.load import Load
 from tests.postgres import connected
-from tests.services import GROUP_TEMPLATE, Service, look_up, running_service, wait_until
+from tests.services import GROUP_TEMPLATE, Service, look_up, restarted_service, wait_until
 
 HOLD = """
 INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
@@ -25,7 +25,7 @@ HELD = {"displayName": "Held", "templateId": GROUP_TEMPLATE}
 
 
 def test_it_works_for_all_others() -> None:
-    with running_service() as service, ExitStack() as beside:
+    with restarted_service() as service, ExitStack() as beside:
         load = Load([service])
         service.headers()
         with held_name(service):
@@ -44,7 +44,7 @@ def test_it_works_for_all_others() -> None:
 
 @pytest.mark.heavy
 def test_it_rejects_whoever_has_waited_long_enough() -> None:
-    with running_service() as service, ExitStack() as beside:
+    with restarted_service() as service, ExitStack() as beside:
         service.headers()
         with held_name(service):
             stuck = ask_for_it(service, beside.enter_context(ThreadPoolExecutor(AT_ONE_NAME)))

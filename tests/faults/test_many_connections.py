@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.load import Load
-from tests.services import Service, running_service, wait_until
+from tests.services import Service, restarted_service, wait_until
 
 # What the process of the test needs beside its connections.
 SPARE = 500
@@ -28,7 +28,7 @@ def test_it_works_beside_idle_ones(number: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     number = min(number, hard - SPARE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, number + SPARE)), hard))
-    with running_service() as service:
+    with restarted_service() as service:
         load = Load([service])
         service.headers()
         with idle_connections(service, number):
@@ -43,7 +43,7 @@ def test_it_works_beside_idle_ones(number: int) -> None:
 
 
 def test_it_goes_on_when_there_are_fewer_than_it_can_have() -> None:
-    with running_service() as service, ExitStack() as opened:
+    with restarted_service() as service, ExitStack() as opened:
         service.headers()
         load = Load([service])
         most = open_files(service) + 100
@@ -63,7 +63,7 @@ def test_it_goes_on_when_there_are_fewer_than_it_can_have() -> None:
 
 @pytest.mark.heavy
 def test_it_ends_bodies_that_do_not_come() -> None:
-    with running_service() as service:
+    with restarted_service() as service:
         load = Load([service])
         answers = asyncio.run(slow_bodies(service, load))
 

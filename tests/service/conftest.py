@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.estate import furnish
-from tests.services import Installation, Service, free_port, outside_database, running_service
+from tests.services import Installation, Service, free_port, outside_database, restarted_service
 
 DEBIAN = Path("/usr/lib/postgresql/15/bin")
 
@@ -15,7 +15,7 @@ DEBIAN = Path("/usr/lib/postgresql/15/bin")
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
     """What one command starts, with a few templates more."""
-    with running_service(environment={"CHAMBERLAIN_METRICS_PORT": str(free_port())}) as running:
+    with restarted_service(environment={"CHAMBERLAIN_METRICS_PORT": str(free_port())}) as running:
         furnish(running.embedded_addresses.worker)
         yield running
 

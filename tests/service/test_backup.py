@@ -23,8 +23,8 @@ from tests.services import (
     GROUP_TEMPLATE,
     ZOE_MAIL,
     Service,
+    restarted_service,
     run_command,
-    running_service,
     start_process,
     start_service,
     wait_until,
@@ -37,7 +37,7 @@ APPLIED = "chamberlain/0001_chamberlain.pre.sql"
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
     """One of its own, since a backup shows all that others have put there."""
-    with running_service() as running:
+    with restarted_service() as running:
         yield running
 
 

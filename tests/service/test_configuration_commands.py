@@ -27,8 +27,8 @@ from tests.services import (
     Service,
     look_up,
     outside_database,
+    restarted_service,
     run_command,
-    running_service,
     start_service,
 )
 
@@ -85,7 +85,7 @@ class Shell:
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
     """One of its own, since its tenants change."""
-    with running_service() as running:
+    with restarted_service() as running:
         yield running
 
 

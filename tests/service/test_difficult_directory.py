@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.services import BEN, GROUP_TEMPLATE, Service, running_service, wait_until
+from tests.services import BEN, GROUP_TEMPLATE, Service, restarted_service, wait_until
 
 NOT_SHOWN = "The directory does not show the new group yet."
 SLOW_DOWN = "The directory has asked to slow down."
@@ -13,7 +13,7 @@ FAULTS = {"CHAMBERLAIN_FAULT_VISIBILITY_DELAY": "2.5", "CHAMBERLAIN_FAULT_THROTT
 
 @pytest.fixture(scope="module")
 def difficult() -> Iterator[Service]:
-    with running_service(environment=FAULTS) as service:
+    with restarted_service(environment=FAULTS) as service:
         yield service
 
 

@@ -4,7 +4,7 @@ import re
 
 import httpx2
 
-from tests.services import GROUP_TEMPLATE, Service, running_service, wait_until
+from tests.services import GROUP_TEMPLATE, Service, restarted_service, wait_until
 
 
 def test_it_works(service: Service) -> None:
@@ -36,7 +36,7 @@ def test_it_shows_nothing_on_the_listener_of_the_api(service: Service) -> None:
 
 
 def test_it_shows_nothing_unless_it_is_asked_for() -> None:
-    with running_service() as quiet:
+    with restarted_service() as quiet:
         assert quiet.answers("/metrics") == 404
 
 

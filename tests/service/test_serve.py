@@ -14,6 +14,7 @@ from tests.services import (
     TLS,
     Service,
     free_port,
+    restarted_service,
     run_command,
     running_service,
     start_service,
@@ -43,7 +44,7 @@ def test_it_works_again_after_a_power_cut_with_everything_that_was_acknowledged(
 
 
 def test_it_does_not_wait_for_callers_who_only_hold_connections() -> None:
-    with running_service() as service, socket.create_connection(("127.0.0.1", service.port)) as idle:
+    with restarted_service() as service, socket.create_connection(("127.0.0.1", service.port)) as idle:
         trusted = ssl.create_default_context(cafile=service.data_dir / "ca.pem")
         with (
             socket.create_connection(("127.0.0.1", service.port + 1)) as plain,
@@ -62,7 +63,7 @@ def test_it_does_not_wait_for_callers_who_only_hold_connections() -> None:
 
 
 def test_it_answers_what_is_under_way_when_it_is_told_to_stop() -> None:
-    with running_service() as service:
+    with restarted_service() as service:
         # Whose token it is, is known by then: asking the issuer takes a listener of the service's own.
         assert service.post_group({"displayName": "Before", "templateId": GROUP_TEMPLATE}).status_code == 202
         body = b'{"displayName": "Slow", "templateId": "%s"}' % GROUP_TEMPLATE.encode()

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from tests.commands import run_here
-from tests.services import CLEO_MAIL, GRAPH, GROUP_TEMPLATE, ZOE_MAIL, Service, run_command, running_service
+from tests.services import CLEO_MAIL, GRAPH, GROUP_TEMPLATE, ZOE_MAIL, Service, restarted_service, run_command
 
 ESTATE, OTHER_HOUSE = "e57a7e00-0000-4000-8000-000000000001", "e57a7e00-0000-4000-8000-000000000002"
 NOBODY = "0000dead-0000-4000-8000-000000000000"
@@ -22,7 +22,7 @@ NOBODY = "0000dead-0000-4000-8000-000000000000"
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
     """One of its own, since a tenant of it goes."""
-    with running_service() as running:
+    with restarted_service() as running:
         yield running
 
 

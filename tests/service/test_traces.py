@@ -19,8 +19,8 @@ from tests.services import (
     TLS,
     Service,
     free_port,
+    restarted_service,
     run_command,
-    running_service,
     wait_until,
 )
 
@@ -54,7 +54,7 @@ def service(collector: Receiver) -> Iterator[Service]:
         "CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "CHAMBERLAIN_WEBHOOK_ALLOW_HTTP": "true",
     }
-    with running_service(environment=environment) as running:
+    with restarted_service(environment=environment) as running:
         yield running
 
 
@@ -184,7 +184,7 @@ def test_nobody_hears_of_questions_about_health(service: Service, collector: Rec
 
 def test_it_handles_a_receiver_that_is_not_there() -> None:
     environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{free_port()}", "OTEL_BSP_SCHEDULE_DELAY": "100"}
-    with running_service(environment=environment) as running:
+    with restarted_service(environment=environment) as running:
         asked = running.post_group({"displayName": "Alone", "templateId": "7e000000-0000-4000-8000-000000000011"})
         running.wait_for_end(asked.json()["requestId"])
 
