@@ -20,8 +20,8 @@ from chamberlain.settings import Settings
 
 # The directory is a resource of its own; this is the audience of the embedded one, which the example's clients ask for.
 GRAPH_AUDIENCE = "https://graph.estate.example"
-# Of groups that are asked for by a value: what ten pages hold, so that many large pages do not travel together.
-_MOST_ROWS = 1_000
+# Of groups that are asked for by a value: what twenty usual pages hold, so that many large ones do not travel together.
+_MOST_ROWS = 2_100
 
 
 def graph_application(settings: Settings, databases: Databases, verifier: Verifier) -> ASGIApp:
