@@ -44,6 +44,8 @@ WHERE g.tenant_id = $1
 """
 _ONE_GROUP = f"SELECT {_COLUMNS} FROM {_SOURCE} AND g.id = $2"  # noqa: S608 - the two pieces above.
 
+_read_extensions = msgspec.json.Decoder(dict[str, dict[str, str]]).decode
+
 GROUP_LISTING = Listing(
     kind="Group",
     columns=_COLUMNS,
@@ -120,7 +122,7 @@ def _shape(row: Row) -> Shape:
         "assignedLabels": []
         if row["label_id"] is None
         else [{"labelId": row["label_id"], "displayName": row["label_name"]}],
-        **msgspec.json.decode(row["extensions"], type=dict[str, dict[str, str]]),
+        **_read_extensions(row["extensions"]),
     }
 
 
