@@ -6,8 +6,11 @@ LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     this_tenant uuid;
+    answered uuid[] := '{}';
 BEGIN
-    FOR this_tenant IN SELECT DISTINCT unnest(tenants) LOOP
+    FOREACH this_tenant IN ARRAY tenants LOOP
+        CONTINUE WHEN this_tenant = ANY (answered);
+        answered := answered || this_tenant;
         PERFORM set_config('chamberlain.tenant_id', this_tenant::text, true);
         RETURN QUERY
         SELECT r.*

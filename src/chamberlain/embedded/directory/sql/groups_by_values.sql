@@ -21,10 +21,13 @@ AS $$
 #variable_conflict use_column
 DECLARE
     this_tenant uuid;
+    answered uuid[] := '{}';
     -- In lower case beforehand: lower() beside the index would keep row-level security from using the index.
     lowered text[] := directory.lowered(sought);
 BEGIN
-    FOR this_tenant IN SELECT DISTINCT unnest(tenants) LOOP
+    FOREACH this_tenant IN ARRAY tenants LOOP
+        CONTINUE WHEN this_tenant = ANY (answered);
+        answered := answered || this_tenant;
         PERFORM set_config('chamberlain.tenant_id', this_tenant::text, true);
         RETURN QUERY
         SELECT w.item, f.*
