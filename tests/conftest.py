@@ -17,9 +17,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    """The service runs on asyncio alone, so its tests do."""
-    return "asyncio"
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """The service runs on asyncio alone, with the loop of uvloop, so its tests do."""
+    return "asyncio", {"use_uvloop": True}
 
 
 @pytest.fixture(scope="session")

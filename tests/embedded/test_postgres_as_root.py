@@ -4,6 +4,7 @@ import asyncio
 import os
 import pwd
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -164,15 +165,19 @@ def _python_for_all() -> str:
 
 
 async def _run_as(user: str, *command: str | Path, path: Path | None = None) -> str:
-    child = await asyncio.create_subprocess_exec(
-        *command,
-        user=user,
-        group=pwd.getpwnam(user).pw_gid,
-        extra_groups=[],
-        cwd="/",
-        env={"PYTHONPATH": str(path or "")},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    output, _ = await child.communicate()
-    return output.decode()
+    def run() -> str:
+        return subprocess.run(
+            command,
+            user=user,
+            group=pwd.getpwnam(user).pw_gid,
+            extra_groups=[],
+            cwd="/",
+            env={"PYTHONPATH": str(path or "")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        ).stdout
+
+    # The loop starts no process as another user.
+    return await asyncio.to_thread(run)

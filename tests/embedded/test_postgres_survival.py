@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -117,7 +118,7 @@ async def test_it_handles_lock_files_with_a_number_that_belongs_to_another_proce
         async with started(folder) as server, connected(server.addresses.owner) as owner:
             await owner.execute("CREATE TABLE guest AS SELECT 'Ophelia' AS name")
         data = folder / "data"
-        other = await asyncio.create_subprocess_exec("sleep", "60", user=data.stat().st_uid)
+        other = await asyncio.create_subprocess_exec("sleep", "60", preexec_fn=partial(os.setuid, data.stat().st_uid))
         (data / "postmaster.pid").write_text(f"{other.pid}\n{data}\n0\n5432\n\n\n\nready\n")
         (data / ".s.PGSQL.5432.lock").write_text(f"{other.pid}\n{data}\n0\n5432\n{data}\n")
 
