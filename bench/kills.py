@@ -38,6 +38,8 @@ BEFORE, AFTER = 50, 50
 # The load is in its stride, and a kill may hit any part of a batch.
 LONGEST_MOMENT_MS = 1000
 BACK_WITHIN = 60.0
+# Of the service's log, in characters, where it is not back.
+LAST_WORDS = 2_000
 # Kills of the control that lose nothing, before that counts as never.
 MOST = 10
 
@@ -66,8 +68,6 @@ def main() -> None:
 
 def _killed(installation: Installation, callers: int, kill: Callable[[Installation, Callers], Figures]) -> Figures:
     """One kill under load, and what has become of all that was acknowledged before and after it."""
-    # Tokens live for an hour, and a hundred rounds may take longer.
-    installation.service.tokens.clear()
     asking = Callers([installation.service], callers)
     with _asking(asking):
         _wait_for_more(asking, BEFORE)
@@ -110,7 +110,7 @@ def _kill_service(installation: Installation, callers: Callers) -> Figures:
     begin = time.monotonic()
     installation.service.kill()
     installation.start_service_again()
-    return {"seconds": _answered_after(callers, begin)}
+    return {"seconds": _answered_after(callers, begin, installation.service.said)}
 
 
 def _kill_worker(installation: Installation, _: Callers) -> Figures:
@@ -133,21 +133,24 @@ def _kill_postgres(installation: Installation, callers: Callers) -> Figures:
     """Until something is accepted that was asked for behind the kill."""
     begin = time.monotonic()
     os.kill(installation.server.pid, signal.SIGKILL)
-    return {"seconds": _answered_after(callers, begin)}
+    return {"seconds": _answered_after(callers, begin, installation.service.said)}
 
 
 KILLS = {"API": _kill_service, "worker": _kill_worker, "PostgreSQL": _kill_postgres}
 
 
-def _answered_after(callers: Callers, begin: float) -> float:
-    """Seconds until the first answer to something that was asked for since then."""
+def _answered_after(callers: Callers, begin: float, said: Callable[[], str]) -> float:
+    """Seconds until the first answer to something that was asked for since then. `said` is what the service logs."""
     looked_at = len(callers.accepted)
 
     def first() -> float:
         fresh = callers.accepted[max(0, looked_at - callers.at_once) :]
         return min((each.answered for each in fresh if each.asked > begin), default=0.0)
 
-    return wait_until(first, BACK_WITHIN, lambda: f"Refused so far: {callers.refused}") - begin
+    def otherwise() -> str:
+        return f"Refused so far: {callers.refused}\n{said()[-LAST_WORDS:]}"
+
+    return wait_until(first, BACK_WITHIN, otherwise) - begin
 
 
 def _told(name: str, rounds: list[Figures]) -> str:

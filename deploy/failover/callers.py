@@ -51,6 +51,9 @@ class Callers:
         self.stopping = self.given_up = True
 
     async def _run(self) -> None:
+        # Tokens live for an hour, and a hundred rounds take longer.
+        for service in self.services:
+            service.tokens.clear()
         headers = [service.headers() for service in self.services]
         async with httpx2.AsyncClient(timeout=PATIENCE, verify=TLS, trust_env=False) as client:
             await asyncio.gather(*(self._caller(client, headers, each) for each in range(self.at_once)))
