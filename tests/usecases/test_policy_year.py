@@ -1,7 +1,6 @@
 """A year of "Yearly review" and 90 days of "90 days" over a thousand guests, against a plain reckoning of
 what is due."""
 
-import gc
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from time import process_time
@@ -10,6 +9,7 @@ import pytest
 
 from chamberlain.rules.ids import PolicyId, UserId
 from tests.estates import Estate
+from tests.garbage import left_alone
 from tests.usecases.policy_runs import Runs, Told, make_guests, new_group
 from tests.usecases.stewards import NINETY_DAYS, YEARLY_REVIEW, steward_of
 
@@ -25,11 +25,8 @@ FIRST = 0.25
 
 @pytest.fixture(autouse=True)
 def frozen() -> Iterator[None]:
-    """Looking through what other tests have left is no part of the runs; a worker freezes what it starts with, too."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+    with left_alone():
+        yield
 
 
 async def test_it_works_for_a_thousand_guests(estate: Estate) -> None:

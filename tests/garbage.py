@@ -1,0 +1,16 @@
+"""Garbage: what other tests have left in memory is no part of what a test measures."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def left_alone() -> Iterator[None]:
+    """Let the collector not look through what is there already, as a worker does with what it starts with."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
