@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
 
-from chamberlain.embedded.postgres.addresses import addresses_in
+from chamberlain.embedded.postgres import roles
+from chamberlain.embedded.postgres.addresses import address, addresses_in
 from tests.services import Service
 
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ PAUSE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The addresses of the roles."""
+    """The addresses of the roles, that of whoever made the server among them."""
 
+    set_up: str
     owner: str
     application: str
     worker: str
@@ -29,6 +31,12 @@ class Measured:
     def execute(self, statements: str) -> None:
         """Run statements as the owner."""
         asyncio.run(_connected(self.owner, lambda connection: connection.execute(statements)))
+
+    def settle(self) -> None:
+        """Have statistics, free space and all that is on its way to the disk as a service has them after a while."""
+        self.execute("VACUUM ANALYZE")
+        # Else what was just written would go to the disk while something is measured.
+        asyncio.run(_connected(self.set_up, lambda connection: connection.execute("CHECKPOINT")))
 
     def count(self, statement: str) -> int:
         """One number, as the worker's role sees it: of all tenants."""
@@ -45,8 +53,9 @@ class Measured:
 
 def database_of(service: Service) -> Measured:
     """The embedded database of a service."""
-    own = addresses_in(service.data_dir / "postgres" / "data", "chamberlain")
-    return Measured(own.owner, own.application, own.worker)
+    folder = service.data_dir / "postgres" / "data"
+    own = addresses_in(folder, "chamberlain")
+    return Measured(address(folder, roles.SET_UP, "postgres"), own.owner, own.application, own.worker)
 
 
 async def _connected(address: str, work: "Callable[[asyncpg.Connection[asyncpg.Record]], Awaitable[Answer]]") -> Answer:

@@ -37,10 +37,10 @@ class Filling:
         self._database.execute("GRANT SELECT ON bench.copied TO chamberlain_worker")
 
     def fill(self, number: int) -> None:
-        """Copy until there are so many, with statistics as the service would have them after a while."""
+        """Copy until there are so many."""
         if number > self._number:
             self._database.execute(f"SELECT bench.fill('{self._model}', {self._number + 1}, {number})")
-            self._database.execute("VACUUM ANALYZE")
+            self._database.settle()
             self._number = number
 
     def sample(self, most: int) -> Sequence[str]:
