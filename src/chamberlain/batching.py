@@ -86,7 +86,7 @@ class Batcher(Generic[Item, Answer]):
         """The answer to this one item, after the batch it travelled in is through."""
         owner = self._owner(item)
         if self._is_full(owner):
-            raise Unavailable("overloaded", "Too much is waiting to be written. Send the request again after a second.")
+            raise Unavailable("overloaded", "Too much is waiting already. Send the request again after a second.")
         future: asyncio.Future[Answer | _Failure] = asyncio.get_running_loop().create_future()
         self._append(item, future, owner)
         if len(self._flushers) < self._at_once and len(self._pending) >= max(self._flushers.values(), default=0):

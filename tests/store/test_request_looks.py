@@ -1,7 +1,11 @@
 """Requests that are read at the same time, by one statement for all of them and as each tenant sees its own."""
 
 import asyncio
+from datetime import timedelta
 
+import msgspec
+
+from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import RequestId
 from chamberlain.store.request_looks import RequestLooks
 from tests.databases import Databases
@@ -34,6 +38,35 @@ async def test_those_who_read_at_the_same_time_get_what_their_tenant_has(estate:
     found = await asyncio.gather(*(looks.find(*place) for place in places))
 
     assert [each and each.display_name for each in found] == ["Apollo", "Zeus", None, None, None] * 20
+
+
+async def test_one_that_cannot_be_read_fails_nobody_else(estate: Estate) -> None:
+    ours, theirs = await requested(estate)
+    later = '[{"step": "stepOfALaterVersion", "state": "pending"}]'
+    async with estate.databases.worker.across_tenants() as tx:
+        await tx.execute("UPDATE chamberlain.request SET steps = $1 WHERE request_id = $2", later, ours)
+    looks = RequestLooks(estate.databases.application)
+
+    spoilt, good = await asyncio.gather(
+        looks.find(ESTATE, ours), looks.find(OTHER_HOUSE, theirs), return_exceptions=True
+    )
+
+    assert isinstance(spoilt, msgspec.ValidationError)
+    assert good == await estate.record(theirs, OTHER_HOUSE)
+
+
+async def test_nobody_waits_for_long_while_the_table_is_held(databases: Databases) -> None:
+    estate = await open_estate(databases)
+    ours, _ = await requested(estate)
+    looks = RequestLooks(databases.application, patience=timedelta(seconds=0.2))
+
+    async with connected(databases.addresses.owner) as owner, owner.transaction():
+        await owner.execute("LOCK TABLE chamberlain.request")
+        # More than travel together, twice.
+        found = await asyncio.gather(*(looks.find(ESTATE, ours) for _ in range(100)), return_exceptions=True)
+
+    assert {type(each) for each in found} == {Unavailable}
+    assert await RequestLooks(databases.application).find(ESTATE, ours)
 
 
 async def test_no_tenant_is_left_set_behind_a_look(estate: Estate) -> None:

@@ -1,5 +1,6 @@
 """The embedded directory's HTTP surface, wired: who calls is proved as everywhere, by our verifier."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 
@@ -17,11 +18,14 @@ from chamberlain.embedded.directory.graph.server import Access, Authenticate, Gr
 from chamberlain.embedded.directory.groups_by_value import FindGroups, Row, Wanted, find_groups
 from chamberlain.rules.errors import Unauthenticated, Unavailable
 from chamberlain.settings import Settings
+from chamberlain.store.database import ACQUIRED_WITHIN
 
 # The directory is a resource of its own; this is the audience of the embedded one, which the example's clients ask for.
 GRAPH_AUDIENCE = "https://graph.estate.example"
 # Of groups that are asked for by a value: what twenty usual pages hold, so that many large ones do not travel together.
 _MOST_ROWS = 2_100
+# So many that one question which takes long holds up few others.
+_MOST_TOGETHER = 64
 
 
 def graph_application(settings: Settings, databases: Databases, verifier: Verifier) -> ASGIApp:
@@ -44,6 +48,7 @@ def found_together(pool: Pool) -> FindGroups:
         partial(find_groups, pool),
         weigh=lambda wanted: wanted.most,
         owner=lambda wanted: wanted.tenant_id,
+        most=_MOST_TOGETHER,
         most_weight=_MOST_ROWS,
         # A large page holds up nobody who asks for one group.
         at_once=2,
@@ -51,9 +56,13 @@ def found_together(pool: Pool) -> FindGroups:
 
     async def find(wanted: Wanted) -> Sequence[Row]:
         try:
-            return await batcher.submit(wanted)
+            # Where the database hangs, those who have not been asked for yet are told no later than others.
+            async with asyncio.timeout(ACQUIRED_WITHIN.total_seconds()):
+                return await batcher.submit(wanted)
         except Unavailable as refusal:
             raise Unreachable(refusal.detail) from refusal
+        except TimeoutError as error:
+            raise Unreachable("The directory's database does not answer in time.") from error
 
     return find
 

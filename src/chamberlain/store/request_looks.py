@@ -1,11 +1,13 @@
 """Requests for those who only read them. Whoever reads at the same time is answered by one statement."""
 
+import asyncio
 from collections.abc import Sequence
+from datetime import timedelta
 
 from chamberlain.batching import Batcher
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.requests import RequestRecord
-from chamberlain.store.database import Database
+from chamberlain.store.database import ACQUIRED_WITHIN, Database, Record, no_database
 from chamberlain.store.requests import record_of
 
 # The function sets the tenant of each.
@@ -22,11 +24,12 @@ _Place = tuple[TenantId, RequestId]
 
 
 class RequestLooks:
-    """Gives requests as they are when they are asked for, or later."""
+    """Gives requests as they are when they are asked for, or later. `patience` is how long one is waited for."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, patience: timedelta = ACQUIRED_WITHIN) -> None:
         self._database = database
-        self._batcher = Batcher[_Place, RequestRecord | None](
+        self._patience = patience.total_seconds()
+        self._batcher = Batcher[_Place, Record | None](
             # Large bodies hold up nobody who reads small ones.
             self._find,
             owner=lambda place: place[0],
@@ -36,12 +39,19 @@ class RequestLooks:
 
     async def find(self, tenant_id: TenantId, request_id: RequestId) -> RequestRecord | None:
         """The request whole; None where the tenant has none. Raises Unavailable."""
-        return await self._batcher.submit((tenant_id, request_id))
+        try:
+            # Where the database hangs, those who have not been asked for yet are told no later than others.
+            async with asyncio.timeout(self._patience):
+                row = await self._batcher.submit((tenant_id, request_id))
+        except TimeoutError as error:
+            raise no_database() from error
+        # Each for itself: one that cannot be read, since a newer version has written it, fails nobody else.
+        return None if row is None else record_of(row)
 
-    async def _find(self, places: Sequence[_Place]) -> Sequence[RequestRecord | None]:
+    async def _find(self, places: Sequence[_Place]) -> Sequence[Record | None]:
         tenants = [tenant_id for tenant_id, _ in places]
         request_ids = [request_id for _, request_id in places]
         async with self._database.statement() as connection:
             rows = await connection.fetch(FIND, tenants, request_ids)
-        found = {(record.tenant_id, record.request_id): record for record in map(record_of, rows)}
+        found = {(row["tenant_id"], row["request_id"]): row for row in rows}
         return [found.get(place) for place in places]

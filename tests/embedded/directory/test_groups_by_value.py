@@ -18,6 +18,8 @@ SHARED = """
 INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id)
 SELECT tenant_id, 'house_group', 'policyId', 'p', id FROM directory.groups WHERE id = ANY ($1)
 """
+# Rows of the index's table that the transaction has looked at so far.
+READ = "SELECT idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relid = 'directory.extension_values'::regclass"
 
 
 @pytest.fixture
@@ -49,6 +51,21 @@ async def test_each_question_has_bounds_of_its_own(pool: Pool) -> None:
     asked = [wanted(HOUSE, "p", most=1), wanted(HOUSE, "p", after=STAFF), wanted(HOUSE, "p")]
 
     assert ids(await find_groups(pool, asked)) == [[STAFF], [SALES], [STAFF, SALES]]
+
+
+async def test_a_far_page_passes_by_nothing_that_is_before_it(databases: Databases, pool: Pool) -> None:
+    await databases.worker.pool.execute(
+        "INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id) "
+        "SELECT $1, 'house_group', 'policyId', 'many', lpad(to_hex(number), 32, '0')::uuid "
+        "FROM generate_series(1, 2000) number",
+        HOUSE,
+    )
+
+    async with pool.acquire() as connection, connection.transaction():
+        await find_groups(connection, [wanted(HOUSE, "many", after=UUID(int=1_990))])
+        read = await connection.fetchval(READ)
+
+    assert 10 <= read < 100
 
 
 async def test_questions_of_several_tenants_are_answered_by_what_each_holds(pool: Pool) -> None:

@@ -7,9 +7,12 @@ from uuid import UUID
 
 import asyncpg
 
-from chamberlain.embedded.directory.database import Pool, answering
+from chamberlain.embedded.directory.database import Queryable, answering
 
 Row: TypeAlias = asyncpg.Record
+
+# No group has this id.
+_BEFORE_ALL = UUID(int=0)
 
 _FIND = "SELECT * FROM directory.groups_by_values($1, $2, $3, $4, $5, $6)"
 
@@ -31,17 +34,17 @@ class Wanted:
 FindGroups: TypeAlias = Callable[[Wanted], Awaitable[Sequence[Row]]]
 
 
-async def find_groups(pool: Pool, wanted: Sequence[Wanted]) -> Sequence[Sequence[Row]]:
-    """The rows of each question. Each is answered by what its own tenant holds; `pool` must hold the role that is bound
-    by row-level security."""
+async def find_groups(database: Queryable, wanted: Sequence[Wanted]) -> Sequence[Sequence[Row]]:
+    """The rows of each question. Each is answered by what its own tenant holds; `database` must be the role that is
+    bound by row-level security."""
     with answering():
-        rows = await pool.fetch(
+        rows = await database.fetch(
             _FIND,
             [one.tenant_id for one in wanted],
             [one.extension for one in wanted],
             [one.member for one in wanted],
             [one.value for one in wanted],
-            [one.after for one in wanted],
+            [one.after or _BEFORE_ALL for one in wanted],
             [one.most for one in wanted],
         )
     found: list[list[Row]] = [[] for _ in wanted]

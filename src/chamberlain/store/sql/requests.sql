@@ -57,6 +57,8 @@ DECLARE
 BEGIN
     -- Waiting for a name that another transaction has not committed yet is bounded; the batcher then lets that one wait alone.
     setting := set_config('lock_timeout', '50ms', true);
+    -- A plan that was made while a table was empty would read all of it when it is full: rows are reached by keys here.
+    setting := set_config('enable_seqscan', 'off', true);
     IF cardinality(tenants) > 1 THEN
         tenants := ARRAY(SELECT DISTINCT t FROM unnest(tenant_ids) t ORDER BY t);
     END IF;
