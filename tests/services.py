@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 from pathlib import Path
+from secrets import randbelow
 from typing import TypeVar
 
 import httpx2
@@ -47,6 +48,9 @@ READY_WITHIN = 60.0
 TLS = ssl.create_default_context()
 # A stop may take ten seconds; a busy machine takes a little more.
 STOPPED_WITHIN = 20.0
+# Below those that the system gives to whoever calls: one of these may be somebody's while its server is away for a
+# moment, who then cannot start again.
+FIRST_PORT, PAIRS_OF_PORTS = 10_240, 11_000
 
 Met = TypeVar("Met")
 
@@ -250,14 +254,14 @@ def look_up(address: str, statement: str, *values: object) -> object:
 def free_port() -> int:
     """A port that is free, and the one behind it as well."""
     while True:
+        port = FIRST_PORT + 2 * randbelow(PAIRS_OF_PORTS)
         with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port: int = first.getsockname()[1]
             try:
+                first.bind(("127.0.0.1", port))
                 second.bind(("127.0.0.1", port + 1))
-            except (OSError, OverflowError):
+            except OSError:
                 continue
-            return port
+        return port
 
 
 def run_command(
