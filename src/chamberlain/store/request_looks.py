@@ -8,14 +8,10 @@ from chamberlain.batching import Batcher
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.requests import RequestRecord
 from chamberlain.store.database import ACQUIRED_WITHIN, Database, Record, no_database
-from chamberlain.store.requests import record_of
+from chamberlain.store.requests import SELECT, record_of
 
 # The function sets the tenant of each.
-FIND = """
-SELECT request_id, tenant_id, approval_required, kind, state, display_name, template_id, template_name, body, waiting,
-blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
-finished_at, approvals, made FROM chamberlain.look_at_requests($1, $2)
-"""
+FIND = f"{SELECT} FROM chamberlain.look_at_requests($1, $2)"
 
 # A body is half a megabyte at the most.
 _MOST = 32
@@ -30,10 +26,10 @@ class RequestLooks:
         self._database = database
         self._patience = patience.total_seconds()
         self._batcher = Batcher[_Place, Record | None](
-            # Large bodies hold up nobody who reads small ones.
             self._find,
             owner=lambda place: place[0],
             most=_MOST,
+            # Large bodies hold up nobody who reads small ones.
             at_once=2,
         )
 

@@ -32,11 +32,12 @@ from chamberlain.rules.timeline import MOST_ENTRIES, entries_of_move
 from chamberlain.store.actors import actor_of
 from chamberlain.store.database import Record, Transaction
 
-FIND = """
+# What `record_of` reads; behind it stands what has these columns.
+SELECT = """
 SELECT request_id, tenant_id, approval_required, kind, state, display_name, template_id, template_name, body, waiting,
 blocked, error, warnings, result, steps, created_at, actor_type, actor_id, actor_name, client_id, updated_at,
-finished_at, approvals, made FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
-"""
+finished_at, approvals, made"""
+FIND = f"{SELECT} FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2"
 
 # For whoever is about to change it: until the end of the transaction nobody else does.
 HOLD = f"{FIND} FOR UPDATE"

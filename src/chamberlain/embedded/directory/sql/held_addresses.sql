@@ -7,17 +7,16 @@ SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     tenant uuid;
-    walked uuid[] := tenants;
+    answered uuid[] := '{}';
     -- In lower case beforehand: lower() beside the index would keep row-level security from using the index. As one text, which needs
     -- no query; no address holds the character between them.
     lowered text[] := string_to_array(lower(array_to_string(addresses, E'\x1f')), E'\x1f');
     held bigint[] := '{}';
     setting text;
 BEGIN
-    IF cardinality(tenants) > 1 THEN
-        walked := ARRAY(SELECT DISTINCT t FROM unnest(tenants) t);
-    END IF;
-    FOREACH tenant IN ARRAY walked LOOP
+    FOREACH tenant IN ARRAY tenants LOOP
+        CONTINUE WHEN tenant = ANY (answered);
+        answered := answered || tenant;
         setting := set_config('chamberlain.tenant_id', tenant::text, true);
         -- Mostly nobody has any of them, which is soon found.
         IF EXISTS (SELECT FROM directory.addresses t WHERE t.tenant_id = tenant AND t.address = ANY (lowered)) THEN
