@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import partial
 
 from starlette.types import ASGIApp, Scope
@@ -42,8 +43,9 @@ def graph_application(settings: Settings, databases: Databases, verifier: Verifi
     )
 
 
-def found_together(pool: Pool) -> FindGroups:
-    """Has those who look for groups at the same time answered by one call of the database."""
+def found_together(pool: Pool, *, patience: timedelta = ACQUIRED_WITHIN) -> FindGroups:
+    """Has those who look for groups at the same time answered by one call of the database. Nobody waits for longer than
+    `patience`."""
     batcher = Batcher[Wanted, Sequence[Row]](
         partial(find_groups, pool),
         weigh=lambda wanted: wanted.most,
@@ -57,7 +59,7 @@ def found_together(pool: Pool) -> FindGroups:
     async def find(wanted: Wanted) -> Sequence[Row]:
         try:
             # Where the database hangs, those who have not been asked for yet are told no later than others.
-            async with asyncio.timeout(ACQUIRED_WITHIN.total_seconds()):
+            async with asyncio.timeout(patience.total_seconds()):
                 return await batcher.submit(wanted)
         except Unavailable as refusal:
             raise Unreachable(refusal.detail) from refusal

@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
 from chamberlain.bootstrap.graph import found_together
 from chamberlain.embedded.directory.database import Pool
+from chamberlain.embedded.directory.errors import Unreachable
 from chamberlain.embedded.directory.groups_by_value import Row, Wanted, find_groups
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
 from tests.embedded.directory.houses import HOUSE, OTHER_HOUSE, OTHERS, SALES, SECTION, STAFF
+from tests.postgres import connected
 
 # The same value in both houses, in one of them twice, and the same place in the list of ids.
 SHARED = """
@@ -102,3 +105,15 @@ async def test_everybody_who_asks_at_the_same_time_gets_their_own_answer(pool: P
     found = await asyncio.gather(*map(find, asked))
 
     assert ids(found) == [[STAFF], *[[STAFF, SALES]] * 38, *[[OTHERS]] * 40]
+
+
+async def test_nobody_waits_for_long_while_the_table_is_held(databases: Databases, pool: Pool) -> None:
+    find = found_together(pool, patience=timedelta(seconds=0.2))
+
+    async with connected(databases.addresses.owner) as owner, owner.transaction():
+        await owner.execute("LOCK TABLE directory.groups")
+        # More than travel together, twice.
+        found = await asyncio.gather(*(find(wanted(HOUSE, "p")) for _ in range(200)), return_exceptions=True)
+
+    assert {type(each) for each in found} == {Unreachable}
+    assert ids([await found_together(pool)(wanted(HOUSE, "p"))]) == [[STAFF, SALES]]
