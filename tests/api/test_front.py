@@ -5,10 +5,12 @@ import re
 from collections.abc import AsyncIterator
 
 import httpx2
+import msgspec
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message
 
 from chamberlain.api.app import ENDPOINTS, create_app
 from chamberlain.api.hosts import hosts_of
@@ -16,6 +18,7 @@ from chamberlain.api.receive import LIMIT
 from chamberlain.api.resources import Resources
 from chamberlain.rules.errors import Forbidden
 from tests.api.house import BASE, REQUEST, TEMPLATE, House, record
+from tests.garbage import ever_collected
 
 GROUPS = "/collab/v1/groups/"
 BODY = {"displayName": "Hooked", "templateId": TEMPLATE}
@@ -333,3 +336,44 @@ def test_every_path_of_the_table_is_found() -> None:
             resource, _ = resources.find(re.sub(r"{\w+}", "some", written))
             assert resource is not None, written
             assert resource.path == endpoint.path
+
+
+async def post(app: ASGIApp, body: bytes, **headers: str) -> int:
+    """The status that this is answered with; without a client, which leaves much in memory."""
+    statuses: list[int] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    sent = {"host": "127.0.0.1:8365", "content-type": "application/json", "content-length": str(len(body)), **headers}
+    raw = [(name.encode(), value.encode()) for name, value in sent.items()]
+    scope = {"type": "http", "method": "POST", "path": GROUPS, "query_string": b"", "headers": raw, "state": {}}
+    await app(scope, receive, send)
+    return statuses[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "authorization", "status"),
+    [
+        (msgspec.json.encode(BODY), "Bearer ada", 202),
+        (msgspec.json.encode(BODY), "Bearer nobody", 401),
+        (b'{"displayName": 1}', "Bearer ada", 400),
+        (b'{"displayName": "", "colour": "red"}', "Bearer ada", 400),
+        (b"[", "Bearer ada", 400),
+    ],
+)
+async def test_a_call_leaves_nothing_to_be_collected(
+    house: House, body: bytes, authorization: str, status: int
+) -> None:
+    app, number = create_app(house.services()), 100
+    await post(app, body, authorization=authorization)
+
+    before = ever_collected()
+    statuses = {await post(app, body, authorization=authorization) for _ in range(number)}
+
+    assert statuses == {status}
+    assert ever_collected() - before < number

@@ -9,6 +9,7 @@ from starlette.types import Receive, Send
 from chamberlain.api.whole import WholeCall
 from chamberlain.bootstrap.whole_answers import GatheringTransport
 from tests.bootstrap.talks import HEAD, HEADERS, call, echo, served
+from tests.garbage import ever_collected
 
 
 class Recording(asyncio.Transport):
@@ -151,6 +152,19 @@ async def test_calls_that_come_together_are_answered_in_their_order() -> None:
         bodies = [(await call(reader, writer))[-1] for _ in range(3)]
 
     assert bodies == [b"11", b"22", b"33"]
+
+
+async def test_calls_leave_nothing_to_be_collected() -> None:
+    number = 200
+    async with served(echo) as (reader, writer):
+        await call(reader, writer, HEAD + b"{}")
+        before = ever_collected()
+        for _ in range(number):
+            await call(reader, writer, HEAD + b"{}")
+        collected = ever_collected() - before
+
+    # Each of them would leave ten objects. Some are the tests' own, and do not depend on the number of calls.
+    assert collected < number
 
 
 async def test_a_connection_ends_where_its_caller_wants_that() -> None:

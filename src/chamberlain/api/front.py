@@ -115,6 +115,9 @@ class Front:
             except Malformed as fault:
                 await self._refuse(fault, endpoint, call.caller)
         except Refusal as refusal:
+            # The frames that it came through, and those of what it was raised from, hold it in turn: a ring that would
+            # have to be collected as garbage.
+            refusal.__traceback__ = refusal.__cause__ = refusal.__context__ = None
             return _refused(refusal, arrival)
 
     async def _read(self, endpoint: AnyEndpoint, arrival: _Arrival) -> Call[object]:
