@@ -20,7 +20,8 @@ from chamberlain.rules.subject_records import SubjectRecord
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.store import policy_tasks, subjects
 from chamberlain.store.assignments import PATIENCE, Assigner
-from chamberlain.store.database import Connection, Database, Pool
+from chamberlain.store.database import Connection, Database
+from chamberlain.store.pool import WatchfulPool
 from tests.estates import ADA, ESTATE, NOBODY, OTHER_HOUSE, TRACE, Estate
 from tests.postgres import connected
 from tests.usecases.acts import administrator, application, cancel
@@ -446,7 +447,7 @@ async def test_those_who_wait_for_a_held_group_together_are_told_so_together(ste
 class PatientDatabase(Database):
     """Counts the statements that have given up waiting for somebody's rows."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: WatchfulPool) -> None:
         super().__init__(pool)
         self.given_up = 0
 

@@ -18,10 +18,11 @@ from chamberlain.rules.requests import RequestRecord, RequestState, StepRecord
 from chamberlain.rules.timeline import MOST_ENTRIES, Happening
 from chamberlain.store import request_tasks
 from chamberlain.store.callers import Callers
-from chamberlain.store.database import Database, Pool, Transaction
+from chamberlain.store.database import Database, Transaction
 from chamberlain.store.deeds import Deeds
 from chamberlain.store.listener import listen
 from chamberlain.store.notifier import Notifier
+from chamberlain.store.pool import WatchfulPool
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import REQUESTS_CHANNEL, Watchers
 from chamberlain.usecases.request_await import AwaitResult
@@ -42,7 +43,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'L
 class CountedDatabase(Database):
     """Counts its transactions."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: WatchfulPool) -> None:
         super().__init__(pool)
         self.transactions = 0
 

@@ -25,10 +25,8 @@ Record: TypeAlias = asyncpg.Record
 # The driver's classes take a parameter for the type checker only.
 if TYPE_CHECKING:
     Connection: TypeAlias = asyncpg.Connection[Record] | PoolConnectionProxy[Record]
-    Pool: TypeAlias = asyncpg.Pool[Record]
 else:
     Connection = asyncpg.Connection | PoolConnectionProxy
-    Pool = asyncpg.Pool
 
 # The connection is gone, or the server is on its way down or up, full, or a standby by now: all of it passes.
 UNREACHABLE: tuple[type[Exception], ...] = (
@@ -88,7 +86,9 @@ class Database:
     """A pool of connections that all hold one role. `notices` is whether people are told by mail of what is written,
     `acquired_within` how long a connection is waited for."""
 
-    def __init__(self, pool: Pool, *, notices: bool = False, acquired_within: timedelta = ACQUIRED_WITHIN) -> None:
+    def __init__(
+        self, pool: WatchfulPool, *, notices: bool = False, acquired_within: timedelta = ACQUIRED_WITHIN
+    ) -> None:
         self.pool = pool
         self._acquired_within = acquired_within.total_seconds()
         self.notices = notices
@@ -133,15 +133,18 @@ class Database:
         with _connecting():
             # The pool's own limit would make a task of each.
             async with asyncio.timeout(self._acquired_within):
-                connection = await self.pool.acquire()
+                connection = await self.pool.lend()
+        has_ended = False
         try:
             yield connection
+            has_ended = True
         except (TimeoutError, asyncpg.ReadOnlySQLTransactionError):
             # The server may hang, or follows another one by now: new connections find who leads.
             await self.pool.expire_connections()
             raise
         finally:
-            await self.pool.release(connection)
+            if not (has_ended and self.pool.keep(connection)):
+                await self.pool.release(connection)
 
     async def close(self) -> None:
         """End all connections, at once if they do not end by themselves soon."""
