@@ -24,7 +24,7 @@ Rounds = dict[str, list[dict[str, float]]]
 def main() -> None:
     """Read the arguments of the command line, measure and report."""
     quick = {"rounds": 1, "seconds": 1, "sizes": (1_000, 10_000)}
-    asked = read_arguments(__doc__, quick=quick, rounds=3, seconds=3, sizes=(1_000, 10_000, 100_000, 1_000_000))
+    asked = read_arguments(__doc__, quick=quick, rounds=3, seconds=2, sizes=(1_000, 10_000, 100_000, 1_000_000))
     rounds: Rounds = defaultdict(list)
     with running_service() as service:
         contestant = contestant_of("worker within", service)

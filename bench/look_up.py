@@ -43,7 +43,7 @@ class Look:
 def main() -> None:
     """Read the arguments of the command line, measure and report."""
     quick = {"rounds": 1, "seconds": 1, "sizes": (1_000, 10_000)}
-    asked = read_arguments(__doc__, quick=quick, rounds=3, seconds=2, sizes=(10_000, 1_000_000))
+    asked = read_arguments(__doc__, quick=quick, rounds=3, seconds=1, sizes=(10_000, 1_000_000))
     rounds: Rounds = defaultdict(list)
     with running_service() as service:
         filling = Filling(service)

@@ -130,6 +130,30 @@ async def test_all_are_given_up_together(databases: Databases) -> None:
     assert anew.isdisjoint({lent_process, at_hand})
 
 
+async def test_one_that_is_made_while_all_are_given_up_is_not_handed_on(databases: Databases) -> None:
+    async with pool_of(databases) as pool:
+        coming = asyncio.create_task(pool.lend())
+        await asyncio.sleep(0)
+        await pool.expire_connections()
+        connection = await coming
+        kept = pool.keep(connection)
+        await pool.release(connection)
+
+    assert not kept
+
+
+async def test_it_is_kept_once(databases: Databases) -> None:
+    async with pool_of(databases) as pool:
+        connection = await pool.acquire()
+        kept = [pool.keep(connection), pool.keep(connection)]
+        both = [await pool.acquire(), await pool.acquire()]
+        for each in both:
+            await pool.release(each)
+
+    assert kept == [True, False]
+    assert both[0] is not both[1]
+
+
 async def test_it_ends_while_some_are_at_hand_and_one_is_lent(databases: Databases) -> None:
     database = await open_database(databases.addresses.application, most=2, name="test of a pool")
     pool = database.pool

@@ -67,7 +67,7 @@ class Cut:
         self.left -= 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class CutTransaction(Transaction):
     """A transaction in which the process may be killed before each statement."""
 

@@ -115,10 +115,9 @@ class Front:
             except Malformed as fault:
                 await self._refuse(fault, endpoint, call.caller)
         except Refusal as refusal:
-            # The frames that it came through, and those of what it was raised from, hold it in turn: a ring that would
-            # have to be collected as garbage.
-            refusal.__traceback__ = refusal.__cause__ = refusal.__context__ = None
-            return _refused(refusal, arrival)
+            answer = _refused(refusal, arrival)
+            _forget_frames(refusal)
+            return answer
 
     async def _read(self, endpoint: AnyEndpoint, arrival: _Arrival) -> Call[object]:
         """The call with all that belongs to it, after every check that needs no use case."""
@@ -139,6 +138,7 @@ class Front:
             try:
                 body = endpoint.shape.read(raw)
             except (Malformed, BodyInvalid) as fault:
+                _forget_frames(fault)
                 faults.append(fault)
         if faults:
             await self._refuse(together(faults), endpoint, caller)
@@ -158,6 +158,12 @@ class Front:
 
 def _refused(refusal: Refusal, arrival: _Arrival) -> Answer:
     return problem_of(refusal, arrival.scope["path"], arrival.trace_id)
+
+
+def _forget_frames(refusal: Refusal) -> None:
+    """Those that it came through, and those of what it was raised from, hold it in turn: a ring that would have to be
+    collected as garbage."""
+    refusal.__traceback__ = refusal.__cause__ = refusal.__context__ = None
 
 
 async def _send(answer: Answer, scope: Scope, headers: list[tuple[bytes, bytes]], send: Send) -> None:

@@ -67,8 +67,8 @@ class _Whole(WholeCall):
         if not cycle.keep_alive:
             cycle.transport.close()
         cycle.on_response()
-        # The scope leads here, and from here back to itself. Left so, every call would have to be collected as garbage,
-        # and after some thousand of them all others would wait 20 ms for that.
+        # The scope leads here, and from here back to itself. Left so, every call that is answered here would have to be
+        # collected as garbage, and after some thousand of them all others would wait 20 ms for that.
         cycle.scope["state"].clear()
         return True
 

@@ -58,9 +58,10 @@ class Overtaken(Unavailable):
         super().__init__("overloaded", "Two writes were in each other's way. Send the request again.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Transaction:
-    """An open transaction, for one tenant, or for the whole of the worker's view when `tenant_id` is None."""
+    """An open transaction, for one tenant, or for the whole of the worker's view when `tenant_id` is None. Behind its
+    end it has no connection any more."""
 
     connection: Connection
     tenant_id: TenantId | None
@@ -101,7 +102,8 @@ class Database:
         begin = f"BEGIN; SELECT set_config('chamberlain.tenant_id', '{tenant_id}', true){self._also}"
         with unavailable(), _overtaken():
             async with self._connection() as connection, _begun(connection, begin):
-                yield Transaction(connection, tenant_id)
+                with _ending(Transaction(connection, tenant_id)) as tx:
+                    yield tx
 
     @asynccontextmanager
     async def across_tenants(self) -> AsyncIterator[Transaction]:
@@ -111,7 +113,8 @@ class Database:
         begin = f"BEGIN; SET LOCAL enable_seqscan = off{self._also}"
         with unavailable(), _overtaken():
             async with self._connection() as connection, _begun(connection, begin):
-                yield Transaction(connection, None)
+                with _ending(Transaction(connection, None)) as tx:
+                    yield tx
 
     @asynccontextmanager
     async def statement(self) -> AsyncIterator[Connection]:
@@ -163,6 +166,15 @@ async def _begun(connection: Connection, begin: str) -> AsyncIterator[None]:
         yield
         undo.pop_all()
     await connection.execute("COMMIT")
+
+
+@contextmanager
+def _ending(transaction: Transaction) -> Iterator[Transaction]:
+    # The next one gets the same connection, for another tenant: nothing may be done with it from here then.
+    try:
+        yield transaction
+    finally:
+        del transaction.connection
 
 
 async def _roll_back(connection: Connection) -> None:

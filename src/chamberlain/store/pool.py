@@ -1,6 +1,6 @@
 """A pool that finds out when its server hangs, and that has a connection at hand for whoever comes next.
 
-The driver takes a connection back by a task of its own and two turns of the event loop, for which whoever has used it
+The driver takes a connection back by a task of its own and some turns of the event loop, for which whoever has used it
 waits. Where few ask at a time that was a tenth of all that a request takes; so a connection stays at hand for a while
 when nothing is the matter with it and nobody waits for one.
 """
@@ -41,8 +41,10 @@ class WatchfulPool(_Pool):
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]  # The driver knows them.
         self._at_hand: list[_Connection] = []
-        # Those that the driver has lent since connections were last given up, and not got back.
-        self._current: set[_Connection] = set()
+        # Those that somebody has and that are good for somebody else: none of them was given up meanwhile.
+        self._lent: set[_Connection] = set()
+        # How often all were given up.
+        self._expiries = 0
         # How many wait for the driver to lend one.
         self._waiting = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -61,24 +63,29 @@ class WatchfulPool(_Pool):
         while self._at_hand:
             connection = self._at_hand.pop()
             if _is_open(connection):
+                self._lent.add(connection)
                 return connection
             await self.release(connection)
+        expiries = self._expiries
         self._waiting += 1
         try:
             connection = await super().acquire(timeout=timeout)
         finally:
             self._waiting -= 1
-        self._current.add(connection)
+        # One that was made while all were given up may lead where they led.
+        if expiries == self._expiries:
+            self._lent.add(connection)
         return connection
 
     def keep(self, connection: _Connection) -> bool:
         """Have it at hand for the next one, unless something speaks against that (False); then it has to be released.
         For those whose last statement has come to its end, however it ended."""
-        if self._waiting or self._ends or connection not in self._current or not _is_open(connection):
+        if self._waiting or self._ends or connection not in self._lent or not _is_open(connection):
             return False
         # What was begun and not ended is put right by the driver.
         if connection.is_in_transaction():
             return False
+        self._lent.remove(connection)
         self._at_hand.append(connection)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self.at_hand_for.total_seconds(), self._put_away_soon)
@@ -91,7 +98,7 @@ class WatchfulPool(_Pool):
         timeout: float | None = None,  # noqa: ASYNC109 - it is the driver's.
     ) -> None:
         """Give it back to the driver."""
-        self._current.discard(connection)
+        self._lent.discard(connection)
         try:
             await super().release(connection, timeout=timeout or self.released_within.total_seconds())
         except TimeoutError:
@@ -100,7 +107,8 @@ class WatchfulPool(_Pool):
     async def expire_connections(self) -> None:
         """Give up all that there are, as soon as nobody uses them."""
         await super().expire_connections()
-        self._current.clear()
+        self._expiries += 1
+        self._lent.clear()
         given_up, self._at_hand = self._at_hand, []
         for connection in given_up:
             if _is_open(connection):
@@ -109,6 +117,8 @@ class WatchfulPool(_Pool):
     async def close(self) -> None:
         """End all connections, once they are given back."""
         self._ends = True
+        if self._timer is not None:
+            self._timer.cancel()
         await self._put_away()
         await super().close()
 
