@@ -54,15 +54,18 @@ class Catalog:
 
     async def refresh(self, entry: Entry, choice: Choice) -> Entry | None:
         """What is true now if that differs from the entry, else None."""
+        # What does not exist is not remembered, and so has just been read.
+        if entry.head is None:
+            return None
         current = await self.current(entry.tenant.id, choice)
         return None if current == entry else current
 
     async def current(self, tenant_id: TenantId, choice: Choice) -> Entry:
         """What is true now, for those who decide without a write."""
-        async with self._database.transaction(tenant_id) as tx:
-            entry = await _entry(tx, tenant_id, choice)
-        # What does not exist is not remembered: anybody could fill the memory with made-up ids.
         key = _key(tenant_id, choice)
+        async with self._database.transaction(tenant_id) as tx:
+            entry = await _entry(tx, tenant_id, choice, self._entries.get(key))
+        # What does not exist is not remembered: anybody could fill the memory with made-up ids.
         self._entries.pop(key, None)
         if entry.head is not None:
             self._entries[key] = entry
@@ -79,7 +82,7 @@ def _key(tenant_id: TenantId, choice: Choice) -> _Key:
     return tenant_id.int, choice.value if isinstance(choice, MailboxType) else choice.int
 
 
-async def _entry(tx: Transaction, tenant_id: TenantId, choice: Choice) -> Entry:
+async def _entry(tx: Transaction, tenant_id: TenantId, choice: Choice, remembered: Entry | None) -> Entry:
     tenant = await tenants.find(tx, tenant_id)
     if tenant is None or tenant.suspended:
         # Whose token was verified a moment ago; it has been removed or suspended since.
@@ -87,6 +90,9 @@ async def _entry(tx: Transaction, tenant_id: TenantId, choice: Choice) -> Entry:
     stored = await _template(tx, tenant_id, choice)
     if stored is None:
         return Entry(tenant, None, None, None)
+    # To compile a template takes longer than to read it, and each revision is for good what it is.
+    if remembered is not None and (remembered.tenant, remembered.head) == (tenant, stored.head):
+        return remembered
     return Entry(tenant, stored.head, templates.group_template(stored), templates.mailbox_template(stored))
 
 
