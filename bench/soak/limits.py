@@ -21,7 +21,7 @@ BOUNDS = {
 # index is, the more of its pages that concerns, until each write meets another one. So these waves grow with the tables
 # for long, and what lies between them must not.
 WAL_BOUND = Bound(0.10)
-# In minutes; a checkpoint comes every five.
+# In samples, which are minutes; a checkpoint comes every five.
 BETWEEN_WAVES = 6
 # Of tables with so many rows the bytes for each row; what comes and goes keeps its size.
 MANY = 10_000
