@@ -82,6 +82,13 @@ class Process:
         self.process.kill()
         self.process.wait(timeout=STOPPED_WITHIN)
 
+    def pause(self) -> None:
+        """Hold it still. What it has asked of others just now goes on."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
     def said(self) -> str:
         return self.log.read_text()
 
