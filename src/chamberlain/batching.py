@@ -9,7 +9,8 @@ import asyncio
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Generic, TypeAlias, TypeVar
 
@@ -79,8 +80,7 @@ class Batcher(Generic[Item, Answer]):
         self._pending_weight = 0
         # Of those of whom anything waits.
         self._loads: dict[Hashable, _Load] = {}
-        # Each with the size of its batch.
-        self._flushers: dict[asyncio.Task[None], int] = {}
+        self._flights: set[_Flight[Item, Answer]] = set()
 
     async def submit(self, item: Item) -> Answer:
         """The answer to this one item, after the batch it travelled in is through."""
@@ -89,8 +89,8 @@ class Batcher(Generic[Item, Answer]):
             raise Unavailable("overloaded", "Too much is waiting already. Send the request again after a second.")
         future: asyncio.Future[Answer | _Failure] = asyncio.get_running_loop().create_future()
         self._append(item, future, owner)
-        if len(self._flushers) < self._at_once and len(self._pending) >= max(self._flushers.values(), default=0):
-            self._start_flusher()
+        if len(self._flights) < self._at_once and all(len(self._pending) >= flight.size for flight in self._flights):
+            self._start()
         outcome = await future
         if isinstance(outcome, _Failure):
             raise outcome.error.with_traceback(outcome.found_at)
@@ -98,8 +98,10 @@ class Batcher(Generic[Item, Answer]):
 
     async def close(self) -> None:
         """Wait until everything that was submitted has its answer."""
-        while self._flushers:
-            await asyncio.wait(self._flushers)
+        while self._flights:
+            await asyncio.wait({flight.work for flight in self._flights})
+            # Whoever is through lands in the next turn of the loop.
+            await asyncio.sleep(0)
 
     def _is_full(self, owner: Hashable) -> bool:
         if len(self._pending) >= self._pending_limit or self._pending_weight >= self._pending_weight_limit:
@@ -126,33 +128,33 @@ class Batcher(Generic[Item, Answer]):
         if not load.items:
             del self._loads[owner]
 
-    def _start_flusher(self) -> None:
-        # Until it has taken its batch, it takes all who wait.
-        self._flushers[asyncio.create_task(self._run())] = self._pending_limit
+    def _start(self) -> None:
+        """Have the next batch leave at the end of this turn of the loop, with all who wait then."""
+        flight: _Flight[Item, Answer] = _Flight(self._pending_limit)
+        # A task of its own keeps its error until it is asked for; so every kind of error reaches those who wait.
+        work = asyncio.create_task(self._depart(flight))
+        work.add_done_callback(partial(self._land, flight))
+        flight.work = work
+        self._flights.add(flight)
 
-    async def _run(self) -> None:
-        if (this := asyncio.current_task()) is None:
-            raise RuntimeError("Batches are sent by tasks.")
-        try:
-            flush = self._begin_next()
-            while flush is not None:
-                self._flushers[this] = len(flush.batch)
-                await asyncio.wait({flush.work})
-                if self._is_divisible(flush):
-                    await self._settle_halves(flush.batch, {})
-                    flush = self._begin_next()
-                else:
-                    # The next batch is on its way before those of this one go on: the database need not wait for them.
-                    done, flush = flush, self._begin_next()
-                    _tell(done)
-        finally:
-            # In the same step in which nobody was left: whoever comes now starts another one.
-            del self._flushers[this]
+    async def _depart(self, flight: "_Flight[Item, Answer]") -> Sequence[Answer]:
+        flight.batch = self._take()
+        flight.size = len(flight.batch)
+        return await self._call(flight.batch)
 
-    def _begin_next(self) -> "_Flush[Item, Answer] | None":
-        """Begin the next batch, if anybody waits for one."""
-        batch = self._take()
-        return self._begin(batch) if batch else None
+    def _land(self, flight: "_Flight[Item, Answer]", work: "asyncio.Task[Sequence[Answer]]") -> None:
+        if self._is_divisible(flight.batch, work):
+            flight.work = asyncio.create_task(self._settle_halves(flight.batch, {}))
+            flight.work.add_done_callback(lambda _: self._end(flight))
+        else:
+            # The next batch is on its way before those of this one go on: the database need not wait for them.
+            self._end(flight)
+            _tell(flight.batch, work)
+
+    def _end(self, flight: "_Flight[Item, Answer]") -> None:
+        self._flights.remove(flight)
+        if self._pending:
+            self._start()
 
     def _take(self) -> "_Batch[Item, Answer]":
         """As many of those who wait as may travel together, and one in any case."""
@@ -169,19 +171,16 @@ class Batcher(Generic[Item, Answer]):
             self._pop()
         return batch
 
-    def _begin(self, batch: "_Batch[Item, Answer]") -> "_Flush[Item, Answer]":
-        # A task of its own keeps its error until it is asked for; so every kind of error reaches those who wait.
-        return _Flush(batch, asyncio.create_task(self._call([item for item, _ in batch])))
-
-    async def _call(self, items: Sequence[Item]) -> Sequence[Answer]:
-        answers = await self._flush(items)
-        if len(answers) != len(items):
-            raise RuntimeError(f"A flush answered {len(answers)} of {len(items)} items.")
+    async def _call(self, batch: "_Batch[Item, Answer]") -> Sequence[Answer]:
+        if not batch:
+            return ()
+        answers = await self._flush([item for item, _ in batch])
+        if len(answers) != len(batch):
+            raise RuntimeError(f"A flush answered {len(answers)} of {len(batch)} items.")
         return answers
 
-    def _is_divisible(self, flush: "_Flush[Item, Answer]") -> bool:
-        work = flush.work
-        return len(flush.batch) > 1 and not work.cancelled() and isinstance(work.exception(), self._divisible)
+    def _is_divisible(self, batch: "_Batch[Item, Answer]", work: "asyncio.Task[Sequence[Answer]]") -> bool:
+        return len(batch) > 1 and not work.cancelled() and isinstance(work.exception(), self._divisible)
 
     async def _settle_halves(self, batch: "_Batch[Item, Answer]", found: "dict[Hashable, BaseException]") -> None:
         """`found` are the causes that were found in other parts of the batch, each with its error."""
@@ -189,16 +188,16 @@ class Batcher(Generic[Item, Answer]):
         for half in (batch[:middle], batch[middle:]):
             if not (untold := self._tell_of_causes(half, found)):
                 continue
-            flush = self._begin(untold)
-            await asyncio.wait({flush.work})
-            if self._is_divisible(flush):
+            work = asyncio.create_task(self._call(untold))
+            await asyncio.wait({work})
+            if self._is_divisible(untold, work):
                 await self._settle_halves(untold, found)
                 continue
-            error = None if flush.work.cancelled() else flush.work.exception()
+            error = None if work.cancelled() else work.exception()
             if isinstance(error, self._divisible):
                 ((item, _),) = untold
                 found.update(dict.fromkeys(self._causes(item, error), error))
-            _tell(flush)
+            _tell(untold, work)
 
     def _tell_of_causes(
         self, batch: "_Batch[Item, Answer]", found: "dict[Hashable, BaseException]"
@@ -217,27 +216,28 @@ class Batcher(Generic[Item, Answer]):
 _Batch: TypeAlias = Sequence[tuple[Item, asyncio.Future[Answer | _Failure]]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Flush(Generic[Item, Answer]):
-    """A batch that is under way."""
+@dataclass(slots=True, eq=False)
+class _Flight(Generic[Item, Answer]):
+    """A batch that is under way. Until it has taken those who travel in it, it is as large as all who may wait."""
 
-    batch: _Batch[Item, Answer]
-    work: asyncio.Task[Sequence[Answer]]
+    size: int
+    batch: "_Batch[Item, Answer]" = ()
+    work: asyncio.Task[object] = field(init=False)
 
 
-def _tell(flush: _Flush[Item, Answer]) -> None:
+def _tell(batch: "_Batch[Item, Answer]", work: asyncio.Task[Sequence[Answer]]) -> None:
     """Let everybody go on who waits for a batch that is through."""
-    if flush.work.cancelled():
-        for _, future in flush.batch:
+    if work.cancelled():
+        for _, future in batch:
             future.cancel()
         return
-    error = flush.work.exception()
+    error = work.exception()
     if error is None:
-        for (_, future), answer in zip(flush.batch, flush.work.result(), strict=True):
+        for (_, future), answer in zip(batch, work.result(), strict=True):
             if not future.done():
                 future.set_result(answer)
     else:
         failure = _Failure(error, error.__traceback__)
-        for _, future in flush.batch:
+        for _, future in batch:
             if not future.done():
                 future.set_result(failure)

@@ -17,11 +17,11 @@ from asyncpg.pool import PoolAcquireContext, PoolConnectionProxy
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    _Connection = PoolConnectionProxy[asyncpg.Record]
+    LentConnection = PoolConnectionProxy[asyncpg.Record]
     _Pool = asyncpg.Pool[asyncpg.Record]
     _AcquireContext = PoolAcquireContext[asyncpg.Record]
 else:
-    _Connection = PoolConnectionProxy
+    LentConnection = PoolConnectionProxy
     _Pool = asyncpg.Pool
     _AcquireContext = PoolAcquireContext
 
@@ -40,9 +40,9 @@ class WatchfulPool(_Pool):
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]  # The driver knows them.
-        self._at_hand: list[_Connection] = []
+        self._at_hand: list[LentConnection] = []
         # Those that somebody has and that are good for somebody else: none of them was given up meanwhile.
-        self._lent: set[_Connection] = set()
+        self._lent: set[LentConnection] = set()
         # How often all were given up.
         self._expiries = 0
         # How many wait for the driver to lend one.
@@ -55,17 +55,23 @@ class WatchfulPool(_Pool):
         """One of the connections, to be awaited or for as long as a block runs, as the driver has it."""
         return _Lent(self, timeout)
 
+    def lend_at_hand(self) -> LentConnection | None:
+        """The one that was used last, unless that has ended meanwhile or none is at hand."""
+        if not self._at_hand or not _is_open(self._at_hand[-1]):
+            return None
+        connection = self._at_hand.pop()
+        self._lent.add(connection)
+        return connection
+
     async def lend(
         self,
         timeout: float | None = None,  # noqa: ASYNC109 - it is the driver's.
-    ) -> _Connection:
+    ) -> LentConnection:
         """The one that was used last, or what the driver has. Raises TimeoutError."""
         while self._at_hand:
-            connection = self._at_hand.pop()
-            if _is_open(connection):
-                self._lent.add(connection)
-                return connection
-            await self.release(connection)
+            if (ready := self.lend_at_hand()) is not None:
+                return ready
+            await self.release(self._at_hand.pop())
         expiries = self._expiries
         self._waiting += 1
         try:
@@ -77,7 +83,7 @@ class WatchfulPool(_Pool):
             self._lent.add(connection)
         return connection
 
-    def keep(self, connection: _Connection) -> bool:
+    def keep(self, connection: LentConnection) -> bool:
         """Have it at hand for the next one, unless something speaks against that (False); then it has to be released.
         For those whose last statement has come to its end, however it ended."""
         if self._waiting or self._ends or connection not in self._lent or not _is_open(connection):
@@ -93,7 +99,7 @@ class WatchfulPool(_Pool):
 
     async def release(
         self,
-        connection: _Connection,
+        connection: LentConnection,
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - it is the driver's.
     ) -> None:
@@ -140,7 +146,7 @@ class _Lent(_AcquireContext):
 
     pool: WatchfulPool
 
-    async def __aenter__(self) -> _Connection:
+    async def __aenter__(self) -> LentConnection:
         self.connection = await self.pool.lend(self.timeout)
         return self.connection
 
@@ -149,11 +155,11 @@ class _Lent(_AcquireContext):
         if connection is not None and (any(error) or not self.pool.keep(connection)):
             await self.pool.release(connection)
 
-    def __await__(self) -> "Generator[object, None, _Connection]":
+    def __await__(self) -> "Generator[object, None, LentConnection]":
         return self.pool.lend(self.timeout).__await__()
 
 
-def _is_open(connection: _Connection) -> bool:
+def _is_open(connection: LentConnection) -> bool:
     try:
         return not connection.is_closed()
     except asyncpg.InterfaceError:
