@@ -36,7 +36,7 @@ def compare(question: Question, description: str | None) -> None:
         if question.preparation is not None:
             for contestant in all_of_them:
                 contestant.database.execute(question.preparation.read_text())
-        _warm_up(question, all_of_them)
+        _warm_up(question, all_of_them, seconds=asked.seconds)
         for _ in range(asked.rounds):
             for connections in asked.connections:
                 _in_turn(question, all_of_them, rounds, connections=connections, seconds=asked.seconds)
@@ -57,10 +57,10 @@ def _in_turn(
         rounds[f"{contestant.name}, {connections}"].append(figures)
 
 
-def _warm_up(question: Question, all_of_them: Sequence[Contestant]) -> None:
+def _warm_up(question: Question, all_of_them: Sequence[Contestant], *, seconds: int) -> None:
     run_limit(question.limit, all_of_them[0].database, connections=64, seconds=1)
     for contestant in all_of_them:
-        measure(question, contestant, connections=64, seconds=2)
+        measure(question, contestant, connections=64, seconds=seconds)
         if contestant.has_worker:
             check_retrievable(question, contestant)
 

@@ -1,6 +1,6 @@
 """Rehearsals: what would come of an order that was found right, if it were sent without `?dryRun=true`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from uuid import UUID
@@ -8,15 +8,18 @@ from uuid import UUID
 from chamberlain.rules.approvals import ApprovalMode, ApprovalRule, approvers_of
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.group_drafts import Situation, wanted_in
-from chamberlain.rules.group_names import GroupNames, address_taken
+from chamberlain.rules.group_names import GroupNames, Numbers, address_taken, names_of
 from chamberlain.rules.groups import MemberShipType, WantedGroup
 from chamberlain.rules.ids import RequestId, UserId
+from chamberlain.rules.naming import COUNTER_DIGITS
 from chamberlain.rules.people import NamedPerson, PeopleAnswer
 from chamberlain.rules.plans import Step, plan_group
-from chamberlain.rules.templates import CompiledGroupTemplate, TemplateHead
+from chamberlain.rules.templates import TemplateHead
 
 # Nothing gets an id that is only rehearsed.
 NO_REQUEST = RequestId(UUID(int=0))
+# Wherever one digit of a number is left, it is none of the zeros that stand for it.
+NINES = 10**COUNTER_DIGITS - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +52,20 @@ def rehearse_group(
     situation: Situation,
     names: GroupNames,
     *,
+    properties: Mapping[str, str],
     answer: PeopleAnswer | None,
     approvers: PeopleAnswer | None,
     reserved: AbstractSet[str],
 ) -> GroupRehearsal:
-    """What would come of it. The answers are those to the questions for people and for the approvers of all levels,
-    None where the directory gave none; `reserved` are the addresses that other requests hold."""
+    """What would come of it. `properties` are those that the names were made with. The answers are those to the
+    questions for people and for the approvers of all levels, None where the directory gave none; `reserved` are the
+    addresses that other requests hold."""
     taken = reserved if answer is None else reserved | answer.taken_addresses
-    if has_number(situation.compiled):
+    if has_number(situation, names, properties):
         # The address is not known before the number is drawn, so nobody can have it.
         taken = frozenset()
-    free = tuple([address for address in names.addresses if address.mail not in taken])
+    # The second has digits that are drawn as well, so that nobody can have it.
+    free = names.addresses[1:] if names.addresses[0].mail in taken else names.addresses
     wanted = wanted_in(situation, GroupNames(names.display_name, free or names.addresses))
     levels = levels_of(situation.template.approval, approvers, requester=situation.user)
     return GroupRehearsal(
@@ -77,9 +83,19 @@ def rehearse_group(
     )
 
 
-def has_number(compiled: CompiledGroupTemplate) -> bool:
-    """Whether the address has a number, its own or that of the display name that it is made of."""
-    return (compiled.mail_nickname or compiled.display_name).needs_counter
+def has_number(situation: Situation, names: GroupNames, properties: Mapping[str, str]) -> bool:
+    """Whether any of a number that is drawn is in the address. Of a long name so much is cut off that none may be."""
+    if not situation.compiled.needs_numbers:
+        return False
+    others = names_of(
+        situation.order,
+        situation.compiled,
+        request_id=None,
+        domain=situation.tenant.default_domain,
+        properties=properties,
+        numbers=Numbers(NINES, NINES),
+    )
+    return others.addresses[0] != names.addresses[0]
 
 
 def levels_of(

@@ -3,7 +3,7 @@
 A rehearsal takes the same way as far as nothing is written.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -67,7 +67,8 @@ class RequestGroup:
         Raises NotPossible, Forbidden or Unavailable. An address that is taken is told as a conflict."""
         entry = await self.catalog.current(caller.tenant_id, order.template_id)
         situation = await self._situation(caller, order, Basis(entry, ask_addresses=False), NO_REQUEST)
-        names, answer = await self._checked(situation, await self._caller(situation), NO_NUMBERS)
+        properties = await self._properties(situation)
+        names, answer = await self._checked(situation, properties, NO_NUMBERS)
         async with self.database.transaction(caller.tenant_id) as tx:
             mails = [address.mail for address in names.addresses]
             reserved = frozenset([mail for mail in mails if await requests.find_by_address(tx, mail) is not None])
@@ -75,7 +76,9 @@ class RequestGroup:
         if (rule := situation.template.approval) is not None:
             question = approvers_question(rule.levels, tenant_id=caller.tenant_id, requester=situation.user)
             approvers = await self._look_up(question)
-        return rehearse_group(situation, names, answer=answer, approvers=approvers, reserved=reserved)
+        return rehearse_group(
+            situation, names, properties=properties, answer=answer, approvers=approvers, reserved=reserved
+        )
 
     async def _accept(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
         draft, outcome = await self.submitter.submit(
@@ -112,34 +115,34 @@ class RequestGroup:
 
     async def _names(self, situation: Situation) -> tuple[GroupNames, PeopleAnswer | None]:
         """The names that the group gets, after everything was checked, and what the directory answered, if it did."""
-        caller = await self._caller(situation)
-        names, answer = await self._checked(situation, caller, NO_NUMBERS)
+        properties = await self._properties(situation)
+        names, answer = await self._checked(situation, properties, NO_NUMBERS)
         if situation.compiled.needs_numbers:
             # Only a request that is right in everything else uses up a number.
-            return await self._checked(situation, caller, await self._numbers(situation))
+            return await self._checked(situation, properties, await self._numbers(situation))
         return names, answer
 
-    async def _caller(self, situation: Situation) -> PeopleAnswer | None:
-        """Who asks, as far as the names need that."""
+    async def _properties(self, situation: Situation) -> Mapping[str, str]:
+        """What the directory knows of who asks, as far as the names need that."""
         if not situation.compiled.needs_properties:
-            return None
-        caller = await self._look_up(caller_question(situation.compiled, situation.user))
-        if caller is None:
+            return {}
+        answer = await self._look_up(caller_question(situation.compiled, situation.user))
+        if answer is None:
             raise Unavailable("overloaded", "The directory does not tell what this name needs. Send it again.")
-        return caller
+        person = answer.people.get(situation.user)
+        return {} if person is None else person.properties
 
     async def _checked(
-        self, situation: Situation, caller: PeopleAnswer | None, numbers: Numbers
+        self, situation: Situation, properties: Mapping[str, str], numbers: Numbers
     ) -> tuple[GroupNames, PeopleAnswer | None]:
         order, template, user = situation.order, situation.template, situation.user
-        person = None if caller is None else caller.people.get(user)
         names = names_of(
             order,
             situation.compiled,
             # The write takes no other address than the best unless the directory was asked for both.
             request_id=None if situation.ask_addresses else situation.request_id,
             domain=situation.tenant.default_domain,
-            properties={} if person is None else person.properties,
+            properties=properties,
             numbers=numbers,
         )
         asked = GroupNames(names.display_name, ()) if situation.ask_addresses else names
