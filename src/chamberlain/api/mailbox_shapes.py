@@ -12,7 +12,7 @@ from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxType, TemplateSource
 from chamberlain.shapes.fields import Id
 from chamberlain.shapes.mailbox_properties import Permissions
-from chamberlain.shapes.mailboxes import MailboxBody, from_mailbox_order
+from chamberlain.shapes.mailboxes import MailboxBody, fields_of
 
 
 class Mailbox(MailboxBody, frozen=True, kw_only=True):
@@ -43,10 +43,10 @@ class AcceptedMailbox(Mailbox, frozen=True, kw_only=True):
 
 def mailbox_of(record: MailboxRecord) -> Mailbox:
     """What is sent of a mailbox."""
-    sent = structs.asdict(from_mailbox_order(record.order))
+    sent = fields_of(record.order)
     sent["template_id"] = str(record.template_id)
     # The record shows permissions as wanted; none at all is a wish as well.
-    sent["permissions"] = sent["permissions"] or {}
+    sent.setdefault("permissions", {})
     return Mailbox(
         **sent,
         id=record.id,

@@ -12,7 +12,7 @@ from chamberlain.rules.mailbox_plans import plan_mailbox
 from chamberlain.rules.mailbox_records import MailboxRecord
 from chamberlain.rules.mailbox_situations import MailboxSituation
 from chamberlain.rules.mailbox_states import ProvisioningState, provisioning_state_of
-from chamberlain.rules.mailbox_wanted import wanted_mailbox
+from chamberlain.rules.mailbox_wanted import wanted_of
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxType, PermissionLevel
 from chamberlain.rules.people import PeopleAnswer
 from chamberlain.rules.requests import Submission
@@ -29,11 +29,12 @@ def mailbox_draft_of(
     moment: Moment | None,
 ) -> Draft:
     """The request with its mailbox. `answer` is None when the directory gave none: then people are checked later."""
-    order, template = situation.order, situation.template
+    order = situation.order
     mail = names.mail or ""
-    wanted = wanted_mailbox(
-        situation.sent,
-        template,
+    wanted = wanted_of(
+        order,
+        situation.type,
+        tenant_id=situation.tenant.id,
         request_id=situation.request_id,
         mail=mail,
         prefix=situation.tenant.extension_prefix,

@@ -71,13 +71,14 @@ def to_mailbox_order(body: MailboxBody) -> MailboxOrder:
     return convert(body, MailboxOrder, from_attributes=True)
 
 
-def from_mailbox_order(order: MailboxOrder) -> MailboxBody:
-    """The body that says the same, field by field of the same names, with ids in lower case."""
+def fields_of(order: MailboxOrder) -> dict[str, Any]:
+    """What an order says, by the fields of a body of the same names, with ids in lower case. Any: each has the type of
+    its own field."""
     said = {name: value for name in _FIELDS if (value := getattr(order, name)) is not None}
     for name, written in _WRITTEN.items():
         if name in said:
             said[name] = written(said[name])
-    return MailboxBody(**said)
+    return said
 
 
 def read_mailbox_order(body: bytes) -> MailboxOrder:
@@ -87,7 +88,7 @@ def read_mailbox_order(body: bytes) -> MailboxOrder:
 
 def write_mailbox_order(order: MailboxOrder) -> bytes:
     """An order as a body that is stored."""
-    return _encode(from_mailbox_order(order))
+    return _encode(MailboxBody(**fields_of(order)))
 
 
 def _permissions(levels: Mapping[UserId, PermissionLevel]) -> dict[str, PermissionLevel]:
