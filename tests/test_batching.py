@@ -2,12 +2,14 @@
 
 import asyncio
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 import pytest
 
 from chamberlain.batching import Batcher
 from chamberlain.rules.errors import Unavailable
+from tests.garbage import ever_collected
 
 
 class Doubler:
@@ -180,6 +182,60 @@ async def test_an_error_of_many_callers_shows_the_way_of_one() -> None:
     lengths = [len(traceback.extract_tb(answer.__traceback__)) for answer in answers if isinstance(answer, KeyError)]
     assert len(lengths) == 100
     assert max(lengths) < 10
+
+
+@pytest.mark.parametrize("number", [13, -1])
+async def test_an_error_leaves_nothing_for_the_collector_of_garbage(number: int) -> None:
+    async def ask(number: int) -> None:
+        with suppress(KeyError, ValueError):
+            await batcher.submit(number)
+
+    async def ask_together() -> None:
+        await asyncio.gather(*(ask(each) for each in (1, 2, number, number)))
+
+    batcher = Batcher(Doubler().flush, divisible=(ValueError,))
+    # What is made once is made by the first.
+    await ask_together()
+    before = ever_collected()
+    await ask_together()
+    # Those who are told last keep hold of nothing any more.
+    await asyncio.sleep(0)
+
+    assert ever_collected() == before
+
+
+async def test_nobody_waits_for_ever_when_the_halving_fails() -> None:
+    def causes(_: int, error: BaseException) -> Collection[int]:
+        raise LookupError from error
+
+    batcher = Batcher(Doubler().flush, divisible=(ValueError,), causes=causes)
+
+    async with asyncio.timeout(5):
+        answers = await asyncio.gather(*(batcher.submit(number) for number in (1, -1, 2)), return_exceptions=True)
+
+    assert [answer if isinstance(answer, int) else type(answer) for answer in answers] == [2, LookupError, LookupError]
+    assert await batcher.submit(5) == 10
+
+
+async def test_nobody_waits_for_ever_when_the_halving_is_cancelled() -> None:
+    doubler = Doubler()
+    batcher = Batcher(doubler.flush, divisible=(ValueError,))
+    others = asyncio.all_tasks()
+    numbers = [asyncio.create_task(batcher.submit(number)) for number in (1, -1, 2)]
+    await doubler.begun.wait()
+    doubler.gate.clear()
+    doubler.begun.clear()
+    await doubler.begun.wait()
+    late = asyncio.create_task(batcher.submit(4))
+    await asyncio.sleep(0)
+
+    for task in asyncio.all_tasks() - others - {*numbers, late}:
+        task.cancel()
+    doubler.gate.set()
+    async with asyncio.timeout(5):
+        answers = await asyncio.gather(*numbers, late, return_exceptions=True)
+
+    assert [type(answer) for answer in answers] == [asyncio.CancelledError] * 3 + [int]
 
 
 async def test_it_rejects_what_goes_beyond_the_pending_limit() -> None:

@@ -36,7 +36,7 @@ def compare(question: Question, description: str | None) -> None:
         if question.preparation is not None:
             for contestant in all_of_them:
                 contestant.database.execute(question.preparation.read_text())
-        _warm_up(question, all_of_them, seconds=asked.seconds)
+        _warm_up(question, all_of_them, seconds=min(asked.seconds, 2))
         for _ in range(asked.rounds):
             for connections in asked.connections:
                 _in_turn(question, all_of_them, rounds, connections=connections, seconds=asked.seconds)

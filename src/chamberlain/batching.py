@@ -37,8 +37,9 @@ class _Load:
 
 
 class Batcher(Generic[Item, Answer]):
-    """Turns single calls into batches, one batch at a time, or `at_once` of them beside each other: then another one
-    goes as soon as as many wait as are under way in any. Fewer would make small batches, which cost more for each.
+    """Turns single calls into batches, one batch at a time, or `at_once` of them beside each other: then whoever comes
+    when as many wait as are under way in any has another one go. Fewer would make small batches, which cost more for
+    each.
 
     `flush` answers a batch in its order. When it raises one of `divisible`, one item is taken to be the cause: the
     batch is halved until that item is alone and gets the error itself. Any other error goes to everybody in the
@@ -92,16 +93,19 @@ class Batcher(Generic[Item, Answer]):
         if len(self._flights) < self._at_once and all(len(self._pending) >= flight.size for flight in self._flights):
             self._start()
         outcome = await future
-        if isinstance(outcome, _Failure):
+        if not isinstance(outcome, _Failure):
+            return outcome
+        try:
             raise outcome.error.with_traceback(outcome.found_at)
-        return outcome
+        finally:
+            # The error leads to this frame, which would lead to the error: garbage that only the collector finds.
+            del future, outcome
 
     async def close(self) -> None:
         """Wait until everything that was submitted has its answer."""
         while self._flights:
+            # Whoever is through has landed before this goes on: that is called first.
             await asyncio.wait({flight.work for flight in self._flights})
-            # Whoever is through lands in the next turn of the loop.
-            await asyncio.sleep(0)
 
     def _is_full(self, owner: Hashable) -> bool:
         if len(self._pending) >= self._pending_limit or self._pending_weight >= self._pending_weight_limit:
@@ -140,21 +144,31 @@ class Batcher(Generic[Item, Answer]):
     async def _depart(self, flight: "_Flight[Item, Answer]") -> Sequence[Answer]:
         flight.batch = self._take()
         flight.size = len(flight.batch)
-        return await self._call(flight.batch)
+        return await self._call([item for item, _ in flight.batch])
 
     def _land(self, flight: "_Flight[Item, Answer]", work: "asyncio.Task[Sequence[Answer]]") -> None:
         if self._is_divisible(flight.batch, work):
-            flight.work = asyncio.create_task(self._settle_halves(flight.batch, {}))
-            flight.work.add_done_callback(lambda _: self._end(flight))
+            flight.work = halves = asyncio.create_task(self._settle_halves(flight.batch, {}))
+            halves.add_done_callback(partial(self._land_halves, flight))
         else:
             # The next batch is on its way before those of this one go on: the database need not wait for them.
-            self._end(flight)
-            _tell(flight.batch, work)
+            _tell(self._end(flight), work)
 
-    def _end(self, flight: "_Flight[Item, Answer]") -> None:
+    def _land_halves(self, flight: "_Flight[Item, Answer]", halves: asyncio.Task[None]) -> None:
+        batch = self._end(flight)
+        # Those of whom nothing was found out; all others were told.
+        if halves.cancelled() or halves.exception() is not None:
+            _tell_failure(batch, halves)
+
+    def _end(self, flight: "_Flight[Item, Answer]") -> "_Batch[Item, Answer]":
+        """Have the next batch leave, if anybody waits; who travelled in this one."""
         self._flights.remove(flight)
         if self._pending:
             self._start()
+        # An error leads to the frame of its flight. That leads to nothing any more, not to the error again either.
+        batch, flight.batch = flight.batch, ()
+        del flight.work
+        return batch
 
     def _take(self) -> "_Batch[Item, Answer]":
         """As many of those who wait as may travel together, and one in any case."""
@@ -171,12 +185,12 @@ class Batcher(Generic[Item, Answer]):
             self._pop()
         return batch
 
-    async def _call(self, batch: "_Batch[Item, Answer]") -> Sequence[Answer]:
-        if not batch:
+    async def _call(self, items: Sequence[Item]) -> Sequence[Answer]:
+        if not items:
             return ()
-        answers = await self._flush([item for item, _ in batch])
-        if len(answers) != len(batch):
-            raise RuntimeError(f"A flush answered {len(answers)} of {len(batch)} items.")
+        answers = await self._flush(items)
+        if len(answers) != len(items):
+            raise RuntimeError(f"A flush answered {len(answers)} of {len(items)} items.")
         return answers
 
     def _is_divisible(self, batch: "_Batch[Item, Answer]", work: "asyncio.Task[Sequence[Answer]]") -> bool:
@@ -188,7 +202,8 @@ class Batcher(Generic[Item, Answer]):
         for half in (batch[:middle], batch[middle:]):
             if not (untold := self._tell_of_causes(half, found)):
                 continue
-            work = asyncio.create_task(self._call(untold))
+            items = [item for item, _ in untold]
+            work = asyncio.create_task(self._call(items))
             await asyncio.wait({work})
             if self._is_divisible(untold, work):
                 await self._settle_halves(untold, found)
@@ -227,17 +242,19 @@ class _Flight(Generic[Item, Answer]):
 
 def _tell(batch: "_Batch[Item, Answer]", work: asyncio.Task[Sequence[Answer]]) -> None:
     """Let everybody go on who waits for a batch that is through."""
-    if work.cancelled():
-        for _, future in batch:
-            future.cancel()
+    if work.cancelled() or work.exception() is not None:
+        _tell_failure(batch, work)
         return
-    error = work.exception()
-    if error is None:
-        for (_, future), answer in zip(batch, work.result(), strict=True):
-            if not future.done():
-                future.set_result(answer)
-    else:
-        failure = _Failure(error, error.__traceback__)
-        for _, future in batch:
-            if not future.done():
-                future.set_result(failure)
+    for (_, future), answer in zip(batch, work.result(), strict=True):
+        if not future.done():
+            future.set_result(answer)
+
+
+def _tell_failure(batch: "_Batch[Item, Answer]", work: asyncio.Task[object]) -> None:
+    """Let everybody go on who has no answer yet, by the end that this work has found."""
+    error = None if work.cancelled() else work.exception()
+    for _, future in batch:
+        if error is None:
+            future.cancel()
+        elif not future.done():
+            future.set_result(_Failure(error, error.__traceback__))

@@ -1,7 +1,5 @@
 """One tenant has queued very much, then another queues one thing: it does not wait behind the many."""
 
-import time
-
 import pytest
 
 from tests.faults.load import Load
@@ -30,21 +28,21 @@ def test_it_is_done_before_the_many(many: int) -> None:
         furnish(outside.addresses.worker)
         service = outside.ready_service("--no-worker")
         load = Load([service])
-        load.run(many)
+        load.run(1)
         service.token(ZOE_MAIL, "https://api.estate.example/collab/App.ReadWrite.All")
         worker = outside.start_worker()
-        wait_until(lambda: outside.value(LEFT) != many, within=20)
+        wait_until(lambda: outside.value(LEFT) == 0, within=20)
 
-        # It is held still, that it is not through with the many before the one is there.
+        # It is held still, so that all of the many wait when the one comes.
         worker.pause()
-        begin = time.monotonic()
+        load.run(many)
         one = service.post_group({"displayName": "Just one", "templateId": HOUSE_TEMPLATE}, ZOE_MAIL).json()[
             "requestId"
         ]
         worker.resume()
-        wait_until(lambda: outside.value(STATE, one) == "succeeded", within=10)
+        wait_until(lambda: outside.value(STATE, one) == "succeeded", within=60)
 
-        assert time.monotonic() - begin < 2
         wait_until(lambda: outside.value(LEFT) == 0, within=120)
-        assert int(str(outside.value(LATER, one))) > 0
-        assert sum(service.provisioned().values()) == many
+        # Those that are in the worker's hands at the same time may be done before it: far fewer than half.
+        assert int(str(outside.value(LATER, one))) > many // 2
+        assert sum(service.provisioned().values()) == len(load.accepted) == many + 1

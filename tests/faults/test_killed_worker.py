@@ -38,7 +38,7 @@ def test_it_works_through_the_queue(queued: int, kills: int) -> None:
         load.run(queued)
         # A worker that always finds more to do is always in the middle of something.
         killed = Event()
-        queueing = beside.submit(load.run, 1_000_000, killed.is_set)
+        queueing = beside.submit(load.run, 20 * queued, killed.is_set)
         try:
             for kill in range(1, kills + 1):
                 worker = outside.start_worker()
