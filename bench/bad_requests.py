@@ -82,7 +82,7 @@ BAD = (
 
 def main() -> None:
     """Read the arguments of the command line, measure and report."""
-    asked = read_arguments(__doc__, quick={"rounds": 1, "seconds": 1}, rounds=3, seconds=3)
+    asked = read_arguments(__doc__, quick={"rounds": 1, "seconds": 1}, rounds=3, seconds=2)
     rounds: Rounds = defaultdict(list)
     with running_service() as service, tempfile.TemporaryDirectory() as folder:
         contestant = contestant_of("worker within", service)

@@ -34,7 +34,7 @@ Rounds = dict[str, list[Mapping[str, float]]]
 
 def main() -> None:
     """Read the arguments of the command line, measure and report."""
-    asked = read_arguments(__doc__, quick={"rounds": 1, "seconds": 1}, rounds=3, seconds=3)
+    asked = read_arguments(__doc__, quick={"rounds": 1, "seconds": 1}, rounds=3, seconds=2)
     rounds: Rounds = defaultdict(list)
     with running_service() as service:
         contestant = contestant_of("worker within", service)

@@ -32,7 +32,7 @@ Rounds = dict[str, list[Mapping[str, float]]]
 
 def main() -> None:
     """Read the arguments of the command line, measure and report."""
-    asked = read_arguments(__doc__, quick={"rounds": 1, "seconds": 2}, rounds=5, seconds=10)
+    asked = read_arguments(__doc__, quick={"rounds": 1, "seconds": 2}, rounds=3, seconds=8)
     rounds: Rounds = defaultdict(list)
     for number in range(asked.rounds):
         with folder_on_disk() as folder:

@@ -32,7 +32,7 @@ Rounds = dict[str, list[Mapping[str, float]]]
 def main() -> None:
     """Read the arguments of the command line, measure and report."""
     asked = read_arguments(
-        __doc__, quick={"rounds": 1, "seconds": 1, "numbers": (1, 20)}, rounds=3, seconds=3, numbers=(1, 10, 100)
+        __doc__, quick={"rounds": 1, "seconds": 1, "numbers": (1, 20)}, rounds=3, seconds=2, numbers=(1, 10, 100)
     )
     rounds: Rounds = defaultdict(list)
     with running_service() as service:
