@@ -34,6 +34,7 @@ class TroubledDirectory(Directory):
     faults: dict[str, OutsideFault] = field(default_factory=dict)
     # It says that all is done, and does nothing.
     is_deaf: bool = False
+    observed: list[GroupReference | MailboxReference] = field(default_factory=list)
     ensured: list[Work] = field(default_factory=list)
     ensured_mailboxes: list[MailboxWork] = field(default_factory=list)
 
@@ -42,6 +43,7 @@ class TroubledDirectory(Directory):
         return self.directory.capabilities
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
+        self.observed.extend(references)
         return await self.directory.observe(references)
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
@@ -55,6 +57,7 @@ class TroubledDirectory(Directory):
         return [outcomes.get(id(work)) or Outcome(None, (), self.faults[work.wanted.display_name]) for work in works]
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        self.observed.extend(references)
         return await self.directory.observe_mailboxes(references)
 
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:

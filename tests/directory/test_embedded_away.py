@@ -1,6 +1,7 @@
 """What the adapter of the embedded directory says while its database is away, and that looking never writes."""
 
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
@@ -9,6 +10,8 @@ from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
 from chamberlain.rules.errors import TryAgain
+from chamberlain.rules.groups import GroupReference
+from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
@@ -79,3 +82,12 @@ def test_it_gives_a_request_the_same_group_id_each_time() -> None:
     assert group_id_of(one) != group_id_of(other)
     assert group_id_of(one).bytes[:6] == one.request_id.bytes[:6]
     assert (group_id_of(one).version, group_id_of(one).variant) == (8, one.request_id.variant)
+
+
+def test_a_request_keeps_its_group_id_for_good() -> None:
+    """A run that an older version has begun is ended by a newer one."""
+    tenant, request = TenantId(UUID(int=1)), RequestId(UUID("0195f3a0-1c2d-4e4f-8a6b-7c8d9e0f1a2b"))
+
+    begun = group_id_of(GroupReference(tenant, "estate_group", request))
+
+    assert str(begun) == "0195f3a0-1c2d-8ee3-aabe-b83a6e729586"

@@ -51,6 +51,17 @@ async def test_the_tenant_ends_with_its_transaction(database: Database) -> None:
     assert [row["tenant"] for row in across] == [""]
 
 
+@pytest.mark.parametrize(("before_disk", "waits"), [(True, "off"), (False, "on")])
+async def test_whoever_says_so_does_not_wait_for_the_disk(database: Database, *, before_disk: bool, waits: str) -> None:
+    async with database.across_tenants(before_disk=before_disk) as tx:
+        during = await tx.fetch("SHOW synchronous_commit")
+    async with database.across_tenants() as tx:
+        after = await tx.fetch("SHOW synchronous_commit")
+
+    assert [row["synchronous_commit"] for row in during] == [waits]
+    assert [row["synchronous_commit"] for row in after] == ["on"]
+
+
 async def test_it_handles_an_error_by_leaving_nothing_behind(databases: Databases, database: Database) -> None:
     async def fail() -> None:
         async with database.transaction(ESTATE) as tx:

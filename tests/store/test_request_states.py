@@ -68,18 +68,18 @@ async def test_a_worker_takes_up_what_is_on_its_way_and_nothing_else(estate: Est
     assert (await estate.record(accepted.request_id)).state is (RequestState.RUNNING if takes else state)
 
 
-@pytest.mark.parametrize(("before_disk", "waits"), [(True, "off"), (False, "on")])
-async def test_a_worker_waits_for_the_disk_unless_all_is_in_one_database(
-    estate: Estate, *, before_disk: bool, waits: str
-) -> None:
+async def test_a_request_is_new_until_somebody_has_begun_with_it(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
+    taken: list[bool] = []
 
-    async with estate.databases.worker.across_tenants() as tx:
-        await request_tasks.take_up(tx, [accepted.request_id], before_disk=before_disk)
-        shown = await tx.fetch_row("SHOW synchronous_commit")
+    # As it was accepted, as a worker has left it that was stopped, as one that waited, and as one that is retried.
+    for state in (None, RequestState.RUNNING, RequestState.WAITING, RequestState.QUEUED):
+        if state is not None:
+            await put(estate, accepted.request_id, state)
+        async with estate.databases.worker.across_tenants() as tx:
+            taken += [task.is_new for task in await request_tasks.take_up(tx, [accepted.request_id])]
 
-    assert shown is not None
-    assert shown["synchronous_commit"] == waits
+    assert taken == [True, False, False, False]
 
 
 @pytest.mark.parametrize("new", [RequestState.WAITING, RequestState.SUCCEEDED, RequestState.FAILED])

@@ -94,8 +94,8 @@ class CutDatabase(Database):
         self._cut = cut
 
     @asynccontextmanager
-    async def across_tenants(self) -> AsyncIterator[Transaction]:
-        async with super().across_tenants() as tx:
+    async def across_tenants(self, *, before_disk: bool = False) -> AsyncIterator[Transaction]:
+        async with super().across_tenants(before_disk=before_disk) as tx:
             yield CutTransaction(tx.connection, tx.tenant_id, self._cut)
             self._cut.pass_by()
         self._cut.pass_by()

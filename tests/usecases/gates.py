@@ -68,8 +68,8 @@ class GatedDatabase(Database):
             await self._gate.pass_by()
 
     @asynccontextmanager
-    async def across_tenants(self) -> AsyncIterator[Transaction]:
-        async with super().across_tenants() as tx:
+    async def across_tenants(self, *, before_disk: bool = False) -> AsyncIterator[Transaction]:
+        async with super().across_tenants(before_disk=before_disk) as tx:
             yield self._gated(tx)
             await self._gate.pass_by()
 

@@ -8,6 +8,7 @@ import pytest
 
 from chamberlain.rules.errors import Rejected, TryAgain, Unavailable
 from chamberlain.rules.ids import GroupId
+from chamberlain.store import request_tasks
 from tests.estates import (
     ADA,
     BEN,
@@ -110,6 +111,19 @@ async def test_running_it_twice_is_boring(estate: Estate) -> None:
     assert (await directory_rows(estate), await estate.rows("SELECT * FROM chamberlain.request")) == before
     assert (await estate.counts())["event"] == 1
     assert len(estate.directory.ensured) == 1
+
+
+async def test_what_nobody_has_begun_with_is_not_looked_for(estate: Estate) -> None:
+    new = await estate.request("Apollo")
+    begun = await estate.request("Zeus")
+    async with estate.databases.worker.across_tenants() as tx:
+        await request_tasks.take_up(tx, [begun.request_id])
+
+    await estate.work()
+
+    assert [reference.request_id for reference in estate.directory.observed] == [begun.request_id]
+    assert {work.wanted.request_id for work in estate.directory.ensured} == {new.request_id, begun.request_id}
+    assert await estate.rows("SELECT DISTINCT state FROM chamberlain.request") == [("succeeded",)]
 
 
 async def test_a_run_that_is_killed_before_it_records_ends_in_one_group_and_one_event(estate: Estate) -> None:

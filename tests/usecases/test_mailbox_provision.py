@@ -288,7 +288,7 @@ async def test_a_request_that_runs_again_from_its_beginning_changes_nothing(esta
 
     assert queued.provisioning_state == "queued"
     assert (await mailbox(estate, accepted.record.id), await estate.mailbox(request_id)) == before
-    # It saw that everything is there.
+    # Somebody had begun with it: it was looked for, and all of it seen.
     assert len(estate.directory.ensured_mailboxes) == 1
 
 

@@ -60,6 +60,20 @@ class DeliveryState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Telling:
+    """An event that the webhook of a template may be told of; the trace is that of what it tells."""
+
+    event: Event
+    template_id: TemplateId
+    trace_id: TraceId
+
+    @property
+    def place(self) -> tuple[TenantId, TemplateId]:
+        """Where the webhook stands."""
+        return self.event.tenant_id, self.template_id
+
+
+@dataclass(frozen=True, slots=True)
 class WebhookCall:
     """One call of a webhook: the payload is sent as it is, signed with each of the secrets. `traceparent` is the header
     of that name, where the call has a span of its own."""

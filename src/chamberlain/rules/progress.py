@@ -14,7 +14,7 @@ from chamberlain.rules.timeline import Entry
 @dataclass(frozen=True, slots=True)
 class Task:
     """A request with what was settled at its submission. `body` is the JSON that was sent; `caller` is who asked, for a
-    mailbox perhaps an application."""
+    mailbox perhaps an application. `is_new` says that nobody has ever begun with it."""
 
     request_id: RequestId
     tenant_id: TenantId
@@ -33,6 +33,7 @@ class Task:
     trace_id: TraceId
     created_at: datetime
     extension_prefix: str
+    is_new: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from chamberlain.batching import Batcher
 from chamberlain.rules.errors import BodyInvalid, Conflict, Fault, Unavailable
 from chamberlain.rules.submissions import Draft, Verdict
 from chamberlain.store.database import Connection, Database, Overtaken, Record, repeat_if_stale
-from chamberlain.store.drafts import ACCEPT, HELD, NotJoinable, asked_of, columns_of, verdicts_of
+from chamberlain.store.drafts import ACCEPT, HELD, asked_of, columns_of, verdicts_of
+from chamberlain.store.texts import NotJoinable
 
 # How long a submission waits for another's uncommitted name or key before it is told so.
 PATIENCE = timedelta(seconds=10)

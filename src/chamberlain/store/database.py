@@ -81,6 +81,7 @@ class Transaction:
 
 # What a transaction says by which people are told by mail of what it writes (sql/notices.sql).
 _WITH_NOTICES = "; SET LOCAL chamberlain.notices = 'on'"
+_BEFORE_DISK = "; SET LOCAL synchronous_commit = off"
 
 
 class Database:
@@ -106,11 +107,12 @@ class Database:
                     yield tx
 
     @asynccontextmanager
-    async def across_tenants(self) -> AsyncIterator[Transaction]:
+    async def across_tenants(self, *, before_disk: bool = False) -> AsyncIterator[Transaction]:
         """A transaction that sees what the role itself may see: for the worker's role, every tenant. Raises as
-        `transaction` does."""
+        `transaction` does. With `before_disk` nobody waits until it is on the disk: where PostgreSQL is killed, it may
+        be lost, and whatever was committed after it with it."""
         # The queue is empty at times, and a plan made then would read all of a full one: rows are reached by keys here.
-        begin = f"BEGIN; SET LOCAL enable_seqscan = off{self._also}"
+        begin = f"BEGIN; SET LOCAL enable_seqscan = off{_BEFORE_DISK if before_disk else ''}{self._also}"
         with _overtaken():
             async with self._loan() as connection, _begun(connection, begin):
                 with _ending(Transaction(connection, None)) as tx:

@@ -17,6 +17,7 @@ from chamberlain.rules.deliveries import (
     DeliveryResult,
     DueDelivery,
     Reply,
+    Telling,
     payload_document,
     without_metadata,
 )
@@ -26,24 +27,16 @@ from chamberlain.rules.jobs import JobKind
 from chamberlain.store.database import Record, Transaction
 from chamberlain.store.request_lists import PLANNING
 
-# The webhooks of the requests' templates as they are now, if they are to be called at all. Most templates have none,
-# and each is looked at once, however many requests it has.
+# The webhooks of templates as they are now, if they are to be called at all; most templates have none.
 HOOKS: Final = """
-WITH asked AS MATERIALIZED (
-    SELECT q.tenant_id, q.request_id, q.template_id, q.trace_id
-    FROM unnest($1::uuid[], $2::uuid[]) AS e (tenant_id, request_id)
-    JOIN chamberlain.request q ON q.tenant_id = e.tenant_id AND q.request_id = e.request_id
-), hook AS MATERIALIZED (
-    SELECT t.tenant_id, t.template_id, r.content #>> '{webhook,url}' AS url
-    FROM (SELECT DISTINCT asked.tenant_id, asked.template_id FROM asked) w
-    JOIN chamberlain.template t USING (tenant_id, template_id)
-    JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-    WHERE r.content #>> '{webhook,active}' = 'true' AND NOT EXISTS (
-        SELECT FROM chamberlain.webhook_state s
-        WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id AND s.disabled_at IS NOT NULL
-    )
+SELECT t.tenant_id, t.template_id, r.content #>> '{webhook,url}' AS url
+FROM unnest($1::uuid[], $2::uuid[]) AS asked (tenant_id, template_id)
+JOIN chamberlain.template t USING (tenant_id, template_id)
+JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+WHERE r.content #>> '{webhook,active}' = 'true' AND NOT EXISTS (
+    SELECT FROM chamberlain.webhook_state s
+    WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id AND s.disabled_at IS NOT NULL
 )
-SELECT asked.request_id, asked.template_id, asked.trace_id, hook.url FROM asked JOIN hook USING (tenant_id, template_id)
 """
 
 ACCEPT: Final = """
@@ -151,27 +144,26 @@ RETURNING d.delivery_id
 _encode = msgspec.json.Encoder().encode
 
 
-async def accept(tx: Transaction, events: Sequence[Event]) -> None:
+async def accept(tx: Transaction, tellings: Sequence[Telling]) -> None:
     """Have the webhooks told that are to be told of these events, which are written by the same transaction."""
-    worth_telling = [event for event in events if event.type in TOLD]
+    worth_telling = [each for each in tellings if each.event.type in TOLD]
     if not worth_telling:
         return
-    rows = await tx.fetch(
-        HOOKS, [each.tenant_id for each in worth_telling], [each.request_id for each in worth_telling]
-    )
-    hooks = {row["request_id"]: row for row in rows}
-    told = [(event, hooks[event.request_id]) for event in worth_telling if event.request_id in hooks]
+    # Each template is looked at once, however many of its requests have ended.
+    tenants, templates = zip(*{each.place for each in worth_telling}, strict=True)
+    hooks = {(row["tenant_id"], row["template_id"]): row["url"] for row in await tx.fetch(HOOKS, tenants, templates)}
+    told = [each for each in worth_telling if each.place in hooks]
     if told:
         await tx.execute(
             ACCEPT,
-            [event.tenant_id for event, _ in told],
-            [event.id for event, _ in told],
-            [event.type for event, _ in told],
-            [event.request_id for event, _ in told],
-            [hook["template_id"] for _, hook in told],
-            [hook["url"] for _, hook in told],
-            [payload_of(event) for event, _ in told],
-            [hook["trace_id"] for _, hook in told],
+            [each.event.tenant_id for each in told],
+            [each.event.id for each in told],
+            [each.event.type for each in told],
+            [each.event.request_id for each in told],
+            [each.template_id for each in told],
+            [hooks[each.place] for each in told],
+            [payload_of(each.event) for each in told],
+            [each.trace_id for each in told],
             JobKind.WEBHOOK_DELIVER,
         )
 

@@ -185,7 +185,7 @@ def _mailbox(row: Record) -> ManagedMailbox:
 
 
 async def _group(tx: Transaction, revisions: Revisions, row: Record) -> ManagedGroup:
-    task = task_of(row)
+    task = task_of(row, is_new=False)
     template = await revisions.group_template(tx, task)
     group_id = GroupId(_decode_result(row["result"]).id)
     return ManagedGroup(

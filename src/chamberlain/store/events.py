@@ -11,13 +11,14 @@ from chamberlain.rules.ids import EventId, RequestId, TenantId
 from chamberlain.rules.pages import FeedPage, FeedPosition, FeedWanted
 from chamberlain.store.database import Record, Transaction
 from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.texts import apart, joined
 
-APPEND = """
+APPEND: Final = f"""
 INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)
 SELECT event_id, tenant_id, type, request_id, at, data::json
-FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::timestamptz[], $6::text[])
+FROM unnest($1::uuid[], $2::uuid[], {apart("$3")}, $4::uuid[], $5::timestamptz[], {apart("$6")})
     AS e (event_id, tenant_id, type, request_id, at, data)
-"""
+"""  # noqa: S608 - text of ours alone.
 
 # $1 tenant, $2 the place behind which to begin, $3 number of events.
 PAGE = """
@@ -40,10 +41,10 @@ async def append(tx: Transaction, events: Sequence[Event]) -> None:
             APPEND,
             [each.id for each in events],
             [each.tenant_id for each in events],
-            [each.type for each in events],
+            joined([each.type for each in events]),
             [each.request_id for each in events],
             [each.timestamp for each in events],
-            [event_data(each) for each in events],
+            joined([event_data(each) for each in events]),
         )
 
 

@@ -198,8 +198,6 @@ async def claim(
 ) -> Sequence[Job]:
     """Up to `most` jobs of these kinds that are due, leased under `lease_id`. A tenant never has more than about
     `tenant_limit` leased."""
-    # A claim that a crash of PostgreSQL takes back is a job that nobody has; so nobody waits until it is on the disk.
-    await tx.execute("SET LOCAL synchronous_commit = off")
     rows = await tx.fetch(CLAIM, lease_id, most, lease, tenant_limit, list(kinds))
     return [job_of(row) for row in rows]
 

@@ -103,8 +103,6 @@ async def claim(
 ) -> Sequence[tuple[Lane, Job]]:
     """Up to `most` jobs that are due, of the lanes that are named or of all others, leased under `lease_id`. A lane
     never has more than about `of_one` leased."""
-    # As for every claim: nobody waits until it is on the disk.
-    await tx.execute("SET LOCAL synchronous_commit = off")
     tenants, lanes = [tenant_id for tenant_id, _ in named], [lane for _, lane in named]
     rows = await tx.fetch(CLAIM, lease_id, most, lease, of_one, list(kinds), tenants, lanes, only_named)
     return [((job_of(row).tenant_id, row["lane"]), job_of(row)) for row in rows]

@@ -1,6 +1,7 @@
 """Requests for the worker: taken up, put down with what came of them, and held up where they wait for a person."""
 
 from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -11,18 +12,22 @@ from chamberlain.rules.requests import RequestKind, StepRecord
 from chamberlain.store.actors import actor_of
 from chamberlain.store.database import Record, Transaction
 from chamberlain.store.requests import shorten
+from chamberlain.store.texts import apart, joined
 
-# A request that a worker left behind while running is taken up again: the job's lease says that nobody is at it.
+# A request that a worker left behind while running is taken up again: the job's lease says that nobody is at it. One is
+# new that nobody had begun with, which the row itself does not say any more.
 TAKE_UP = """
 UPDATE chamberlain.request r SET state = 'running', updated_at = now(), waiting = NULL,
-    timeline = CASE WHEN r.state = 'running' THEN timeline ELSE timeline || jsonb_build_array(
+    timeline = CASE WHEN r.state = 'running' THEN r.timeline ELSE r.timeline || jsonb_build_array(
         jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
     ) END
-FROM chamberlain.tenant t
-WHERE r.request_id = ANY ($1) AND r.state IN ('queued', 'waiting', 'running') AND t.tenant_id = r.tenant_id
+FROM chamberlain.request before, chamberlain.tenant t
+WHERE r.request_id = ANY ($1) AND r.state IN ('queued', 'waiting', 'running')
+AND before.request_id = r.request_id AND t.tenant_id = r.tenant_id
 RETURNING r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
 r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_type, r.actor_id, r.actor_name,
-r.trace_id, r.created_at, t.extension_prefix
+r.trace_id, r.created_at, t.extension_prefix,
+    before.state = 'queued' AND NOT before.timeline @> '[{"state": {"state": "running"}}]' AS is_new
 """
 
 # The job of a request is held: it waits for a person, at the first step that is not done, and can be cancelled. One
@@ -51,18 +56,18 @@ FROM held
 WHERE r.tenant_id = $1 AND r.request_id = held.request_id AND r.state IN ('queued', 'running', 'waiting')
 """
 
-PUT_DOWN = """
+PUT_DOWN: Final = f"""
 UPDATE chamberlain.request r SET
     state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
     people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at,
     timeline = r.timeline || p.timeline::jsonb, made = coalesce(p.made::json, r.made),
     warnings = CASE WHEN p.warnings IS NULL THEN r.warnings
         ELSE (coalesce(r.warnings::jsonb, '[]') || p.warnings::jsonb)::json END
-FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::timestamptz[],
-    $9::timestamptz[], $10::text[], $11::text[], $12::text[])
+FROM unnest($1::uuid[], {apart("$2")}, {apart("$3")}, {apart("$4")}, {apart("$5")}, {apart("$6")}, $7::boolean[],
+    $8::timestamptz[], $9::timestamptz[], {apart("$10")}, {apart("$11")}, {apart("$12")})
     AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline, made, warnings)
 WHERE r.request_id = p.request_id AND r.state = 'running'
-"""
+"""  # noqa: S608 - text of ours alone.
 
 # What was asked for while the directory did not answer has a caller without a name until the directory has told it.
 NAME_CALLERS = """
@@ -77,15 +82,9 @@ _encode = msgspec.json.Encoder().encode
 _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
 
 
-async def take_up(tx: Transaction, request_ids: Sequence[UUID], *, before_disk: bool = False) -> Sequence[Task]:
-    """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer.
-
-    With `before_disk` nobody waits until the mark is on the disk: for those who then write to the same database, where
-    nothing outlives a mark that came before it.
-    """
-    if before_disk:
-        await tx.execute("SET LOCAL synchronous_commit = off")
-    return [task_of(row) for row in await tx.fetch(TAKE_UP, request_ids)]
+async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[Task]:
+    """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
+    return [task_of(row, is_new=row["is_new"]) for row in await tx.fetch(TAKE_UP, request_ids)]
 
 
 async def hold_up(tx: Transaction, tenant_id: TenantId, request_id: RequestId, reason: str) -> None:
@@ -98,17 +97,17 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
     await tx.execute(
         PUT_DOWN,
         [each.request_id for each in settlements],
-        [each.progress.state for each in settlements],
-        [_encode(each.progress.steps).decode() for each in settlements],
-        [_json(each.progress.waiting) for each in settlements],
-        [_json(each.progress.error) for each in settlements],
-        [_json(each.result) for each in settlements],
+        joined([each.progress.state for each in settlements]),
+        joined([_encode(each.progress.steps).decode() for each in settlements]),
+        joined([_json(each.progress.waiting) for each in settlements]),
+        joined([_json(each.progress.error) for each in settlements]),
+        joined([_json(each.result) for each in settlements]),
         [each.people_checked for each in settlements],
         [each.at for each in settlements],
         [each.finished_at for each in settlements],
-        [_encode(each.timeline).decode() for each in settlements],
-        [_json(each.made) for each in settlements],
-        [_json(each.warnings or None) for each in settlements],
+        joined([_encode(each.timeline).decode() for each in settlements]),
+        joined([_json(each.made) for each in settlements]),
+        joined([_json(each.warnings or None) for each in settlements]),
     )
     if named := {each.request_id: each.caller_name for each in settlements if each.caller_name}:
         await tx.execute(NAME_CALLERS, list(named), list(named.values()))
@@ -116,7 +115,7 @@ async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
         await shorten(tx, growing)
 
 
-def task_of(row: Record) -> Task:
+def task_of(row: Record, *, is_new: bool) -> Task:
     """The request that a row holds, as whoever works on it needs it."""
     return Task(
         request_id=RequestId(row["request_id"]),
@@ -136,6 +135,7 @@ def task_of(row: Record) -> Task:
         trace_id=TraceId(row["trace_id"]),
         created_at=row["created_at"],
         extension_prefix=row["extension_prefix"],
+        is_new=is_new,
     )
 
 

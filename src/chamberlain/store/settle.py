@@ -4,20 +4,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from chamberlain.rules.deliveries import Telling
 from chamberlain.rules.events import Event
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.jobs import Claim, Job, Postponed
-from chamberlain.rules.progress import Settlement
+from chamberlain.rules.progress import Settlement, Task
 from chamberlain.store import deliveries, events, jobs, request_tasks
 from chamberlain.store.database import Database, Transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """How a request is put down, and the event that tells of it, if one does."""
+    """How a request is put down, and the event that tells of it, if one does. `task` is the request itself, where the
+    webhook of its template may be told."""
 
     settlement: Settlement
     event: Event | None
+    task: Task | None = None
+
+    @property
+    def telling(self) -> Telling | None:
+        """What the webhook is told."""
+        if self.event is None or self.task is None:
+            return None
+        return Telling(self.event, self.task.template_id, self.task.trace_id)
 
 
 async def settle(database: Database, claim: Claim, settled: Sequence[Settled], *, now: datetime) -> Sequence[RequestId]:
@@ -44,9 +54,8 @@ async def settle_within(
     ours = await jobs.complete(tx, claim.lease_id, ended) | await jobs.postpone(tx, claim.lease_id, waits)
     kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
     await request_tasks.put_down(tx, [each.settlement for each in kept])
-    told = [each.event for each in kept if each.event is not None]
-    await events.append(tx, told)
-    await deliveries.accept(tx, told)
+    await events.append(tx, [each.event for each in kept if each.event is not None])
+    await deliveries.accept(tx, [telling for each in kept if (telling := each.telling) is not None])
     return [each.settlement.request_id for each in kept]
 
 

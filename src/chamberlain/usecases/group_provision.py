@@ -96,9 +96,9 @@ class ProvisionGroups:
         await self._record(claim, runs)
 
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
-        async with self.database.across_tenants() as tx:
-            before_disk = self.directory.capabilities.shares_database
-            tasks = await request_tasks.take_up(tx, [job.subject for job in claim.jobs], before_disk=before_disk)
+        # Where the directory writes to the same database, nothing that it does outlives a mark that came before it.
+        async with self.database.across_tenants(before_disk=self.directory.capabilities.shares_database) as tx:
+            tasks = await request_tasks.take_up(tx, [job.subject for job in claim.jobs])
             templates = [await self.revisions.group_template(tx, task) for task in tasks]
         self.notifier.tell([task.request_id for task in tasks])
         return [_plan(task, compiled.template) for task, compiled in zip(tasks, templates, strict=True)]
@@ -129,7 +129,7 @@ class ProvisionGroups:
         if not plans:
             return []
         try:
-            groups = await self.directory.observe([_reference(plan) for plan in plans])
+            groups = await self._observe(plans)
         except TryAgain as fault:
             return [self._run(plan, (), Outcome(None, (), fault), started_at) for plan in plans]
         works = [
@@ -141,6 +141,12 @@ class ProvisionGroups:
             self._run(plan, set(plan.steps).difference(work.steps), outcome, started_at)
             for plan, work, outcome in zip(plans, works, outcomes, strict=True)
         ]
+
+    async def _observe(self, plans: Sequence[Plan]) -> Sequence[ObservedGroup | None]:
+        """What the directory shows of each. Of what nobody has begun with there is nothing yet."""
+        begun = [plan for plan in plans if not plan.task.is_new]
+        shown = iter(await self.directory.observe([_reference(plan) for plan in begun]) if begun else ())
+        return [None if plan.task.is_new else next(shown) for plan in plans]
 
     async def _outcomes(self, works: Sequence[Work], groups: Sequence[ObservedGroup | None]) -> Sequence[Outcome]:
         """What comes of each work; what is there already is left alone."""
@@ -167,7 +173,7 @@ class ProvisionGroups:
         now = self.now()
         async with self.database.across_tenants() as tx:
             runs = await self._with_guest_rules(tx, runs, now)
-            settled = [Settled(_settlement(run, now), self._event(run, now)) for run in runs]
+            settled = [Settled(_settlement(run, now), self._event(run, now), run.plan.task) for run in runs]
             changed = set(await settle_within(tx, claim, settled, now=now))
             mine = [run.assignment for run in runs if run.plan.task.request_id in changed]
             await assignments.write(tx, [draft for draft in mine if draft is not None])

@@ -94,9 +94,9 @@ class ProvisionMailboxes:
         await self._record(claim, runs)
 
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
-        async with self.database.across_tenants() as tx:
-            before_disk = self.directory.capabilities.shares_database
-            tasks = await request_tasks.take_up(tx, [job.subject for job in claim.jobs], before_disk=before_disk)
+        # Where the directory writes to the same database, nothing that it does outlives a mark that came before it.
+        async with self.database.across_tenants(before_disk=self.directory.capabilities.shares_database) as tx:
+            tasks = await request_tasks.take_up(tx, [job.subject for job in claim.jobs])
             ids = await mailboxes.ids_of_requests(tx, [task.request_id for task in tasks])
             templates = [await self.revisions.mailbox_template(tx, task) for task in tasks]
         self.notifier.tell([task.request_id for task in tasks])
@@ -144,7 +144,7 @@ class ProvisionMailboxes:
         if not plans:
             return []
         try:
-            found = await self.directory.observe_mailboxes([_reference(plan) for plan in plans])
+            found = await self._observe(plans)
         except TryAgain as fault:
             return [self._run(plan, (), MailboxOutcome(None, (), fault), started_at) for plan in plans]
         works = [
@@ -156,6 +156,12 @@ class ProvisionMailboxes:
             self._run(plan, set(plan.steps).difference(work.steps), outcome, started_at)
             for plan, work, outcome in zip(plans, works, outcomes, strict=True)
         ]
+
+    async def _observe(self, plans: Sequence[Plan]) -> Sequence[ObservedMailbox | None]:
+        """What the directory shows of each. Of what nobody has begun with there is nothing yet."""
+        begun = [plan for plan in plans if not plan.task.is_new]
+        shown = iter(await self.directory.observe_mailboxes([_reference(plan) for plan in begun]) if begun else ())
+        return [None if plan.task.is_new else next(shown) for plan in plans]
 
     async def _outcomes(
         self, works: Sequence[MailboxWork], found: Sequence[ObservedMailbox | None]
@@ -183,7 +189,7 @@ class ProvisionMailboxes:
 
     async def _record(self, claim: Claim, runs: Sequence[Run]) -> None:
         now = self.now()
-        settled = [Settled(_settlement(run, now), self._event(run, now)) for run in runs]
+        settled = [Settled(_settlement(run, now), self._event(run, now), run.plan.task) for run in runs]
         self.notifier.tell(await settle(self.database, claim, settled, now=now))
 
     def _event(self, run: Run, now: datetime) -> Event | None:

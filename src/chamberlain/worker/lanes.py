@@ -131,7 +131,7 @@ class LaneLoop:
         if most <= 0:
             return
         lease_id = self._new_id()
-        async with self._database.across_tenants() as tx:
+        async with self._database.across_tenants(before_disk=True) as tx:
             taken = await lanes.claim(
                 tx,
                 lease_id,

@@ -110,7 +110,8 @@ class Loop:
 
     async def _claim(self) -> Claim:
         lease_id = self._new_id()
-        async with self._database.across_tenants() as tx:
+        # A claim that a crash of PostgreSQL takes back is a job that nobody has.
+        async with self._database.across_tenants(before_disk=True) as tx:
             taken = await jobs.claim(
                 tx,
                 lease_id,

@@ -1,6 +1,7 @@
 """Groups in the words of both sides: ours, and those of the embedded directory."""
 
-from uuid import UUID, uuid5
+from hashlib import sha1
+from uuid import UUID
 
 from chamberlain.embedded.directory.entries import GroupEntry, Mark
 from chamberlain.embedded.directory.groups import GroupShown
@@ -22,8 +23,10 @@ def request_object_id(tenant_id: TenantId, extension: str, request_id: RequestId
     It begins as the request's id does, so that groups lie in the order of their requests; the rest is a digest of whose
     request it is (a version 8 UUID, RFC 9562).
     """
-    digest = uuid5(request_id, f"{tenant_id}/{extension}").bytes
-    return UUID(bytes=request_id.bytes[:6] + bytes([digest[6] & 0x0F | 0x80]) + digest[7:])
+    own = request_id.bytes
+    digest = sha1(own + f"{tenant_id}/{extension}".encode(), usedforsecurity=False).digest()
+    marked = bytes((digest[6] & 0x0F | 0x80, digest[7], digest[8] & 0x3F | 0x80))
+    return UUID(bytes=own[:6] + marked + digest[9:16])
 
 
 def mark_of(reference: GroupReference) -> Mark:
