@@ -152,6 +152,51 @@ async def test_a_stop_in_the_middle_of_three_hundred_jobs_gives_all_back(databas
     assert stuck.cancelled == 2
 
 
+async def test_another_batch_goes_beside_a_full_one(databases: Databases) -> None:
+    stuck = Stuck()
+    await queue(databases, ESTATE, *(uuid4() for _ in range(25)))
+
+    async with working(databases, stuck, pace=Pace(batch=10, batches=2, grace=timedelta(0))) as (loop, _):
+
+        async def two_are_taken() -> bool:
+            return len(stuck.taken) == 20
+
+        await until(two_are_taken)
+        loop.stop()
+
+    assert len(stuck.taken) == 20
+
+
+async def test_what_comes_beside_a_small_batch_waits_for_its_end(databases: Databases) -> None:
+    stuck, wake = Stuck(), asyncio.Event()
+    first, later = [uuid4() for _ in range(3)], [uuid4() for _ in range(3)]
+
+    async def all_are_taken() -> bool:
+        return {*stuck.taken} == {*first, *later}
+
+    async def first_are_taken() -> bool:
+        return {*stuck.taken} == {*first}
+
+    async def looked() -> bool:
+        return not wake.is_set()
+
+    await queue(databases, ESTATE, *first)
+    pace = Pace(batch=10, batches=2, poll=timedelta(hours=1), grace=timedelta(0))
+    async with working(databases, stuck, pace=pace, wake=wake) as (loop, _):
+        await until(first_are_taken)
+        await queue(databases, ESTATE, *later)
+        # When it looks for the second time, it is through with the first.
+        for _ in range(2):
+            wake.set()
+            await until(looked)
+        beside = list(stuck.taken)
+        stuck.go.set()
+        await until(all_are_taken)
+        loop.stop()
+
+    assert {*beside} == {*first}
+
+
 async def test_a_stop_waits_for_what_ends_within_the_grace(databases: Databases) -> None:
     completer, stuck = Completer(databases), Stuck()
 

@@ -35,7 +35,7 @@ async def running_worker(
     wake, lanes_wake = asyncio.Event(), asyncio.Event()
     notifier = Notifier(databases.addresses.direct, REQUESTS_CHANNEL)
     means = make_work_means(settings, databases, notifier, traces)
-    pace = Pace(tenant_limit=settings.tenant_running_jobs)
+    pace = Pace(batches=2, tenant_limit=settings.tenant_running_jobs)
 
     def heard(_payload: str) -> None:
         wake.set()

@@ -29,7 +29,8 @@ class Pace:
     """How much a worker takes, and how long it waits for what."""
 
     batch: int = 200
-    # One batch at a time: what is queued meanwhile makes the next one larger, and a larger one costs less for each job.
+    # At the same time. What is queued beside a small batch makes the next one larger, and a larger one costs less for
+    # each job; so another one goes beside those that are full, and works here while the database works for them.
     batches: int = 1
     lease: timedelta = timedelta(seconds=10)
     renewal: timedelta = timedelta(seconds=3)
@@ -98,7 +99,7 @@ class Loop:
         time to look."""
         self._wake.clear()
         try:
-            if len(self._running) < self._pace.batches and (claim := await self._claim()).jobs:
+            if self._has_room() and (claim := await self._claim()).jobs:
                 self._start(claim)
                 return
         except Unavailable:
@@ -107,6 +108,10 @@ class Loop:
             return
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), self._pace.poll.total_seconds())
+
+    def _has_room(self) -> bool:
+        running, pace = self._running.values(), self._pace
+        return len(running) < pace.batches and all(len(claim.jobs) >= pace.batch for claim in running)
 
     async def _claim(self) -> Claim:
         lease_id = self._new_id()
