@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from chamberlain.embedded.identity.errors import IdentityUnreachable
-from chamberlain.store.database import no_database
+from chamberlain.store.unreachable import no_database
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Connections and transactions, and how the database's troubles are told.
+"""Connections and transactions.
 
 Session state is set for one transaction only, so that a pooler may stand between us and PostgreSQL.
 """
@@ -17,7 +17,9 @@ from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import TenantId
 from chamberlain.store.connection import LeanConnection
 from chamberlain.store.hosts import Hosts
-from chamberlain.store.pool import RELEASED_WITHIN, LentConnection, WatchfulPool
+from chamberlain.store.loan import Loan
+from chamberlain.store.pool import RELEASED_WITHIN, WatchfulPool
+from chamberlain.store.unreachable import UNREACHABLE, connecting
 
 Answer = TypeVar("Answer")
 Record: TypeAlias = asyncpg.Record
@@ -28,18 +30,6 @@ if TYPE_CHECKING:
 else:
     Connection = asyncpg.Connection | PoolConnectionProxy
 
-# The connection is gone, or the server is on its way down or up, full, or a standby by now: all of it passes.
-UNREACHABLE: tuple[type[Exception], ...] = (
-    OSError,
-    TimeoutError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # The server's farewell came between two statements.
-    asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,
-    asyncpg.InsufficientResourcesError,
-    asyncpg.IdleInTransactionSessionTimeoutError,
-    asyncpg.ReadOnlySQLTransactionError,
-)
 COMMAND_TIMEOUT = timedelta(seconds=30)
 # Where all connections of a pool are held by those who wait for somebody else, further callers are told to come again.
 ACQUIRED_WITHIN = timedelta(seconds=10)
@@ -79,7 +69,8 @@ class Transaction:
         await self.connection.execute(statement, *values)
 
 
-# What a transaction says by which people are told by mail of what it writes (sql/notices.sql).
+# What a transaction says by which people are told by mail of what it writes (sql/notices.sql), and one that does not
+# wait for the disk.
 _WITH_NOTICES = "; SET LOCAL chamberlain.notices = 'on'"
 _BEFORE_DISK = "; SET LOCAL synchronous_commit = off"
 
@@ -136,47 +127,8 @@ class Database:
         except TimeoutError:
             self.pool.terminate()
 
-    def _loan(self) -> "_Loan":
-        return _Loan(self.pool, self._acquired_within)
-
-
-class _Loan:
-    """A connection for as long as a block runs, with the database's troubles told in one way. Most calls need nothing
-    else of the database, and a generator for each part of this would take a sixth of what a statement takes here."""
-
-    __slots__ = ("_connection", "_pool", "_within")
-
-    _connection: LentConnection
-
-    def __init__(self, pool: WatchfulPool, within: float) -> None:
-        self._pool = pool
-        self._within = within
-
-    async def __aenter__(self) -> Connection:
-        ready = self._pool.lend_at_hand()
-        self._connection = await self._wait_for_one() if ready is None else ready
-        return self._connection
-
-    async def _wait_for_one(self) -> LentConnection:
-        with _connecting():
-            # The pool's own limit would make a task of each.
-            async with asyncio.timeout(self._within):
-                return await self._pool.lend()
-
-    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if error is not None or not self._pool.keep(self._connection):
-            with unavailable():
-                await self._give_back(error)
-        if error is not None:
-            _tell_if_unreachable(error)
-
-    async def _give_back(self, error: BaseException | None) -> None:
-        try:
-            if isinstance(error, TimeoutError | asyncpg.ReadOnlySQLTransactionError):
-                # The server may hang, or follows another one by now: new connections find who leads.
-                await self._pool.expire_connections()
-        finally:
-            await self._pool.release(self._connection)
+    def _loan(self) -> Loan:
+        return Loan(self.pool, self._acquired_within)
 
 
 @asynccontextmanager
@@ -207,23 +159,6 @@ async def _roll_back(connection: Connection) -> None:
 
 
 @contextmanager
-def unavailable() -> Iterator[None]:
-    """Tell every kind of unreachable database in one way."""
-    try:
-        yield
-    except UNREACHABLE as error:
-        _tell_if_unreachable(error)
-        raise
-
-
-def _tell_if_unreachable(error: BaseException) -> None:
-    # The driver has one class for a lost connection and for a value that it cannot send; the latter is a ValueError
-    # too, and the fault of whoever gave the value.
-    if isinstance(error, UNREACHABLE) and not isinstance(error, ValueError):
-        raise no_database() from error
-
-
-@contextmanager
 def _overtaken() -> Iterator[None]:
     """PostgreSQL ends one of two transactions that wait for each other; to do the same again is all that it takes."""
     try:
@@ -232,24 +167,9 @@ def _overtaken() -> Iterator[None]:
         raise Overtaken from error
 
 
-@contextmanager
-def _connecting() -> Iterator[None]:
-    try:
-        with unavailable():
-            yield
-    except asyncpg.PostgresError as error:
-        # Whatever the server says to somebody who knocks, there is no database to be had.
-        raise no_database() from error
-
-
-def no_database() -> Unavailable:
-    """What callers are told of any database that is away."""
-    return Unavailable("databaseUnavailable", "The database cannot be reached. Send the request again.")
-
-
 async def connect(address: str, settings: dict[str, str] | None = None) -> Connection:
     """A connection of one's own, for what a pooler does not carry and what is over at once. Raises Unavailable."""
-    with _connecting():
+    with connecting():
         connection: Connection = await Hosts(address).connect(
             server_settings=settings, command_timeout=AT_ONCE.total_seconds()
         )

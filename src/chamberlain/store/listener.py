@@ -6,7 +6,8 @@ from contextlib import suppress
 from datetime import timedelta
 
 from chamberlain.rules.errors import Unavailable
-from chamberlain.store.database import Connection, connect, unavailable
+from chamberlain.store.database import Connection, connect
+from chamberlain.store.unreachable import unavailable
 
 
 async def listen(

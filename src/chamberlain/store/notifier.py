@@ -12,7 +12,8 @@ from contextlib import suppress
 from datetime import timedelta
 
 from chamberlain.rules.errors import Unavailable
-from chamberlain.store.database import Connection, connect, unavailable
+from chamberlain.store.database import Connection, connect
+from chamberlain.store.unreachable import unavailable
 
 JOBS_CHANNEL = "chamberlain_jobs"
 INTERVAL = timedelta(milliseconds=5)

@@ -7,8 +7,9 @@ from datetime import timedelta
 from chamberlain.batching import Batcher
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.requests import RequestRecord
-from chamberlain.store.database import ACQUIRED_WITHIN, Database, Record, no_database
+from chamberlain.store.database import ACQUIRED_WITHIN, Database, Record
 from chamberlain.store.requests import SELECT, record_of
+from chamberlain.store.unreachable import no_database
 
 # The function sets the tenant of each.
 FIND = f"{SELECT} FROM chamberlain.look_at_requests($1, $2)"
