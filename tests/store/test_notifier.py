@@ -10,7 +10,7 @@ import pytest
 from chamberlain.rules.errors import Unavailable
 from chamberlain.store.database import connect
 from chamberlain.store.listener import listen
-from chamberlain.store.notifier import JOBS_CHANNEL, MOST_NAMES, Notifier
+from chamberlain.store.notifier import INTERVAL, JOBS_CHANNEL, LONGEST_INTERVAL, MOST_NAMES, Notifier, next_interval
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from tests.databases import Databases
 from tests.estates import until
@@ -62,6 +62,15 @@ async def test_it_works(databases: Databases) -> None:
         await ear.has_heard(2)
 
     assert ear.heard == ["", ""]
+
+
+def test_nobody_waits_long_for_a_wake_up_who_asks_for_one_thing_after_the_other() -> None:
+    busy = interval = INTERVAL
+    for _ in range(5):
+        busy, interval = next_interval(busy, 2), next_interval(interval, 1)
+
+    assert (busy, interval) == (LONGEST_INTERVAL, INTERVAL)
+    assert next_interval(busy, 1) == next_interval(busy, 0) == INTERVAL
 
 
 async def test_it_handles_connections_that_are_ended(databases: Databases) -> None:

@@ -2,8 +2,8 @@
 
 NOTIFY inside a transaction that writes takes a lock of the whole cluster over its commit, which costs more than half
 of the rate. So a process only sets a flag after its commit, and one task sends what there is to send once in five
-milliseconds on a connection of its own, and once in twenty while there always is something. A wake-up that is lost
-costs the interval in which those who wait look by themselves, never a job.
+milliseconds on a connection of its own, and once in twenty while there always is much. A wake-up that is lost costs the
+interval in which those who wait look by themselves, never a job.
 """
 
 import asyncio
@@ -39,18 +39,20 @@ class Notifier:
         self._address = address
         self._channel = channel
         self._flagged = asyncio.Event()
+        self._flags = 0
         self._names: set[str] = set()
         self._connection: Connection | None = None
 
     def flag(self) -> None:
         """Something was committed."""
+        self._flags += 1
         self._flagged.set()
 
     def tell(self, names: Iterable[object]) -> None:
         """Something was committed about those that are named, if any are."""
         self._names.update(map(str, names))
         if self._names:
-            self._flagged.set()
+            self.flag()
 
     async def run(self) -> None:
         """Send wake-ups for ever. What was flagged before this is cancelled is still sent."""
@@ -60,7 +62,7 @@ class Notifier:
                 await self._flagged.wait()
                 await self._send()
                 await asyncio.sleep(interval.total_seconds())
-                interval = min(2 * interval, LONGEST_INTERVAL) if self._flagged.is_set() else INTERVAL
+                interval = next_interval(interval, self._flags)
         finally:
             if self._flagged.is_set():
                 with suppress(TimeoutError):
@@ -70,6 +72,7 @@ class Notifier:
 
     async def _send(self) -> None:
         self._flagged.clear()
+        self._flags = 0
         names, self._names = sorted(self._names), set()
         payloads = [",".join(names[start : start + MOST_NAMES]) for start in range(0, len(names), MOST_NAMES)] or [""]
         try:
@@ -87,3 +90,9 @@ class Notifier:
         if self._connection is not None:
             self._connection.terminate()
         self._connection = None
+
+
+def next_interval(interval: timedelta, flags: int) -> timedelta:
+    """How long to wait behind the next wake-up, when so many flags were set while this one was waited for. Whoever asks
+    for one thing after the other sets one at a time, and would wait for a long interval each time."""
+    return min(2 * interval, LONGEST_INTERVAL) if flags > 1 else INTERVAL
