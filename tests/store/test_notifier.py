@@ -73,6 +73,21 @@ def test_nobody_waits_long_for_a_wake_up_who_asks_for_one_thing_after_the_other(
     assert next_interval(busy, 1) == next_interval(busy, 0) == INTERVAL
 
 
+def test_what_is_told_twice_is_one_thing() -> None:
+    named, bare = Notifier("nowhere", REQUESTS_CHANNEL), Notifier("nowhere")
+
+    # As a worker tells that a request is taken up, and that it is through.
+    named.tell(["one"])
+    named.tell(["one"])
+    named.tell([])
+    one = named.waiting
+    named.tell(["another"])
+    bare.flag()
+    bare.flag()
+
+    assert (one, named.waiting, bare.waiting) == (1, 2, 2)
+
+
 async def test_it_handles_connections_that_are_ended(databases: Databases) -> None:
     ear, address = Ear(), databases.addresses.application
     notifier = Notifier(address)
@@ -120,6 +135,22 @@ async def test_it_handles_a_database_that_lets_nobody_in_for_a_while(databases: 
 
             assert nothing == []
             assert not notifying.done()
+
+
+async def test_what_was_told_while_the_process_ends_is_still_sent(databases: Databases) -> None:
+    ear, address = Ear(), databases.addresses.application
+    notifier = Notifier(address, REQUESTS_CHANNEL)
+    async with running(listen(address, REQUESTS_CHANNEL, ear.hear)):
+        await ear.has_heard(1)
+        notifier.tell(["one"])
+        async with running(notifier.run()):
+            # It is about to send when it is ended.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+        await ear.has_heard(2)
+
+    assert set(ear.heard[1:]) == {"one"}
 
 
 async def test_names_are_told_together_and_each_once(databases: Databases) -> None:

@@ -52,7 +52,12 @@ class Notifier:
         """Something was committed about those that are named, if any are."""
         self._names.update(map(str, names))
         if self._names:
-            self.flag()
+            self._flagged.set()
+
+    @property
+    def waiting(self) -> int:
+        """How many things the next wake-up is about; one that is named twice is one."""
+        return self._flags + len(self._names)
 
     async def run(self) -> None:
         """Send wake-ups for ever. What was flagged before this is cancelled is still sent."""
@@ -62,7 +67,7 @@ class Notifier:
                 await self._flagged.wait()
                 await self._send()
                 await asyncio.sleep(interval.total_seconds())
-                interval = next_interval(interval, self._flags)
+                interval = next_interval(interval, self.waiting)
         finally:
             if self._flagged.is_set():
                 with suppress(TimeoutError):
@@ -73,7 +78,8 @@ class Notifier:
     async def _send(self) -> None:
         self._flagged.clear()
         self._flags = 0
-        names, self._names = sorted(self._names), set()
+        told, self._names = self._names, set()
+        names = sorted(told)
         payloads = [",".join(names[start : start + MOST_NAMES]) for start in range(0, len(names), MOST_NAMES)] or [""]
         try:
             if self._connection is None or self._connection.is_closed():
@@ -85,6 +91,12 @@ class Notifier:
         except Unavailable:
             # Those who wait look by themselves; there is nothing to mend here but the connection, at the next flag.
             self._hang_up()
+        except asyncio.CancelledError:
+            # Nobody knows how far it came; the last word says it once more.
+            self._hang_up()
+            self.tell(told)
+            self._flagged.set()
+            raise
 
     def _hang_up(self) -> None:
         if self._connection is not None:
@@ -92,7 +104,7 @@ class Notifier:
         self._connection = None
 
 
-def next_interval(interval: timedelta, flags: int) -> timedelta:
-    """How long to wait behind the next wake-up, when so many flags were set while this one was waited for. Whoever asks
-    for one thing after the other sets one at a time, and would wait for a long interval each time."""
-    return min(2 * interval, LONGEST_INTERVAL) if flags > 1 else INTERVAL
+def next_interval(interval: timedelta, waiting: int) -> timedelta:
+    """How long to wait behind the next wake-up, which is about so many things that have come in this interval. Whoever
+    asks for one thing after the other has one of them at a time, and would wait for a long interval each time."""
+    return min(2 * interval, LONGEST_INTERVAL) if waiting > 1 else INTERVAL
