@@ -16,6 +16,7 @@ from chamberlain.rules.ids import TenantId
 from chamberlain.rules.jobs import HELD, Claim, JobKind
 from chamberlain.rules.requests import RequestState
 from chamberlain.store import jobs
+from chamberlain.store.database import Database, Transaction
 from chamberlain.store.listener import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
@@ -111,6 +112,24 @@ class Stuck:
             raise
 
 
+class CountingDatabase(Database):
+    """Counts transactions that do not wait for the disk, which are the claims."""
+
+    claims = 0
+
+    @asynccontextmanager
+    async def across_tenants(self, *, before_disk: bool = False) -> AsyncIterator[Transaction]:
+        self.claims += before_disk
+        async with super().across_tenants(before_disk=before_disk) as tx:
+            yield tx
+
+
+async def forget_leases(databases: Databases) -> None:
+    """Let nobody have anything, for who has never ended it."""
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute("DELETE FROM chamberlain.job WHERE lease_id IS NOT NULL")
+
+
 async def queue_is_empty(databases: Databases) -> bool:
     return not await rows(databases, "SELECT FROM chamberlain.job WHERE held_reason IS NULL LIMIT 1")
 
@@ -195,6 +214,37 @@ async def test_what_comes_beside_a_small_batch_waits_for_its_end(databases: Data
         loop.stop()
 
     assert {*beside} == {*first}
+
+
+async def test_what_cannot_be_had_beside_a_batch_is_not_asked_for_at_each_wake_up(databases: Databases) -> None:
+    stuck, wake = Stuck(), asyncio.Event()
+    counting = CountingDatabase(databases.worker.pool)
+
+    async def ten_are_taken() -> bool:
+        return len(stuck.taken) == 10
+
+    async def twenty_are_taken() -> bool:
+        return len(stuck.taken) == 20
+
+    async def looked() -> bool:
+        return not wake.is_set()
+
+    await queue(databases, ESTATE, *(uuid4() for _ in range(25)))
+    # The tenant has as many as it may have.
+    pace = Pace(batch=10, batches=2, tenant_limit=10, poll=timedelta(hours=1), grace=timedelta(0))
+    async with working(replace(databases, worker=counting), stuck, pace=pace, wake=wake) as (loop, _):
+        await until(ten_are_taken)
+        for _ in range(9):
+            wake.set()
+            await until(looked)
+        claims = counting.claims
+        await forget_leases(databases)
+        stuck.go.set()
+        await until(twenty_are_taken)
+        loop.stop()
+
+    # The one that got ten, and one that got nothing.
+    assert claims == 2
 
 
 async def test_a_stop_waits_for_what_ends_within_the_grace(databases: Databases) -> None:

@@ -66,6 +66,8 @@ class Loop:
         self._pace = pace
         self._running: dict[asyncio.Task[None], Claim] = {}
         self._stopping = False
+        # By the loop's clock: until then there was nothing more to be had beside what runs.
+        self._alone_until = 0.0
 
     async def run(self) -> None:
         """Work until `stop` was called; what is not through within the grace is given back."""
@@ -99,9 +101,12 @@ class Loop:
         time to look."""
         self._wake.clear()
         try:
-            if self._has_room() and (claim := await self._claim()).jobs:
-                self._start(claim)
-                return
+            if self._has_room():
+                if (claim := await self._claim()).jobs:
+                    self._start(claim)
+                    return
+                # A tenant that has as many as it may have would be looked at in vain at each wake-up.
+                self._alone_until = asyncio.get_running_loop().time() + self._pace.poll.total_seconds()
         except Unavailable:
             logger.warning("The database is away; the worker waits for it.")
             await asyncio.sleep(self._pace.pause.total_seconds())
@@ -111,6 +116,10 @@ class Loop:
 
     def _has_room(self) -> bool:
         running, pace = self._running.values(), self._pace
+        if not running:
+            return True
+        if asyncio.get_running_loop().time() < self._alone_until:
+            return False
         return len(running) < pace.batches and all(len(claim.jobs) >= pace.batch for claim in running)
 
     async def _claim(self) -> Claim:
@@ -134,6 +143,7 @@ class Loop:
 
     def _through(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task, None)
+        self._alone_until = 0.0
         self._wake.set()
         tell(task)
 
