@@ -1,7 +1,7 @@
 """The ports of an estate with trouble in them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, People, Work
 from chamberlain.rules.errors import OutsideFault, TryAgain
@@ -34,13 +34,16 @@ class TroubledDirectory(Directory):
     faults: dict[str, OutsideFault] = field(default_factory=dict)
     # It says that all is done, and does nothing.
     is_deaf: bool = False
+    # It has a database of its own.
+    is_elsewhere: bool = False
     observed: list[GroupReference | MailboxReference] = field(default_factory=list)
     ensured: list[Work] = field(default_factory=list)
     ensured_mailboxes: list[MailboxWork] = field(default_factory=list)
 
     @property
     def capabilities(self) -> Capabilities:
-        return self.directory.capabilities
+        capabilities = self.directory.capabilities
+        return replace(capabilities, shares_database=capabilities.shares_database and not self.is_elsewhere)
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
         self.observed.extend(references)

@@ -1,18 +1,21 @@
 """The state of a request: every way to change it, tried in every state, and no other way anywhere."""
 
+import asyncio
 import re
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 import chamberlain
 from chamberlain.rules.actions import Action
+from chamberlain.rules.ids import RequestId
 from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement
 from chamberlain.rules.requests import MOVES, Progress, RequestState, StepRecord, StepState
 from chamberlain.store import request_tasks, requests
-from tests.estates import ESTATE, Estate
+from tests.estates import ESTATE, Estate, until
 from tests.usecases.acts import put
 
 SOURCE = Path(chamberlain.__file__).parent
@@ -80,6 +83,35 @@ async def test_a_request_is_new_until_somebody_has_begun_with_it(estate: Estate)
             taken += [task.is_new for task in await request_tasks.take_up(tx, [accepted.request_id])]
 
     assert taken == [True, False, False, False]
+
+
+async def test_what_somebody_has_begun_with_while_another_waited_is_not_new(estate: Estate) -> None:
+    accepted = [await estate.request(f"Group {number}") for number in range(8)]
+    # Two that are taken up in this order, whether by their ids or as they lie.
+    held, other = next(
+        (one.request_id, later.request_id)
+        for one, later in combinations(accepted, 2)
+        if one.request_id < later.request_id
+    )
+
+    async def waits() -> object:
+        return await estate.rows(
+            "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+
+    async def take_up(*request_ids: RequestId) -> dict[RequestId, bool]:
+        async with estate.databases.worker.across_tenants() as tx:
+            return {task.request_id: task.is_new for task in await request_tasks.take_up(tx, request_ids)}
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        await tx.execute("SELECT FROM chamberlain.request WHERE request_id = $1 FOR UPDATE", held)
+        both = asyncio.create_task(take_up(held, other))
+        await until(waits)
+        first = await take_up(other)
+        await put(estate, other, RequestState.WAITING)
+
+    assert first == {other: True}
+    assert await both == {held: True, other: False}
 
 
 @pytest.mark.parametrize("new", [RequestState.WAITING, RequestState.SUCCEEDED, RequestState.FAILED])

@@ -22,6 +22,7 @@ from tests.estates import (
     caller_of,
 )
 from tests.usecases.deadly import DeadlyDirectory, Killed
+from tests.usecases.mailbox_bodies import SMALL
 
 AWAY = TryAgain(timedelta(seconds=10), "The directory does not answer.")
 
@@ -124,6 +125,17 @@ async def test_what_nobody_has_begun_with_is_not_looked_for(estate: Estate) -> N
     assert [reference.request_id for reference in estate.directory.observed] == [begun.request_id]
     assert {work.wanted.request_id for work in estate.directory.ensured} == {new.request_id, begun.request_id}
     assert await estate.rows("SELECT DISTINCT state FROM chamberlain.request") == [("succeeded",)]
+
+
+async def test_a_directory_elsewhere_is_always_looked_at(estate: Estate) -> None:
+    """It may remember what a database that was restored has forgotten."""
+    estate.directory.is_elsewhere = True
+    group, mailbox = await estate.request("Apollo"), await estate.ask_mailbox(SMALL)
+
+    await estate.work()
+
+    looked_at = {reference.request_id for reference in estate.directory.observed}
+    assert looked_at == {group.request_id, mailbox.record.request_id}
 
 
 async def test_a_run_that_is_killed_before_it_records_ends_in_one_group_and_one_event(estate: Estate) -> None:

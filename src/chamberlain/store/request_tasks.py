@@ -14,20 +14,21 @@ from chamberlain.store.database import Record, Transaction
 from chamberlain.store.requests import shorten
 from chamberlain.store.texts import apart, joined
 
-# A request that a worker left behind while running is taken up again: the job's lease says that nobody is at it. One is
-# new that nobody had begun with, which the row itself does not say any more.
+# A request that a worker left behind while running is taken up again: the job's lease says that nobody is at it. One
+# that begins to run here for the first time is new. That is told by the row as it is now; as it was before, it might
+# be shown older than it was when this statement has waited for somebody.
 TAKE_UP = """
 UPDATE chamberlain.request r SET state = 'running', updated_at = now(), waiting = NULL,
     timeline = CASE WHEN r.state = 'running' THEN r.timeline ELSE r.timeline || jsonb_build_array(
         jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
     ) END
-FROM chamberlain.request before, chamberlain.tenant t
-WHERE r.request_id = ANY ($1) AND r.state IN ('queued', 'waiting', 'running')
-AND before.request_id = r.request_id AND t.tenant_id = r.tenant_id
+FROM chamberlain.tenant t
+WHERE r.request_id = ANY ($1) AND r.state IN ('queued', 'waiting', 'running') AND t.tenant_id = r.tenant_id
 RETURNING r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
 r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_type, r.actor_id, r.actor_name,
 r.trace_id, r.created_at, t.extension_prefix,
-    before.state = 'queued' AND NOT before.timeline @> '[{"state": {"state": "running"}}]' AS is_new
+    jsonb_path_query_array(r.timeline, '$[*].state ? (@.state == "running")')
+        = jsonb_build_array(jsonb_build_object('state', 'running', 'at', now())) AS is_new
 """
 
 # The job of a request is held: it waits for a person, at the first step that is not done, and can be cancelled. One

@@ -20,7 +20,7 @@ class Settled:
 
     settlement: Settlement
     event: Event | None
-    task: Task | None = None
+    task: Task | None
 
     @property
     def telling(self) -> Telling | None:

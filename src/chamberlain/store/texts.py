@@ -13,7 +13,7 @@ NOTHING: Final = "\x1e"
 
 
 class NotJoinable(ValueError):
-    """A text holds the character that stands between texts."""
+    """A text holds a character that stands between texts, or for one that is not there."""
 
 
 def apart(parameter: str) -> str:
@@ -27,6 +27,6 @@ def joined(column: Sequence[str | None]) -> str:
     if not any(column):
         return ""
     together = BETWEEN.join([NOTHING if text is None else text for text in column])
-    if together.count(BETWEEN) != len(column) - 1:
+    if together.count(BETWEEN) != len(column) - 1 or together.count(NOTHING) != column.count(None):
         raise NotJoinable
     return together

@@ -195,7 +195,7 @@ class ApplyAssignments:
         result = None if run is None or progress.state is not RequestState.SUCCEEDED else _result(run.subject)
         timeline = entries_of(task.steps, progress, result=result, at=now)
         settlement = Settlement(task.request_id, progress, result, people_checked=True, at=now, timeline=timeline)
-        return Settled(settlement, self._event(task, progress, now))
+        return Settled(settlement, self._event(task, progress, now), task=None)
 
     def _event(self, task: AssignmentTask, progress: Progress, now: datetime) -> Event | None:
         if progress.state is not RequestState.FAILED:

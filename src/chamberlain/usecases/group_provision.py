@@ -143,10 +143,12 @@ class ProvisionGroups:
         ]
 
     async def _observe(self, plans: Sequence[Plan]) -> Sequence[ObservedGroup | None]:
-        """What the directory shows of each. Of what nobody has begun with there is nothing yet."""
-        begun = [plan for plan in plans if not plan.task.is_new]
+        """What the directory shows of each. There is nothing yet of what nobody has begun with, where the directory
+        forgets what we forget."""
+        skips = self.directory.capabilities.shares_database
+        begun = [plan for plan in plans if not (skips and plan.task.is_new)]
         shown = iter(await self.directory.observe([_reference(plan) for plan in begun]) if begun else ())
-        return [None if plan.task.is_new else next(shown) for plan in plans]
+        return [None if skips and plan.task.is_new else next(shown) for plan in plans]
 
     async def _outcomes(self, works: Sequence[Work], groups: Sequence[ObservedGroup | None]) -> Sequence[Outcome]:
         """What comes of each work; what is there already is left alone."""

@@ -158,10 +158,12 @@ class ProvisionMailboxes:
         ]
 
     async def _observe(self, plans: Sequence[Plan]) -> Sequence[ObservedMailbox | None]:
-        """What the directory shows of each. Of what nobody has begun with there is nothing yet."""
-        begun = [plan for plan in plans if not plan.task.is_new]
+        """What the directory shows of each. There is nothing yet of what nobody has begun with, where the directory
+        forgets what we forget."""
+        skips = self.directory.capabilities.shares_database
+        begun = [plan for plan in plans if not (skips and plan.task.is_new)]
         shown = iter(await self.directory.observe_mailboxes([_reference(plan) for plan in begun]) if begun else ())
-        return [None if plan.task.is_new else next(shown) for plan in plans]
+        return [None if skips and plan.task.is_new else next(shown) for plan in plans]
 
     async def _outcomes(
         self, works: Sequence[MailboxWork], found: Sequence[ObservedMailbox | None]
