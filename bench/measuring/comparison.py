@@ -36,17 +36,17 @@ def compare(question: Question, description: str | None) -> None:
         if question.preparation is not None:
             for contestant in all_of_them:
                 contestant.database.execute(question.preparation.read_text())
-        _warm_up(question, all_of_them, seconds=min(asked.seconds, 2))
+        warm_up(question, all_of_them, seconds=min(asked.seconds, 2))
         for _ in range(asked.rounds):
             for connections in asked.connections:
-                _in_turn(question, all_of_them, rounds, connections=connections, seconds=asked.seconds)
-    rows = [Row(name, figures) for name, figures in sorted(rounds.items(), key=_by_connections)]
-    report(question.name, rows, columns=COLUMNS)
+                in_turn(question, all_of_them, rounds, connections=connections, seconds=asked.seconds)
+    report(question.name, rows_of(rounds), columns=COLUMNS)
 
 
-def _in_turn(
+def in_turn(
     question: Question, all_of_them: Sequence[Contestant], rounds: Rounds, *, connections: int, seconds: int
 ) -> None:
+    """One round at one number of connections: the limit, and then everybody."""
     # Else each would pay for tidying up behind the one before: on the same disk, often in the same database.
     all_of_them[0].database.settle()
     limit = measure_limit(question, all_of_them[0], connections=connections, seconds=seconds)
@@ -60,12 +60,18 @@ def _in_turn(
         rounds[f"{contestant.name}, {connections}"].append(figures)
 
 
-def _warm_up(question: Question, all_of_them: Sequence[Contestant], *, seconds: int) -> None:
+def warm_up(question: Question, all_of_them: Sequence[Contestant], *, seconds: int) -> None:
+    """Have everybody come to what they are like when they run for a while."""
     run_limit(question.limit, all_of_them[0].database, connections=64, seconds=1)
     for contestant in all_of_them:
         measure(question, contestant, connections=64, seconds=seconds)
         if contestant.has_worker:
             check_retrievable(question, contestant)
+
+
+def rows_of(rounds: Rounds) -> list[Row]:
+    """What is reported, by numbers of connections."""
+    return [Row(name, figures) for name, figures in sorted(rounds.items(), key=_by_connections)]
 
 
 def _by_connections(entry: tuple[str, object]) -> int:

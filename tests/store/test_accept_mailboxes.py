@@ -13,8 +13,9 @@ from chamberlain.rules.requests import RequestKind
 from chamberlain.rules.submissions import AddressTaken, Again, Draft, MailboxDraft, NameTaken, Written
 from chamberlain.store.batcher import Acceptor
 from tests.databases import Databases
+from tests.drafts import draft
 from tests.estates import ADA, SHARED_MAILBOX, apply, changed_estate, counts, open_estate, rows
-from tests.store.test_batcher import accept_all, draft
+from tests.store.test_batcher import accept_all
 
 
 def mailbox_draft(name: str, *, address: str | None = None, alias: str | None = None) -> Draft:

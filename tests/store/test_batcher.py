@@ -13,14 +13,10 @@ import pytest
 
 from chamberlain.embedded.directory.people import HELD_ADDRESSES
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import BodyInvalid, Conflict, Unavailable
 from chamberlain.rules.events import RequestSummary, approval_required
-from chamberlain.rules.ids import ClientId, EventId, RequestId, TemplateId, TenantId
-from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.mail_addresses import MailAddress
-from chamberlain.rules.plans import Step
-from chamberlain.rules.requests import IdempotencyKey, RequestKind, RequestState, begin_steps
+from chamberlain.rules.ids import ClientId, EventId, TemplateId
+from chamberlain.rules.requests import RequestKind, RequestState
 from chamberlain.rules.submissions import (
     AddressTaken,
     Draft,
@@ -33,14 +29,10 @@ from chamberlain.rules.submissions import (
 from chamberlain.store.batcher import MOST_BYTES, MOST_TOGETHER, Acceptor
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
+from tests.drafts import draft
 from tests.estates import (
-    ADA,
-    CLIENT,
     ESTATE,
-    OTHER_GROUP,
     OTHER_HOUSE,
-    PROJECT_GROUP,
-    TRACE,
     apply,
     changed_estate,
     counts,
@@ -52,47 +44,6 @@ from tests.postgres import connected
 
 NOTHING = {"request": 0, "reservation": 0, "idempotency_key": 0, "job": 0, "audit": 0, "event": 0}
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
-
-
-def draft(
-    name: str = "apollo",
-    *,
-    second: bool = False,
-    key: str | None = None,
-    digest: bytes = b"same",
-    tenant: TenantId = ESTATE,
-) -> Draft:
-    """A right draft for a group at `name`@; with `second`, another address would do as well."""
-    request_id = RequestId(uuid4())
-    nicknames = [name, f"{name}-{str(request_id)[:8]}"] if second else [name]
-    return Draft(
-        request_id=request_id,
-        tenant_revision=1,
-        kind=RequestKind.GROUP,
-        state=RequestState.QUEUED,
-        display_name=name,
-        addresses=tuple(MailAddress(each, f"{each}@estate.example") for each in nicknames),
-        template_id=PROJECT_GROUP if tenant == ESTATE else OTHER_GROUP,
-        template_revision=1,
-        template_name="Project group",
-        body=b'{"displayName": "Apollo"}',
-        approval_required=False,
-        people_checked=True,
-        steps=begin_steps((Step.CREATE_GROUP,)),
-        idempotency=None if key is None else IdempotencyKey(key, digest),
-        job=JobKind.GROUP_PROVISION,
-        change=Change(
-            tenant_id=tenant,
-            action="group.create",
-            actor=Actor(ActorType.USER, ADA, "Ada Achterberg"),
-            client_id=CLIENT,
-            subject=Subject("request", request_id, name),
-            before=None,
-            after={"displayName": name},
-            request_id=request_id,
-            trace_id=TRACE,
-        ),
-    )
 
 
 @pytest.fixture

@@ -1,0 +1,11 @@
+import pytest
+
+from tests.bench.measured import measured
+
+pytestmark = [pytest.mark.heavy, pytest.mark.needs("wrk"), pytest.mark.timeout(300)]
+
+
+def test_it_works() -> None:
+    rows = measured("bare", "--rounds", "1", "--seconds", "2", "--connections", "4")
+
+    assert [name.partition(",")[0] for name in rows] == ["pgbench", "bare", "service"]
