@@ -171,16 +171,28 @@ async def test_a_stop_in_the_middle_of_three_hundred_jobs_gives_all_back(databas
     assert stuck.cancelled == 2
 
 
-async def test_another_batch_goes_beside_a_full_one(databases: Databases) -> None:
-    stuck = Stuck()
-    await queue(databases, ESTATE, *(uuid4() for _ in range(25)))
+async def test_another_batch_goes_beside_a_full_one_though_there_was_nothing_before(databases: Databases) -> None:
+    stuck, wake = Stuck(), asyncio.Event()
+    counting = CountingDatabase(databases.worker.pool)
 
-    async with working(databases, stuck, pace=Pace(batch=10, batches=2, grace=timedelta(0))) as (loop, _):
+    async def two_are_taken() -> bool:
+        return len(stuck.taken) == 20
 
-        async def two_are_taken() -> bool:
-            return len(stuck.taken) == 20
+    async def found_nothing() -> bool:
+        return counting.claims == 1
 
+    async def looked() -> bool:
+        return not wake.is_set()
+
+    pace = Pace(batch=10, batches=2, poll=timedelta(hours=1), grace=timedelta(0))
+    async with working(replace(databases, worker=counting), stuck, pace=pace, wake=wake) as (loop, _):
+        await until(found_nothing)
+        await queue(databases, ESTATE, *(uuid4() for _ in range(25)))
+        wake.set()
         await until(two_are_taken)
+        for _ in range(2):
+            wake.set()
+            await until(looked)
         loop.stop()
 
     assert len(stuck.taken) == 20

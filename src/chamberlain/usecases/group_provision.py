@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from chamberlain.directory.looks import look_for
 from chamberlain.directory.port import Directory, Outcome, People, Work
 from chamberlain.rules.assignment_drafts import AssignmentDraft
 from chamberlain.rules.assignments import Assignment
@@ -129,7 +130,12 @@ class ProvisionGroups:
         if not plans:
             return []
         try:
-            groups = await self._observe(plans)
+            groups = await look_for(
+                self.directory.observe,
+                [plan.task for plan in plans],
+                [_reference(plan) for plan in plans],
+                self.directory.capabilities,
+            )
         except TryAgain as fault:
             return [self._run(plan, (), Outcome(None, (), fault), started_at) for plan in plans]
         works = [
@@ -141,14 +147,6 @@ class ProvisionGroups:
             self._run(plan, set(plan.steps).difference(work.steps), outcome, started_at)
             for plan, work, outcome in zip(plans, works, outcomes, strict=True)
         ]
-
-    async def _observe(self, plans: Sequence[Plan]) -> Sequence[ObservedGroup | None]:
-        """What the directory shows of each. There is nothing yet of what nobody has begun with, where the directory
-        forgets what we forget."""
-        skips = self.directory.capabilities.shares_database
-        begun = [plan for plan in plans if not (skips and plan.task.is_new)]
-        shown = iter(await self.directory.observe([_reference(plan) for plan in begun]) if begun else ())
-        return [None if skips and plan.task.is_new else next(shown) for plan in plans]
 
     async def _outcomes(self, works: Sequence[Work], groups: Sequence[ObservedGroup | None]) -> Sequence[Outcome]:
         """What comes of each work; what is there already is left alone."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from chamberlain.directory.looks import look_for
 from chamberlain.directory.port import Directory, MailboxOutcome, MailboxWork, People
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
@@ -144,7 +145,12 @@ class ProvisionMailboxes:
         if not plans:
             return []
         try:
-            found = await self._observe(plans)
+            found = await look_for(
+                self.directory.observe_mailboxes,
+                [plan.task for plan in plans],
+                [_reference(plan) for plan in plans],
+                self.directory.capabilities,
+            )
         except TryAgain as fault:
             return [self._run(plan, (), MailboxOutcome(None, (), fault), started_at) for plan in plans]
         works = [
@@ -156,14 +162,6 @@ class ProvisionMailboxes:
             self._run(plan, set(plan.steps).difference(work.steps), outcome, started_at)
             for plan, work, outcome in zip(plans, works, outcomes, strict=True)
         ]
-
-    async def _observe(self, plans: Sequence[Plan]) -> Sequence[ObservedMailbox | None]:
-        """What the directory shows of each. There is nothing yet of what nobody has begun with, where the directory
-        forgets what we forget."""
-        skips = self.directory.capabilities.shares_database
-        begun = [plan for plan in plans if not (skips and plan.task.is_new)]
-        shown = iter(await self.directory.observe_mailboxes([_reference(plan) for plan in begun]) if begun else ())
-        return [None if skips and plan.task.is_new else next(shown) for plan in plans]
 
     async def _outcomes(
         self, works: Sequence[MailboxWork], found: Sequence[ObservedMailbox | None]

@@ -105,8 +105,9 @@ class Loop:
                 if (claim := await self._claim()).jobs:
                     self._start(claim)
                     return
-                # A tenant that has as many as it may have would be looked at in vain at each wake-up.
-                self._alone_until = asyncio.get_running_loop().time() + self._pace.poll.total_seconds()
+                if self._running:
+                    # A tenant that has as many as it may have would be looked at in vain at each wake-up.
+                    self._alone_until = asyncio.get_running_loop().time() + self._pace.poll.total_seconds()
         except Unavailable:
             logger.warning("The database is away; the worker waits for it.")
             await asyncio.sleep(self._pace.pause.total_seconds())
