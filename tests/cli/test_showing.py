@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from chamberlain.cli.plain_text import escaped, lines, one_line
+from chamberlain.cli.plain_text import escaped, lines
 from chamberlain.cli.showing import show_json, show_record, value_at, written
+from chamberlain.rules.lines import one_line
 from tests.cli.shell import Shell
 
 # Red, a new title of the window, a link, a bell, a byte that some terminals take for ESC [, and rich's markup.

@@ -10,7 +10,6 @@ import pytest
 from chamberlain.rules.approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.ids import ClientId, NoticeId, RequestId, TemplateId, TenantId, UserId
-from chamberlain.rules.letters import one_line
 from chamberlain.rules.notice_mails import Mail, address_of, language_for, mail_of
 from chamberlain.rules.notice_words import Language, language_of, words_of
 from chamberlain.rules.notices import (
@@ -272,18 +271,6 @@ def test_it_works_with_a_link() -> None:
 )
 def test_it_rejects_what_is_no_address(address: str | None, *, is_one: bool) -> None:
     assert address_of(person(mail=address)) == (address if is_one else None)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Zürich 🏠 ok", "Zürich 🏠 ok"),
-        ("a\r\nb\tc\u2028d\u2029e\x85f", "a  b c d e f"),
-        ("abc\u202edef\u2066", "abcdef"),
-    ],
-)
-def test_it_works_in_one_line(text: str, expected: str) -> None:
-    assert one_line(text) == expected
 
 
 def test_it_works_until_it_is_given_up() -> None:

@@ -9,9 +9,9 @@ import typer
 
 from chamberlain.bootstrap.doctor.examine import examine
 from chamberlain.cli.exit_codes import ExitCode
-from chamberlain.cli.plain_text import one_line
 from chamberlain.cli.showing import show_json
 from chamberlain.rules.checkups import Checkup, CheckupState, has_fault
+from chamberlain.rules.lines import one_line
 from chamberlain.settings import Settings
 
 # The service answers on this machine; what it looks at has two seconds.

@@ -4,8 +4,8 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from chamberlain.cli.plain_text import one_line
 from chamberlain.cli.showing import say
+from chamberlain.rules.lines import one_line
 from chamberlain_client.models.requests import ApprovalChanged, Happening, RequestStep, StateChanged, StepChanged
 
 if TYPE_CHECKING:

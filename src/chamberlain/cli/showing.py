@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from chamberlain.cli.plain_text import escaped, lines, one_line
+from chamberlain.cli.plain_text import escaped, lines
+from chamberlain.rules.lines import one_line
 
 # An object of a JSON document, as it came.
 Record = Mapping[str, object]

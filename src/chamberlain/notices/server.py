@@ -18,7 +18,7 @@ from aiosmtplib import (
 from chamberlain.notices.addresses import Protection, SmtpAddress
 from chamberlain.notices.messages import Sender, message_of, wire_address
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.letters import one_line
+from chamberlain.rules.lines import one_line
 from chamberlain.rules.notice_mails import Mail
 
 # How long the server may take for the connection with its greeting, and for each answer. RFC 5321, 4.5.3.2, gives it

@@ -25,6 +25,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from chamberlain.rules.lines import one_line
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -137,25 +139,26 @@ class Unavailable(Refusal):
 
 
 class OutsideFault(ChamberlainError):
-    """The outside world did not do what was asked."""
+    """The outside world did not do what was asked. Its sentence may come from there, and is kept and shown: it is made
+    one line."""
 
 
 class TryAgain(OutsideFault):
     """It may work later: not before `after`, for the reason given."""
 
     def __init__(self, after: timedelta, reason: str) -> None:
-        super().__init__(reason)
+        self.reason = one_line(reason)
+        super().__init__(self.reason)
         self.after = after
-        self.reason = reason
 
 
 class Rejected(OutsideFault):
     """It will never work as asked: a stable code and a sentence that a person can act on."""
 
     def __init__(self, code: str, detail: str) -> None:
-        super().__init__(detail)
+        self.detail = one_line(detail)
+        super().__init__(self.detail)
         self.code = code
-        self.detail = detail
 
 
 def count_faults(faults: Sequence[Fault], one: str, several: str) -> str:

@@ -3,17 +3,13 @@
 Everything that comes from somebody is data: it cannot add a line, an element to the HTML, or turn the writing round.
 """
 
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import TypeAlias
 
+from chamberlain.rules.lines import one_line
 from chamberlain.rules.notice_words import Language
-
-# Characters that turn the direction of what follows: a name could show a sentence that nobody has written.
-_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_BREAKING = frozenset({"Cc", "Zl", "Zp", "Cs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +57,6 @@ def html_of(letter: Letter) -> str:
     head = f'<meta charset="utf-8"><title>{escape(letter.subject)}</title>'
     body = "\n".join([*map(_html_part, letter.parts), f"<hr>\n<p><small>{escape(letter.footer)}</small></p>"])
     return f'<!DOCTYPE html>\n<html lang="{letter.language}">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
-
-
-def one_line(text: str) -> str:
-    """A text from somebody, without anything that would end a line or turn the writing round."""
-    return "".join(" " if _is_breaking(each) else each for each in text if each not in _TURNING)
-
-
-def _is_breaking(character: str) -> bool:
-    return unicodedata.category(character) in _BREAKING
 
 
 def _lines(quote: Quote) -> Iterable[str]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from chamberlain.rules.ids import UserId
-from chamberlain.rules.letters import Letter, html_of, one_line, text_of
+from chamberlain.rules.letters import Letter, html_of, text_of
+from chamberlain.rules.lines import one_line
 from chamberlain.rules.notice_words import Language, language_of
 from chamberlain.rules.notices import Notice
 from chamberlain.rules.people import Person

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from chamberlain.rules.guests import Guest
 from chamberlain.rules.ids import UserId
-from chamberlain.rules.letters import Letter, Listing, Part, one_line
+from chamberlain.rules.letters import Letter, Listing, Part
+from chamberlain.rules.lines import one_line
 from chamberlain.rules.notice_words import Language
 from chamberlain.rules.notices import Notice
 from chamberlain.rules.policy_reports import Reminder, Report, Taken

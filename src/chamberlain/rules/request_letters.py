@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from chamberlain.rules.approvals import ApprovalRecord
-from chamberlain.rules.letters import Letter, Link, Part, Quote, one_line
+from chamberlain.rules.letters import Letter, Link, Part, Quote
+from chamberlain.rules.lines import one_line
 from chamberlain.rules.notice_words import Language, Words, words_of
 from chamberlain.rules.notices import AboutRequest, Notice, NoticeKind
 from chamberlain.rules.requests import RequestRecord
