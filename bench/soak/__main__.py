@@ -20,7 +20,7 @@ from bench.soak.samples import sample
 
 COLUMNS = {
     "rate": ",.0f", "p50": ".2f", "p99": ".1f", "service": ".1f", "PostgreSQL": ".1f", "connections": ".0f",
-    "queue": ",.0f", "wal": ",.0f", "dead": ",.0f", "tables": ",.0f", "row": ",.0f",
+    "queue": ",.0f", "wal": ",.0f", "records": ".1f", "images": ".2f", "dead": ",.0f", "tables": ",.0f", "row": ",.0f",
 }  # fmt: skip
 
 

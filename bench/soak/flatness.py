@@ -30,8 +30,3 @@ def is_flat(values: Sequence[float], bound: Bound) -> bool:
 def settled(values: Sequence[float]) -> Sequence[float]:
     """What counts: not the first fifth, in which caches fill and tables find their size."""
     return values[(len(values) + 4) // 5 :]
-
-
-def troughs(values: Sequence[float], width: int) -> Sequence[float]:
-    """The least of each so many values in a row: for a figure that comes in waves which are not longer."""
-    return [min(values[first : first + width]) for first in range(max(len(values) - width, 0) + 1) if values]

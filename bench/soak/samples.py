@@ -10,7 +10,12 @@ from bench.soak.tables import Table, tables_of
 from tests.services import Service
 
 CONNECTED = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-WRITTEN = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint"
+# What PostgreSQL has written to its log: bytes; entries, among them images of whole pages.
+WRITTEN = {
+    "wal": "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint",
+    "records": "SELECT wal_records FROM pg_stat_wal",
+    "images": "SELECT wal_fpi FROM pg_stat_wal",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ class Sample:
 
 def sample(service: Service, database: Measured, *, run: int, rate: float, seconds: int) -> Sample:
     """Call for a minute, and look."""
-    before = database.count(WRITTEN)
+    before = _written(database)
     answered = call(service, run=run, rate=rate, seconds=seconds)
     tables = tables_of(database)
     size = sum(each.size for each in tables.values())
@@ -34,7 +39,7 @@ def sample(service: Service, database: Measured, *, run: int, rate: float, secon
         **own_megabytes(service.process.pid),
         "connections": database.count(CONNECTED),
         "queue": unfinished_jobs(database),
-        "wal": (database.count(WRITTEN) - before) / answered.requests,
+        **{name: (now - before[name]) / answered.requests for name, now in _written(database).items()},
         "dead": sum(each.dead for each in tables.values()),
         "tables": size / 1e6,
         "row": size / max(tables["chamberlain.request"].rows, 1),
@@ -43,3 +48,7 @@ def sample(service: Service, database: Measured, *, run: int, rate: float, secon
         **{f"HOT of {name}": each.hot / each.updates for name, each in tables.items() if each.updates},
     }
     return Sample(figures, tables)
+
+
+def _written(database: Measured) -> dict[str, int]:
+    return {name: database.count(statement) for name, statement in WRITTEN.items()}

@@ -6,7 +6,7 @@ from math import sin
 
 import pytest
 
-from bench.soak.flatness import Bound, growth, is_flat, settled, troughs
+from bench.soak.flatness import Bound, growth, is_flat, settled
 
 WAVERING = [100 + 20 * sin(7 * each) for each in range(30)]
 CASES = [
@@ -36,15 +36,6 @@ def test_growth_is_that_from_the_first_to_the_last() -> None:
 def test_the_first_fifth_does_not_count() -> None:
     assert settled([9.0, 9.0] + [1.0] * 8) == [1.0] * 8
     assert settled([1.0]) == []
-
-
-def test_waves_that_grow_have_troughs_that_need_not() -> None:
-    waves = [7.0, 9.0, 8.0, 7.0, 14.0, 8.0, 7.0, 21.0, 8.0]
-
-    assert troughs(waves, 3) == [7.0] * 7
-    assert troughs([value + each for each, value in enumerate(waves)], 3) == [7.0, 10.0, 10.0, 10.0, 13.0, 13.0, 13.0]
-    assert troughs(waves[:2], 3) == [7.0]
-    assert troughs([], 3) == []
 
 
 @pytest.mark.heavy
