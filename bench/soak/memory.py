@@ -1,19 +1,27 @@
 """Memory that is a process's own: without the buffers that PostgreSQL's processes share, whose size is fixed and which
-fill up as long as a database is young."""
+fill up as long as a database is young; and without the workers of autovacuum, which take up to 60 MB and end."""
 
 import re
 from pathlib import Path
 
 from bench.measuring.processor import family_of
 
+_VACUUM = b"postgres: autovacuum worker"
 _KILOBYTES = re.compile(r"^(Pss|Pss_Shmem):\s+(\d+) kB$", re.MULTILINE)
 
 
 def own_megabytes(process: int) -> dict[str, float]:
     """The proportional share (Pss) without shared memory, of a service and of PostgreSQL, which it has started."""
     own = _own(process)
-    together = sum(_own(each) for each in family_of([process]))
+    together = sum(_own(each) for each in family_of([process]) if not _is_vacuum(each))
     return {"service": own, "PostgreSQL": together - own}
+
+
+def _is_vacuum(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().startswith(_VACUUM)
+    except OSError:  # It has ended meanwhile.
+        return False
 
 
 def _own(process: int) -> float:

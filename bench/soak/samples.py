@@ -9,7 +9,11 @@ from bench.soak.memory import own_megabytes
 from bench.soak.tables import Table, tables_of
 from tests.services import Service
 
-CONNECTED = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+# Of other roles' connections no more is shown than whose they are, and in which database.
+CONNECTED = """
+SELECT count(*) FROM pg_stat_activity
+ WHERE datname = current_database() AND usename IS NOT NULL AND pid <> pg_backend_pid()
+"""
 # What PostgreSQL has written to its log: bytes; entries, among them images of whole pages.
 WRITTEN = {
     "wal": "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint",

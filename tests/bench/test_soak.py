@@ -7,6 +7,7 @@ from math import sin
 import pytest
 
 from bench.soak.flatness import Bound, growth, is_flat, settled
+from bench.soak.memory import own_megabytes
 
 WAVERING = [100 + 20 * sin(7 * each) for each in range(30)]
 CASES = [
@@ -36,6 +37,22 @@ def test_growth_is_that_from_the_first_to_the_last() -> None:
 def test_the_first_fifth_does_not_count() -> None:
     assert settled([9.0, 9.0] + [1.0] * 8) == [1.0] * 8
     assert settled([1.0]) == []
+
+
+@pytest.mark.parametrize(
+    ("title", "counts"), [("postgres: chamberlain", True), ("postgres: autovacuum worker chamberlain", False)]
+)
+def test_memory_is_that_of_processes_that_stay(title: str, *, counts: bool) -> None:
+    # A child that says that it is there, and ends when it can read no more.
+    child = [title, "-c", "echo here; read line"]
+    parent = [sys.executable, "-c", f"import subprocess; subprocess.run({child!r}, executable='/bin/sh')"]
+    with subprocess.Popen(parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as service:
+        assert service.stdout is not None
+        assert service.stdout.readline() == "here\n"
+
+        assert (own_megabytes(service.pid)["PostgreSQL"] > 0) is counts
+
+        service.communicate()
 
 
 @pytest.mark.heavy
