@@ -7,7 +7,9 @@ from math import sin
 import pytest
 
 from bench.soak.flatness import Bound, growth, is_flat, settled
+from bench.soak.limits import BOUNDS, grown
 from bench.soak.memory import own_megabytes
+from bench.soak.samples import Sample
 
 WAVERING = [100 + 20 * sin(7 * each) for each in range(30)]
 CASES = [
@@ -39,6 +41,15 @@ def test_the_first_fifth_does_not_count() -> None:
     assert settled([1.0]) == []
 
 
+@pytest.mark.parametrize("name", BOUNDS)
+def test_what_grows_is_named(name: str) -> None:
+    flat = dict.fromkeys(BOUNDS, 1000.0)
+    samples = [Sample({**flat, name: 1000.0 + 300 * each}, {}) for each in range(10)]
+
+    assert [told.split(" grows by ")[0] for told in grown(samples)] == [name]
+    assert list(grown([Sample(flat, {})] * 10)) == []
+
+
 @pytest.mark.parametrize(
     ("title", "counts"), [("postgres: chamberlain", True), ("postgres: autovacuum worker chamberlain", False)]
 )
@@ -51,8 +62,6 @@ def test_memory_is_that_of_processes_that_stay(title: str, *, counts: bool) -> N
         assert service.stdout.readline() == "here\n"
 
         assert (own_megabytes(service.pid)["PostgreSQL"] > 0) is counts
-
-        service.communicate()
 
 
 @pytest.mark.heavy

@@ -171,6 +171,17 @@ async def test_a_stop_in_the_middle_of_three_hundred_jobs_gives_all_back(databas
     assert stuck.cancelled == 2
 
 
+async def make_it_look(wake: asyncio.Event, *, times: int) -> None:
+    """Wake the worker so many times; each time it has begun to look, and is through with the looks before."""
+
+    async def looks() -> bool:
+        return not wake.is_set()
+
+    for _ in range(times):
+        wake.set()
+        await until(looks)
+
+
 async def test_another_batch_goes_beside_a_full_one_though_there_was_nothing_before(databases: Databases) -> None:
     stuck, wake = Stuck(), asyncio.Event()
     counting = CountingDatabase(databases.worker.pool)
@@ -181,18 +192,13 @@ async def test_another_batch_goes_beside_a_full_one_though_there_was_nothing_bef
     async def found_nothing() -> bool:
         return counting.claims == 1
 
-    async def looked() -> bool:
-        return not wake.is_set()
-
     pace = Pace(batch=10, batches=2, poll=timedelta(hours=1), grace=timedelta(0))
     async with working(replace(databases, worker=counting), stuck, pace=pace, wake=wake) as (loop, _):
         await until(found_nothing)
         await queue(databases, ESTATE, *(uuid4() for _ in range(25)))
         wake.set()
         await until(two_are_taken)
-        for _ in range(2):
-            wake.set()
-            await until(looked)
+        await make_it_look(wake, times=2)
         loop.stop()
 
     assert len(stuck.taken) == 20
@@ -208,18 +214,13 @@ async def test_what_comes_beside_a_small_batch_waits_for_its_end(databases: Data
     async def first_are_taken() -> bool:
         return {*stuck.taken} == {*first}
 
-    async def looked() -> bool:
-        return not wake.is_set()
-
     await queue(databases, ESTATE, *first)
     pace = Pace(batch=10, batches=2, poll=timedelta(hours=1), grace=timedelta(0))
     async with working(databases, stuck, pace=pace, wake=wake) as (loop, _):
         await until(first_are_taken)
         await queue(databases, ESTATE, *later)
         # When it looks for the second time, it is through with the first.
-        for _ in range(2):
-            wake.set()
-            await until(looked)
+        await make_it_look(wake, times=2)
         beside = list(stuck.taken)
         stuck.go.set()
         await until(all_are_taken)
@@ -238,17 +239,12 @@ async def test_what_cannot_be_had_beside_a_batch_is_not_asked_for_at_each_wake_u
     async def twenty_are_taken() -> bool:
         return len(stuck.taken) == 20
 
-    async def looked() -> bool:
-        return not wake.is_set()
-
     await queue(databases, ESTATE, *(uuid4() for _ in range(25)))
     # The tenant has as many as it may have.
     pace = Pace(batch=10, batches=2, tenant_limit=10, poll=timedelta(hours=1), grace=timedelta(0))
     async with working(replace(databases, worker=counting), stuck, pace=pace, wake=wake) as (loop, _):
         await until(ten_are_taken)
-        for _ in range(9):
-            wake.set()
-            await until(looked)
+        await make_it_look(wake, times=9)
         claims = counting.claims
         await forget_leases(databases)
         stuck.go.set()

@@ -130,12 +130,7 @@ class ProvisionGroups:
         if not plans:
             return []
         try:
-            groups = await look_for(
-                self.directory.observe,
-                [plan.task for plan in plans],
-                [_reference(plan) for plan in plans],
-                self.directory.capabilities,
-            )
+            groups = await look_for(self.directory.observe, plans, _reference, self.directory.capabilities)
         except TryAgain as fault:
             return [self._run(plan, (), Outcome(None, (), fault), started_at) for plan in plans]
         works = [

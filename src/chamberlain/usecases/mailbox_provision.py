@@ -145,12 +145,7 @@ class ProvisionMailboxes:
         if not plans:
             return []
         try:
-            found = await look_for(
-                self.directory.observe_mailboxes,
-                [plan.task for plan in plans],
-                [_reference(plan) for plan in plans],
-                self.directory.capabilities,
-            )
+            found = await look_for(self.directory.observe_mailboxes, plans, _reference, self.directory.capabilities)
         except TryAgain as fault:
             return [self._run(plan, (), MailboxOutcome(None, (), fault), started_at) for plan in plans]
         works = [
