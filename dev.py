@@ -11,6 +11,7 @@ import importlib.util
 import itertools
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -51,7 +52,16 @@ PARTS: dict[str, tuple[Callable[[], object], str]] = {
     "postgresql-15": (Path("/usr/lib/postgresql/15/bin/postgres").exists, "apt-get install postgresql-15"),
     "pgbouncer": (Path("/usr/sbin/pgbouncer").exists, "apt-get install pgbouncer"),
     "patroni": (lambda: shutil.which("patroni") and shutil.which("etcd"), "apt-get install patroni etcd-server"),
+    "faketime": (
+        lambda: any(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")),
+        "apt-get install libfaketime",
+    ),
     "root": (lambda: os.geteuid() == 0, "run it as root, so that tests can start the service as another user"),
+    "loop": (
+        # Root in a container may have no loop devices.
+        lambda: shutil.which("mkfs.ext4") and subprocess.call(["losetup", "--find"], stdout=subprocess.DEVNULL) == 0,
+        "apt-get install e2fsprogs, as root on a machine with loop devices",
+    ),
 }
 
 # The question that makes each lock, asked of uv; test packages must agree with those of the service.
@@ -158,6 +168,42 @@ def measure(command: list[str]) -> int:
     return code
 
 
+def prove(arguments: list[str]) -> int:
+    """Run one proof of bench/proofs with its full counts and record its output in bench/proofs/results."""
+    names = sorted(file.stem.replace("_", "-") for file in Path("bench/proofs").glob("[!_]*.py"))
+    name, *options = arguments or [""]
+    if name not in names:
+        print("python3 dev.py prove NAME [OPTION ...]\n\n" + "\n".join(f"  {each}" for each in names))
+        return 2 if name else 0
+    python = prepare(VENV, TO_TEST) / "python"
+    result = Path("bench/proofs/results") / f"{name}.txt"
+    # The result of the last run that ended stays until this one ends.
+    partial = result.with_suffix(".partial")
+    command = [str(python), "-u", "-m", f"bench.proofs.{name.replace('-', '_')}", *options]
+    with partial.open("w") as record:
+        print("\n".join(provenance(name, options)), file=record, flush=True)
+        proof = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        for line in proof.stdout or ():
+            print(line, end="", flush=True)
+            record.write(line)
+        code = proof.wait()
+        print(f"\nExit code {code}.", file=record)
+    partial.replace(result)
+    return code
+
+
+def provenance(name: str, options: list[str]) -> list[str]:
+    """Describe a run of a proof: its command, date, commit and machine."""
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True)
+    return [
+        f"Command: {' '.join(['python3 dev.py prove', name, *options])}",
+        f"Date: {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC",
+        f"Commit: {commit.stdout.strip()}",
+        f"Machine: {os.cpu_count()} cores, {platform.platform(terse=True)}, Python {platform.python_version()}",
+        "",
+    ]
+
+
 def lock(arguments: list[str]) -> int:
     """Write the locks anew from pyproject.toml; --upgrade takes newer versions."""
     # uv stays a tool of this one command: whoever installs needs pip alone.
@@ -181,7 +227,16 @@ def twin(_: list[str]) -> int:
     return 0
 
 
-WORDS = {"setup": setup, "run": run, "test": test, "check": check, "bench": bench, "lock": lock, "twin": twin}
+WORDS = {
+    "setup": setup,
+    "run": run,
+    "test": test,
+    "check": check,
+    "bench": bench,
+    "prove": prove,
+    "lock": lock,
+    "twin": twin,
+}
 
 
 def prepare(folder: Path, parts: tuple[str, ...]) -> Path:

@@ -68,13 +68,13 @@ def main() -> None:
 
 def _killed(installation: Installation, callers: int, kill: Callable[[Installation, Callers], Figures]) -> Figures:
     """One kill under load, and what has become of all that was acknowledged before and after it."""
-    asking = Callers([installation.service], callers)
-    with _asking(asking):
-        _wait_for_more(asking, BEFORE)
+    called = Callers([installation.service], callers)
+    with asking(called):
+        wait_for_more(called, BEFORE)
         time.sleep(randbelow(LONGEST_MOMENT_MS) / 1000)
-        figures = kill(installation, asking)
-        _wait_for_more(asking, AFTER)
-    ids, names = [each.request_id for each in asking.accepted], [each.name for each in asking.accepted]
+        figures = kill(installation, called)
+        wait_for_more(called, AFTER)
+    ids, names = [each.request_id for each in called.accepted], [each.name for each in called.accepted]
     address = installation.outside.addresses.worker
     if installation.workers:
         wait_until_made(address)
@@ -88,7 +88,8 @@ def _killed(installation: Installation, callers: int, kill: Callable[[Installati
 
 
 @contextmanager
-def _asking(callers: Callers) -> Iterator[None]:
+def asking(callers: Callers) -> Iterator[None]:
+    """Let callers call for as long as the block runs, and until each has its last answer."""
     with ThreadPoolExecutor(max_workers=1) as beside:
         running = beside.submit(callers.run)
         try:
@@ -100,7 +101,8 @@ def _asking(callers: Callers) -> Iterator[None]:
         running.result()
 
 
-def _wait_for_more(callers: Callers, number: int) -> None:
+def wait_for_more(callers: Callers, number: int) -> None:
+    """Wait until so many more requests are acknowledged."""
     enough = len(callers.accepted) + number
     wait_until(lambda: len(callers.accepted) >= enough, BACK_WITHIN, lambda: f"Refused so far: {callers.refused}")
 

@@ -30,6 +30,7 @@ from chamberlain.shapes.mailboxes import read_mailbox_order
 from chamberlain.store import jobs, lanes, requests
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.catalog import Catalog
+from chamberlain.store.database import Transaction
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.submit import Submitter
 from chamberlain.usecases.configuration_apply import ApplyConfiguration
@@ -114,6 +115,9 @@ class Estate:
         printer.text("Estate()")
 
     def now(self) -> datetime:
+        return self.moment
+
+    async def read_time(self, _tx: Transaction) -> datetime:
         return self.moment
 
     async def request(

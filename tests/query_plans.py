@@ -17,6 +17,13 @@ async def rows_looked_at(tx: Transaction, statement: str, *values: object) -> in
     return _largest(msgspec.json.decode(row[0]))
 
 
+async def blocks_touched(tx: Transaction, statement: str, *values: object) -> int:
+    """Run a statement and return how many blocks it touched, functions that it calls included."""
+    (row,) = await tx.fetch(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", *values)
+    (explained,) = msgspec.json.decode(row[0])
+    return int(explained["Plan"]["Shared Hit Blocks"]) + int(explained["Plan"]["Shared Read Blocks"])
+
+
 async def tables_looked_into(tx: Transaction, statement: str, *values: object) -> set[str]:
     """Run a statement, and give the tables that its plan has really read something from, or looked for it in."""
     (row,) = await tx.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *values)

@@ -59,13 +59,17 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
         "postgres_user": "postgres",
         "tenant_running_jobs": "7",
         "failed_request_days": "1",
+        "max_connections": "100",
+        "max_connections_per_address": "10",
         "retention_requests": "7",
         "retention_events": "8",
         "webhook_allowed_networks": "10.20.0.0/16, fd12:3456::/32",
         "webhook_allow_http": "true",
+        "trusted_proxies": "10.20.0.7, fd12:3456::/32",
         "smtp_url": "smtps://ada:p4@mail.example.org",
         "smtp_sender": "Chamberlain <chamberlain@example.org>",
         "notice_link": "https://portal.example.org/{tenantId}/{requestId}",
+        "database_start_timeout": "2.5",
         "fault_visibility_delay": "1.5",
         "fault_throttle": "3",
         "fault_not_found_after_create": "0",
@@ -83,8 +87,10 @@ def test_it_reads_every_setting_from_the_environment(monkeypatch: pytest.MonkeyP
     assert (settings.port, settings.tls_port, settings.metrics_port) == (9000, 9001, 9090)
     assert (settings.tenant_running_jobs, settings.failed_request_days, settings.retention_requests) == (7, 1, 7)
     assert settings.retention_events == 8
+    assert (settings.max_connections, settings.max_connections_per_address) == (100, 10)
     assert settings.allowed_networks == (ip_network("10.20.0.0/16"), ip_network("fd12:3456::/32"))
     assert settings.webhook_allow_http
+    assert settings.proxies == (ip_network("10.20.0.7"), ip_network("fd12:3456::/32"))
     assert (settings.fault_visibility_delay, settings.fault_throttle) == (1.5, 3)
     assert (settings.fault_not_found_after_create, settings.fault_unavailable) == (0, "5/30")
     assert settings.base_url == "https://chamberlain.example.org"
@@ -189,12 +195,19 @@ def test_it_takes_an_empty_value_as_not_set(monkeypatch: pytest.MonkeyPatch) -> 
         ("directory", "ldap", "embedded"),
         ("allow_embedded_identity", "perhaps", "true or false"),
         ("tenant_running_jobs", "0", "a whole number from 1 to 100000"),
+        ("max_connections", "15", "a whole number from 16 to 100000"),
+        ("max_connections_per_address", "0", "a whole number from 1 to 100000"),
         (
             "webhook_allowed_networks",
             "10.20.0.1/16",
             "networks as CIDR blocks, joined by commas, such as 10.20.0.0/16,fd12:3456::/32",
         ),
         ("webhook_allow_http", "perhaps", "true or false"),
+        (
+            "trusted_proxies",
+            "proxy.example.org",
+            "addresses and networks as CIDR blocks, joined by commas, such as 10.20.0.7,fd12:3456::/32",
+        ),
         ("fault_visibility_delay", "nan", "a number of seconds from 0 to 86400"),
         ("fault_not_found_after_create", "-1", "a number of seconds from 0 to 86400"),
         ("fault_throttle", "1", "a whole number from 2 to 100000"),

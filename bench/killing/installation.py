@@ -23,12 +23,16 @@ class Installation:
     workers: list[Process] = field(default_factory=list)
 
     def start_service_again(self) -> None:
-        """Another API process in the place of one that is gone; it may still be starting."""
-        gone = self.service
-        self.service = start_service(
+        """Start another API process in place of one that ended; it may still be starting."""
+        self.service = self.start_again(self.service)
+
+    def start_again(self, gone: Service) -> Service:
+        """Start an API process with the data folder and port of one that ended."""
+        service = start_service(
             gone.data_dir, port=gone.port, options=("--no-worker",), environment=self.outside.environment
         )
-        self.outside.started.callback(self.service.kill)
+        self.outside.started.callback(service.kill)
+        return service
 
     def add_worker(self) -> None:
         """One more worker, at work already."""

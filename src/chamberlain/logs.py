@@ -1,7 +1,7 @@
 """The format of all logs: one JSON object a line on standard error, or plain lines where a person watches a terminal.
 
-Every line says when, how grave and what happened, and carries `traceId` and `requestId` where there is one. Secrets are
-masked. There is no line for each call: that is what metrics are for.
+Every line says when, how grave and what happened. It has `traceId`, `requestId` and `clientAddress` where there is one.
+Secrets are masked. There is no line for each call: that is what metrics are for.
 """
 
 import logging
@@ -19,6 +19,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 _trace_id: ContextVar[str | None] = ContextVar("trace_id", default=None)
 _request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+_client_address: ContextVar[str | None] = ContextVar("client_address", default=None)
 
 
 def configure_logs(stream: TextIO | None = None) -> None:
@@ -48,9 +49,11 @@ def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     return structlog.stdlib.get_logger(name)
 
 
-def about(*, trace_id: str | None = None, request_id: str | None = None) -> AbstractContextManager[None]:
+def about(
+    *, trace_id: str | None = None, request_id: str | None = None, client_address: str | None = None
+) -> AbstractContextManager[None]:
     """Lines written within are about this call or request; None keeps what is already known."""
-    return _About(trace_id, request_id)
+    return _About(trace_id, request_id, client_address)
 
 
 class _About(AbstractContextManager[None]):
@@ -58,8 +61,8 @@ class _About(AbstractContextManager[None]):
 
     __slots__ = ("_ids", "_tokens")
 
-    def __init__(self, trace_id: str | None, request_id: str | None) -> None:
-        self._ids = ((_trace_id, trace_id), (_request_id, request_id))
+    def __init__(self, trace_id: str | None, request_id: str | None, client_address: str | None) -> None:
+        self._ids = ((_trace_id, trace_id), (_request_id, request_id), (_client_address, client_address))
         self._tokens: list[Token[str | None]] = []
 
     def __enter__(self) -> None:
@@ -98,6 +101,8 @@ def _put_in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> Eve
         head["traceId"] = trace_id
     if request_id := _request_id.get():
         head["requestId"] = request_id
+    if client_address := _client_address.get():
+        head["clientAddress"] = client_address
     return {**head, **event}
 
 

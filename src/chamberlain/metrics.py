@@ -63,6 +63,19 @@ _findings_open = Gauge(
 _jobs_done = Counter(
     "chamberlain_jobs_done", "Runs of jobs by kind and how they ended.", ("kind", "outcome"), registry=_registry
 )
+_clock_difference = Gauge(
+    "chamberlain_clock_difference_seconds",
+    "This machine's clock less the database's. A worker claims no jobs beyond 30 seconds.",
+    registry=_registry,
+)
+_retention_paused = Gauge(
+    "chamberlain_retention_paused",
+    "Whether retention waits because the database's clock is doubted: 1 or 0.",
+    registry=_registry,
+)
+_retention_removed = Counter(
+    "chamberlain_retention_removed_rows", "Rows that retention removed, by table.", ("table",), registry=_registry
+)
 _deliveries = Counter(
     "chamberlain_webhook_deliveries",
     "Runs of webhook deliveries by what became of them: succeeded, again, failed, cancelled.",
@@ -76,6 +89,31 @@ _webhook_calls = Histogram(
     # From a receiver next door to the time-out.
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0),
 )
+_connections = Gauge("chamberlain_connections", "Connections that are open, over all listeners.", registry=_registry)
+_connections_allowed = Gauge(
+    "chamberlain_connections_allowed", "Connections that may be open at the same time.", registry=_registry
+)
+_connections_refused = Counter(
+    "chamberlain_connections_refused",
+    "Connections that the service closed against the wish of their client, by reason.",
+    ("reason",),
+    registry=_registry,
+)
+
+
+def connections_open(count: int) -> None:
+    """Note how many connections are open."""
+    _connections.set(count)
+
+
+def connections_allowed(count: int) -> None:
+    """Note how many connections may be open."""
+    _connections_allowed.set(count)
+
+
+def connection_refused(reason: str) -> None:
+    """Count one connection that the service closed. Reasons are those of bootstrap/refusals.py."""
+    _connections_refused.labels(reason).inc()
 
 
 def call_answered(endpoint: str, method: str, status: int, *, seconds: float) -> None:
@@ -110,6 +148,17 @@ def findings_seen(open_by_kind: Mapping[str, int]) -> None:
 def jobs_done(kind: str, outcome: str, count: int = 1) -> None:
     """Count runs of jobs of one kind that ended the same way."""
     _jobs_done_of(kind, outcome).inc(count)
+
+
+def clock_seen(*, difference_seconds: float, retention_paused: bool) -> None:
+    """Set the gauges of a reading of the database's clock."""
+    _clock_difference.set(difference_seconds)
+    _retention_paused.set(int(retention_paused))
+
+
+def rows_removed(table: str, count: int) -> None:
+    """Count rows that retention removed from a table."""
+    _retention_removed.labels(table).inc(count)
 
 
 def delivery_run(outcome: str, seconds: float | None) -> None:

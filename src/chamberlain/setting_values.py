@@ -135,6 +135,9 @@ Seconds = Annotated[
     Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None,
     Expected("a number of seconds from 0 to 86400"),
 ]
+Wait = Annotated[
+    float, Field(ge=0, le=3600, allow_inf_nan=False), Expected("a number of seconds from 0 to 3600, 0 for none")
+]
 # One in one would mean that nothing ever works.
 OneIn = Annotated[
     Annotated[int, Field(ge=2, le=100_000)] | None,
@@ -148,7 +151,17 @@ Networks = Annotated[
     Annotated[str, AfterValidator(_networks)] | None,
     Expected("networks as CIDR blocks, joined by commas, such as 10.20.0.0/16,fd12:3456::/32"),
 ]
+Proxies = Annotated[
+    Annotated[str, AfterValidator(_networks)] | None,
+    Expected("addresses and networks as CIDR blocks, joined by commas, such as 10.20.0.7,fd12:3456::/32"),
+]
 Days = Annotated[int, Field(ge=1, le=36_500), Expected("a number of days from 1 to 36500")]
 # An idempotency key names its request for seven days; and a reader of events may be away for a week.
 Retention = Annotated[int, Field(ge=7, le=36_500), Expected("a number of days from 7 to 36500")]
 Count = Annotated[int, Field(ge=1, le=100_000), Expected("a whole number from 1 to 100000")]
+# Fewer would leave no room for a proxy and its health checks.
+Connections = Annotated[int, Field(ge=16, le=100_000), Expected("a whole number from 16 to 100000")]
+ConnectionsPerAddress = Annotated[
+    Annotated[int, Field(ge=1, le=100_000)] | None,
+    Expected("a whole number from 1 to 100000"),
+]

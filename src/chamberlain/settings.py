@@ -17,6 +17,8 @@ from chamberlain.setting_values import (
     SAID,
     AbsolutePath,
     BearerToken,
+    Connections,
+    ConnectionsPerAddress,
     Count,
     DatabaseAddress,
     Days,
@@ -30,11 +32,13 @@ from chamberlain.setting_values import (
     Outages,
     Port,
     Prefix,
+    Proxies,
     Retention,
     Seconds,
     SmtpAddress,
     TrueOrFalse,
     Url,
+    Wait,
 )
 
 PREFIX = "CHAMBERLAIN_"
@@ -102,6 +106,7 @@ class Settings(BaseSettings):
     database_owner_url: DatabaseAddress = None
     database_direct_url: DatabaseAddress = Field(default_factory=lambda data: data["database_url"])
     database_prepared_statements: TrueOrFalse = True
+    database_start_timeout: Wait = 60
     keys_file: AbsolutePath = Field(default_factory=lambda data: data["data_dir"] / "keys")
 
     base_url: Url = Field(default_factory=_default_base_url)
@@ -110,6 +115,7 @@ class Settings(BaseSettings):
     scope_prefix: Prefix = "https://api.estate.example"
     insiders_scope_prefix: Prefix = Field(default_factory=lambda data: data["scope_prefix"])
 
+    trusted_proxies: Proxies = None
     directory: Annotated[Literal["embedded"], Expected("embedded")] = "embedded"
     metrics_port: MetricsPort = None
     embedded_identity: TrueOrFalse = True
@@ -117,6 +123,8 @@ class Settings(BaseSettings):
     postgres_bin: Annotated[AbsolutePath | None, Expected("the folder of PostgreSQL's programs")] = None
     postgres_user: Annotated[str | None, Expected("the name of a user of this machine")] = None
     tenant_running_jobs: Count = 500
+    max_connections: Connections = 3000
+    max_connections_per_address: ConnectionsPerAddress = None
     failed_request_days: Days = 30
     retention_requests: Retention = 400
     retention_events: Retention = 400
@@ -143,6 +151,11 @@ class Settings(BaseSettings):
     def allowed_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """The networks that webhooks may stand in beyond public ones."""
         return tuple(ip_network(each) for each in (self.webhook_allowed_networks or "").split(",") if each)
+
+    @property
+    def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """The reverse proxies whose word about the client address counts."""
+        return tuple(ip_network(each) for each in (self.trusted_proxies or "").split(",") if each)
 
     @property
     def tls_port(self) -> int:

@@ -91,6 +91,7 @@ class _Problem(Model, frozen=True):
     detail: str = ""
     trace_id: str | None = None
     errors: tuple[Fault, ...] = ()
+    errors_truncated: bool = False
     conflicting_id: str | None = None
     limit: str | None = None
 
@@ -159,6 +160,7 @@ def refusal_of(answer: Answer) -> Refused | AnswerNotUnderstood | None:
         detail=problem.detail,
         trace_id=problem.trace_id,
         faults=problem.errors,
+        faults_are_truncated=problem.errors_truncated,
         conflicting_id=problem.conflicting_id,
         limit=problem.limit,
         retry_after=answer.retry_after,

@@ -102,7 +102,9 @@ class AnswerNotUnderstood(ChamberlainError):
 
 
 class Refused(ChamberlainError):
-    """The service says no. `code` is stable and `detail` for people; `faults` are all that is wrong with the body.
+    """The service refuses the call. `code` is stable; `detail` is for people.
+
+    `faults` are those of the body. The service lists at most 100; `faults_are_truncated` says that there are more.
 
     `trace_id` finds the call in the service's log. `conflicting_id` is what has the name or address that was asked
     for, `limit` the name of the limit that is reached, `retry_after` the seconds after which it is worth trying again;
@@ -117,17 +119,20 @@ class Refused(ChamberlainError):
         detail: str,
         trace_id: str | None = None,
         faults: tuple[Fault, ...] = (),
+        faults_are_truncated: bool = False,
         conflicting_id: str | None = None,
         limit: str | None = None,
         retry_after: float | None = None,
     ) -> None:
         told = "".join(f"\n  {fault.pointer or '/'}: {fault.detail} ({fault.code})" for fault in faults)
+        told += "\n  There are more." if faults_are_truncated else ""
         super().__init__(f"{status} {code}: {detail}{told}")
         self.status = status
         self.code = code
         self.detail = detail
         self.trace_id = trace_id
         self.faults = faults
+        self.faults_are_truncated = faults_are_truncated
         self.conflicting_id = conflicting_id
         self.limit = limit
         self.retry_after = retry_after

@@ -155,6 +155,24 @@ async def test_it_tells_all_faults_of_form_together(api: httpx2.AsyncClient) -> 
     assert "memberShipType" in answer.json()["errors"][-1]["detail"]
 
 
+async def test_a_body_of_unknown_members_lists_a_hundred_faults(api: httpx2.AsyncClient) -> None:
+    body = BODY | {f"member{number}": number for number in range(10_000)}
+
+    answer = (await api.post(f"{PATH}?dry=1", json=body)).json()
+
+    assert answer["code"] == "invalidBody"
+    assert answer["errorsTruncated"] is True
+    assert [fault["code"] for fault in answer["errors"]] == ["unknownParameter"] + 99 * ["unknownProperty"]
+
+
+async def test_a_query_of_very_many_parameters_is_not_parsed(api: httpx2.AsyncClient) -> None:
+    few, many = [await api.get("/health/live?" + "a&" * number) for number in (99, 30_000)]
+
+    assert (few.status_code, few.json()["code"]) == (400, "unknownParameter")
+    assert (many.status_code, many.json()["code"]) == (400, "invalidParameter")
+    assert "errors" not in many.json()
+
+
 async def test_it_rejects_applications(api: httpx2.AsyncClient, house: House) -> None:
     answer = await api.post(PATH, json=BODY, headers={"authorization": "Bearer automation"})
 

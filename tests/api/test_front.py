@@ -16,6 +16,7 @@ from chamberlain.api.app import ENDPOINTS, create_app
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.receive import LIMIT
 from chamberlain.api.resources import Resources
+from chamberlain.bootstrap.listeners import Listener, bind, serve_until
 from chamberlain.rules.errors import Forbidden
 from tests.api.house import BASE, REQUEST, TEMPLATE, House, record
 from tests.garbage import ever_collected
@@ -61,6 +62,39 @@ async def test_it_answers_for_its_own_hosts_only(api: httpx2.AsyncClient, host: 
     assert answer.status_code == status
     if status == 421:
         assert answer.json()["code"] == "hostUnknown"
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("GET /health/live HTTP/1.1\r\nHost: 127.0.0.1:8365", 200),
+        ("GET http://127.0.0.1:8365/health/live HTTP/1.1\r\nHost: 127.0.0.1:8365", 200),
+        ("GET /health/live HTTP/1.1\r\nHost: 127.0.0.1:8365\r\nHost: 127.0.0.1:8365", 400),
+        ("GET /health/live HTTP/1.1\r\nHost: evil.example\r\nHost: 127.0.0.1:8365", 400),
+        ("GET /nowhere HTTP/1.1\r\nHost: 127.0.0.1:8365\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b", 400),
+        ("GET http://evil.example/health/live HTTP/1.1\r\nHost: 127.0.0.1:8365", 400),
+        ("GET http://evil.example/health/live HTTP/1.1\r\nHost: evil.example", 400),
+        ("GET http://127.0.0.1:8365/health/live HTTP/1.1\r\nHost: localhost:8365", 400),
+        ("GET http://a@127.0.0.1:8365/health/live HTTP/1.1\r\nHost: 127.0.0.1:8365", 400),
+    ],
+)
+async def test_it_refuses_a_head_with_two_meanings(house: House, head: str, status: int) -> None:
+    socket = bind("127.0.0.1", 0)
+    # It listens before the server starts, so that no one has to wait for that.
+    socket.listen()
+    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, create_app(house.services()))]))
+    async with asyncio.timeout(20):
+        reader, writer = await asyncio.open_connection(*socket.getsockname())
+        writer.write(f"{head}\r\nConnection: close\r\n\r\n".encode())
+        said, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        house.stopping.set()
+        await serving
+
+    assert int(said.split()[1]) == status
+    if status == 400:
+        assert msgspec.json.decode(body)["code"] == "ambiguousHead"
+        assert b"content-type: application/problem+json" in said
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+import asyncio
+import gzip
 import json
 import re
 from dataclasses import replace
@@ -5,6 +7,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import httpx2
+import msgspec
 import openapi_spec_validator
 import pytest
 
@@ -21,6 +24,22 @@ Json = dict[str, Any]
 @pytest.fixture
 async def document(api: httpx2.AsyncClient) -> Json:
     found: Json = (await api.get("/openapi.json")).json()
+    # Its repeated parts are references. Tests read it with the parts in their places.
+    components = found["components"]
+    for item in found["paths"].values():
+        for operation in item.values():
+            operation["responses"] = {
+                status: in_place(each, components) for status, each in operation["responses"].items()
+            }
+            operation["parameters"] = [in_place(each, components) for each in operation["parameters"]]
+    return found
+
+
+def in_place(part: Json, components: Json) -> Json:
+    if "$ref" not in part:
+        return part
+    _, kind, name = part["$ref"].rsplit("/", 2)
+    found: Json = components[kind][name]
     return found
 
 
@@ -29,6 +48,76 @@ async def test_it_works(document: Json) -> None:
 
     assert document["openapi"] == "3.1.0"
     assert document["servers"] == [{"url": BASE}]
+
+
+async def test_shared_parts_do_not_change_what_it_says(house: House, document: Json) -> None:
+    described = json.loads(msgspec.json.encode(describe(ENDPOINTS, house.services())))
+
+    for item in described["paths"].values():
+        for operation in item.values():
+            operation["parameters"] = [in_place(each, described["components"]) for each in operation["parameters"]]
+    assert document["paths"] == described["paths"]
+
+
+@pytest.mark.parametrize(("path", "most"), [("/openapi.json", 330_000), ("/docs", 400_000)])
+async def test_it_is_small(api: httpx2.AsyncClient, path: str, most: int) -> None:
+    plain = await api.get(path, headers={"accept-encoding": "identity"})
+    async with api.stream("GET", path, headers={"accept-encoding": "gzip"}) as compressed:
+        body = b"".join([chunk async for chunk in compressed.aiter_raw()])
+
+    assert len(plain.content) < most
+    assert len(body) < 45_000
+    assert gzip.decompress(body) == plain.content
+    assert (compressed.headers["content-encoding"], compressed.headers["content-length"]) == ("gzip", str(len(body)))
+    assert "content-encoding" not in plain.headers
+    assert plain.headers["content-length"] == str(len(plain.content))
+    assert plain.headers["vary"] == compressed.headers["vary"] == "accept-encoding"
+    assert plain.headers["etag"] != compressed.headers["etag"]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip", "gzip"),
+        ("deflate, GZIP;q=0.5", "gzip"),
+        ("br, *;q=0.1", "gzip"),
+        ("x-gzip", "gzip"),
+        ("", None),
+        ("br", None),
+        ("gzip;q=0, *", None),
+        ("gzip;q=x", None),
+        ("gzip," * 1_000, None),
+    ],
+)
+async def test_it_is_compressed_for_those_who_accept_it(
+    api: httpx2.AsyncClient, accepted: str, coding: str | None
+) -> None:
+    answer = await api.head("/openapi.json", headers={"accept-encoding": accepted})
+
+    assert answer.status_code == 200
+    assert answer.headers.get("content-encoding") == coding
+
+
+@pytest.mark.parametrize("coding", ["gzip", "identity"])
+async def test_a_copy_that_is_current_is_not_sent_again(api: httpx2.AsyncClient, coding: str) -> None:
+    headers = {"accept-encoding": coding}
+    etag = (await api.head("/docs", headers=headers)).headers["etag"]
+
+    answers = [
+        await api.get("/docs", headers={**headers, "if-none-match": tags})
+        for tags in (f'"x", W/{etag}', "*", '"x"', etag.replace('"', ""))
+    ]
+
+    assert [answer.status_code for answer in answers] == [304, 304, 200, 200]
+    assert answers[0].headers["etag"] == etag
+    assert answers[0].headers["vary"] == "accept-encoding"
+    assert not {"content-length", "content-type", "content-encoding"} & set(answers[0].headers)
+
+
+async def test_calls_at_once_get_the_same_document(api: httpx2.AsyncClient) -> None:
+    answers = await asyncio.gather(*(api.get("/openapi.json") for _ in range(5)))
+
+    assert len({answer.content for answer in answers}) == 1
 
 
 async def test_it_has_every_endpoint_and_no_other(document: Json) -> None:

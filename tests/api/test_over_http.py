@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
-import uvicorn
 
 from chamberlain.api.app import create_app
-from chamberlain.bootstrap.whole_answers import WholeAnswers
+from chamberlain.bootstrap.connections import Connections
+from chamberlain.bootstrap.listeners import Listener, make_server
 from tests.api.house import TEMPLATE, House
 
 BODY = b'{"displayName": "Hooked", "templateId": "%s"}' % TEMPLATE.encode()
@@ -43,10 +43,9 @@ def post(length: int | None = len(BODY)) -> bytes:
 
 @pytest.fixture
 async def port(house: House) -> AsyncIterator[int]:
-    config = uvicorn.Config(create_app(house.services()), lifespan="off", log_config=None, http=WholeAnswers)
-    server = uvicorn.Server(config)
-    # It listens before the server starts, so that nobody has to wait for that.
+    # The socket listens before the server starts, so no client has to wait for it.
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = make_server(Listener(listener, None, create_app(house.services())), Connections())
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         yield listener.getsockname()[1]
         server.should_exit = True

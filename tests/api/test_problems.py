@@ -77,6 +77,17 @@ def test_some_kinds_have_members_of_their_own() -> None:
     assert msgspec.json.decode(limit.body)["limit"] == "mailboxes"
 
 
+def test_it_lists_a_hundred_faults_and_says_that_there_are_more() -> None:
+    faults = (Fault(f"/p{number}", "unknownProperty", "There is no such property.") for number in range(10_000))
+
+    body = msgspec.json.decode(problem_of(BodyInvalid(faults), "/x", TRACE).body)
+
+    assert len(body["errors"]) == 100
+    assert body["errorsTruncated"] is True
+    # The generator was not run to its end: the work stops as well.
+    assert next(faults).pointer == "/p101"
+
+
 def test_a_path_that_is_no_reference_becomes_one() -> None:
     answer = problem_of(NotFound("Nothing."), '/a b/"\u00e9\n?#', TRACE)
 

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,36 @@ from tests.bearer.issuer import Answer, Issuer, encoded, make_key, run_issuer
 START = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 FIRST, SECOND = make_key("first"), make_key("second")
 DISCOVERY = "/.well-known/openid-configuration"
+
+# Prints the outcome of three calls: two while nothing more can be opened, one a second later.
+FIRST_FETCH = """
+import asyncio, os, resource, sys
+from datetime import UTC, datetime, timedelta
+import uvloop
+from chamberlain.bearer.keys import IssuerKeys
+from chamberlain.rules.errors import Unavailable
+
+async def main():
+    now = datetime.now(UTC)
+    keys = IssuerKeys(lambda: now)
+    async def outcome():
+        try:
+            return type(await keys.find(sys.argv[1], "first", "RS256")).__name__
+        except Unavailable:
+            return "Unavailable"
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, hard))
+    found = [await outcome(), await outcome()]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    now += timedelta(seconds=1)
+    # Log lines come before it.
+    print("\\n" + " ".join([*found, await outcome()]))
+    await keys.close()
+
+uvloop.run(main())
+"""
 
 
 @dataclass
@@ -54,6 +85,15 @@ async def test_it_works(world: World) -> None:
     assert await world.knows("first")
 
     assert world.issuer.fetches == 1
+
+
+async def test_no_token_is_refused_because_file_descriptors_ran_out(world: World) -> None:
+    # A process of its own: the first fetch imports modules, which needs descriptors too.
+    command = [sys.executable, "-c", FIRST_FETCH, world.issuer.address]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    said, _ = await process.communicate()
+
+    assert said.splitlines()[-1] == b"Unavailable Unavailable RSAKey"
 
 
 async def test_an_unknown_key_is_asked_for_once_in_30_seconds(world: World) -> None:
@@ -205,6 +245,19 @@ async def test_it_rejects_an_answer_that_is_too_long(world: World, path: str) ->
     world.issuer.answers[path] = lambda: (200, usual + b" " * 300_000)
 
     assert await world.is_unavailable()
+
+
+@pytest.mark.parametrize("path", [DISCOVERY, "/keys"])
+async def test_an_answer_of_256_kib_is_read_and_a_longer_one_is_refused(world: World, path: str) -> None:
+    usual = world.issuer.answer(path)[1]
+    padded = usual + b" " * (256 * 1024 - len(usual))
+
+    world.issuer.answers[path] = lambda: (200, padded + b" ")
+    assert await world.is_unavailable()
+
+    world.issuer.answers[path] = lambda: (200, padded)
+    world.after(seconds=30)
+    assert not await world.is_unavailable()
 
 
 @pytest.mark.parametrize("path", [DISCOVERY, "/keys"])

@@ -11,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes, hmac
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from joserfc.jwk import ECKey, RSAKey
+from structlog.testing import capture_logs
 
 from chamberlain.bearer.audiences import api_audiences
 from chamberlain.bearer.keys import IssuerKeys
@@ -339,8 +340,19 @@ async def test_it_rejects_a_null_where_a_claim_should_be(world: World) -> None:
         ({"scp": None, "scope": "collab/App.ReadWrite.All"}, ActorType.USER),
         ({"scp": ["collab/App.ReadWrite.All"]}, ActorType.USER),
         ({"scp": ""}, ActorType.USER),
-        ({"idtyp": "app"}, ActorType.USER),
-        ({"idtyp": None, "sub": CLIENT}, ActorType.USER),
+        ({"idtyp": "app"}, ActorType.APPLICATION),
+        ({"idtyp": "app", "scp": None, "scope": "profile email"}, ActorType.APPLICATION),
+        ({"idtyp": None, "sub": CLIENT}, ActorType.APPLICATION),
+        ({"idtyp": None, "sub": CLIENT.upper()}, ActorType.APPLICATION),
+        ({"idtyp": None, "oid": CLIENT}, ActorType.APPLICATION),
+        ({"idtyp": None, "sub": CLIENT, "azp": None, "appid": CLIENT}, ActorType.APPLICATION),
+        ({"idtyp": None, "sub": CLIENT, "azp": None, "client_id": CLIENT}, ActorType.APPLICATION),
+        ({"idtyp": None, "sub": CLIENT, "azp": None, "cid": CLIENT}, ActorType.APPLICATION),
+        ({"idtyp": None}, ActorType.USER),
+        ({"idtyp": None, "sid": "5f1c", "uid": "00u1", "upn": "ada"}, ActorType.USER),
+        ({"sid": None, "preferred_username": 7, "upn": {"a": 1}}, ActorType.USER),
+        ({"idtyp": "app", "preferred_username": f"service-account-{CLIENT}"}, ActorType.APPLICATION),
+        ({"idtyp": "app", "preferred_username": CLIENT}, ActorType.APPLICATION),
         ({"scp": None, "idtyp": "app"}, ActorType.APPLICATION),
         ({"scp": None, "idtyp": "app", "sub": "anything"}, ActorType.APPLICATION),
         ({"scp": None, "idtyp": None}, ActorType.APPLICATION),
@@ -363,10 +375,72 @@ async def test_it_tells_users_from_applications(world: World, changes: Claims, e
         assert (await world.verify(claims)).type is expected
 
 
-async def test_roles_of_a_user_and_scopes_of_nobody_count_for_nothing(world: World) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"idtyp": "user", "sub": CLIENT}, id="user whose subject is the client"),
+        pytest.param({"idtyp": "user", "oid": CLIENT}, id="user whose object id is the client"),
+        pytest.param({"idtyp": "device"}, id="another idtyp"),
+        pytest.param({"idtyp": "APP"}, id="idtyp in another case"),
+        pytest.param({"idtyp": "app", "sid": "5f1c"}, id="application with a session"),
+        pytest.param({"idtyp": "app", "uid": "00u1"}, id="application with a user id"),
+        pytest.param({"idtyp": "app", "preferred_username": "ada"}, id="application with a user name"),
+        pytest.param({"idtyp": "app", "upn": "ada@estate.example"}, id="application with a principal name"),
+        pytest.param({"idtyp": "app", "unique_name": 7}, id="application with a unique name"),
+        pytest.param({"idtyp": None, "sub": CLIENT, "preferred_username": "ada"}, id="own client with a user name"),
+        pytest.param({"idtyp": None, "scp": None, "sid": "5f1c"}, id="no scopes, but a session"),
+        pytest.param(
+            {"idtyp": None, "preferred_username": f"service-account-{CLIENT}"}, id="service account, no idtyp"
+        ),
+        pytest.param({"preferred_username": f"Service-Account-{CLIENT}"}, id="service account as a user"),
+    ],
+)
+async def test_it_rejects_a_token_that_contradicts_itself(world: World, changes: Claims) -> None:
+    with capture_logs() as logs:
+        assert await world.refusal(world.user_claims(**changes)) == "tokenInvalid"
+        assert await world.refusal(world.user_claims(**changes)) == "tokenInvalid"
+
+    assert [line["event"] for line in logs] == ["token contradicts itself"]
+    assert (logs[0]["issuer"], logs[0]["client"]) == (world.issuer.address, CLIENT)
+
+
+async def test_a_contradiction_is_logged_again_after_a_minute(world: World) -> None:
+    claims = world.user_claims(idtyp="app", sid="5f1c")
+    with capture_logs() as logs:
+        await world.refusal(claims)
+        world.now = START + timedelta(seconds=60)
+        await world.refusal(claims)
+
+    assert len(logs) == 2
+
+
+async def test_a_forged_contradiction_is_not_logged(world: World) -> None:
+    with capture_logs() as logs:
+        assert await world.refusal(world.user_claims(idtyp="app", sid="5f1c"), OTHER_KEY, kid="first") == "tokenInvalid"
+
+    assert logs == []
+
+
+async def test_an_application_whose_client_id_is_no_uuid_has_an_id_of_its_own(world: World) -> None:
+    first, again, second = [
+        await world.verify(world.application_claims(oid=None, idtyp=None, sub=client, azp=None, cid=client, iat=number))
+        for number, client in enumerate(("0oaautomation", "0oaautomation", "0oaanother"))
+    ]
+
+    assert first.client_id == "0oaautomation"
+    assert first.id == again.id
+    assert first.id != second.id
+
+
+async def test_a_subject_that_is_no_uuid_is_refused_for_a_user_and_for_a_service_account(world: World) -> None:
+    assert await world.refusal(world.user_claims(oid=None, sub="ada@estate.example")) == "tokenInvalid"
+    assert await world.refusal(world.application_claims(oid=None, sub="f:1:automation")) == "tokenInvalid"
+
+
+async def test_roles_of_a_user_and_scopes_of_an_application_count_for_nothing(world: World) -> None:
     user = await world.verify(world.user_claims(roles=["admin/Config.ReadWrite.All"]))
     odd = await world.verify(world.user_claims(roles={"admin": "yes"}))
-    application = await world.verify(world.application_claims(roles=None))
+    application = await world.verify(world.application_claims(roles=None, scp="admin/Mail.Manage.ReadWrite.All"))
 
     assert user.permissions == odd.permissions == {f"{MAIN}/collab/App.ReadWrite.All"}
     assert application.permissions == frozenset()

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from starlette.types import Receive, Scope, Send
 
 from chamberlain.api.whole import WholeCall, whole_call
+from chamberlain.bootstrap.connections import Connections
 from chamberlain.bootstrap.listeners import Listener, make_server
 from chamberlain.bootstrap.whole_answers import WholeAnswers
 
@@ -25,6 +26,7 @@ async def served(
     protocol: type[WholeAnswers] = WholeAnswers,
     idle_seconds: float = 5,
     tls: tuple[ssl.SSLContext, ssl.SSLContext] | None = None,
+    connections: Connections | None = None,
 ) -> AsyncIterator[Talk]:
     """A connection to a server whose application does this with each call. With TLS, by the contexts of both sides."""
 
@@ -35,8 +37,8 @@ async def served(
 
     theirs, ours = tls or (None, None)
     listening = socket.create_server(("127.0.0.1", 0))
-    server = make_server(Listener(listening, theirs, application))
-    server.config.http_protocol_class = protocol
+    connections = connections or Connections()
+    server = make_server(Listener(listening, theirs, application), connections, protocol=protocol)
     server.config.timeout_keep_alive = idle_seconds  # type: ignore[assignment]  # The loop takes parts of a second.
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     host = "localhost" if ours else None

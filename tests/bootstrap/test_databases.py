@@ -8,6 +8,7 @@ import pytest
 from chamberlain.bootstrap.databases import opened_beside
 from chamberlain.bootstrap.errands import bring_up_to_date
 from chamberlain.bootstrap.faults import CannotStart, expected_faults
+from chamberlain.outages import Outage
 from chamberlain.settings import Settings, read_settings
 from tests.databases import Databases
 
@@ -50,7 +51,7 @@ async def test_an_outside_database_that_is_away_is_told_as_one() -> None:
     with pytest.raises(CannotStart) as caught:
         await opened(outside(NOWHERE))
 
-    assert str(caught.value) == "The database does not answer. Start it, or mend CHAMBERLAIN_DATABASE_WORKER_URL."
+    assert str(caught.value) == f"{Outage.REFUSED.seen} Start the database, or correct CHAMBERLAIN_DATABASE_WORKER_URL."
 
 
 async def test_an_embedded_database_that_is_away_is_told_as_one(tmp_path: Path) -> None:
@@ -58,6 +59,5 @@ async def test_an_embedded_database_that_is_away_is_told_as_one(tmp_path: Path) 
         await opened(read_settings(data_dir=tmp_path))
 
     assert str(caught.value) == (
-        "The database does not answer. The embedded one runs as long as the service does: start it, or name its "
-        "--data-dir."
+        f"{Outage.REFUSED.seen} The embedded one runs as long as the service does: start it, or name its --data-dir."
     )

@@ -4,10 +4,12 @@ import asyncio
 import socket
 
 import pytest
-from starlette.types import Receive, Send
+from starlette.types import Receive, Scope, Send
 
 from chamberlain.api.whole import WholeCall
-from chamberlain.bootstrap.whole_answers import GatheringTransport
+from chamberlain.bootstrap.connections import Connection, Connections
+from chamberlain.bootstrap.listeners import Listener, make_server
+from chamberlain.bootstrap.whole_answers import GatheringTransport, WholeAnswers
 from tests.bootstrap.talks import HEAD, HEADERS, call, echo, served
 from tests.garbage import ever_collected
 
@@ -30,12 +32,25 @@ class Recording(asyncio.Transport):
     def abort(self) -> None:
         self.ended = "aborted"
 
+    def is_closing(self) -> bool:
+        return bool(self.ended)
+
     def get_write_buffer_size(self) -> int:
         return 5
 
 
 def gathering(transport: asyncio.Transport) -> GatheringTransport:
-    return GatheringTransport(transport, asyncio.get_running_loop())
+    listening = socket.socket()
+    server = make_server(Listener(listening, None, no_application), Connections())
+    listening.close()
+    speaker = WholeAnswers(server.config, server.server_state, {})
+    connection = Connection(Connections(), speaker, None)
+    connection.transport = transport
+    return GatheringTransport(transport, asyncio.get_running_loop(), connection)
+
+
+async def no_application(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise AssertionError("The application was asked.")
 
 
 async def test_it_works_and_head_and_body_leave_together() -> None:
@@ -108,9 +123,9 @@ async def test_what_was_kept_goes_before_what_is_sent_through() -> None:
     transport = gathering(recording)
 
     transport.write(b"first ")
-    transport.write_through(b"second")
+    transport.write_answer(b"sec", b"ond")
     await asyncio.sleep(0)
-    transport.write_through(b"third")
+    transport.write_answer(b"thi", b"rd")
 
     assert recording.sent == [b"first second", b"third"]
 

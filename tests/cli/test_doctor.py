@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 
 from chamberlain.bootstrap.doctor.examine import examine
+from chamberlain.outages import Outage
 from chamberlain.rules.checkups import Checkup, CheckupState
 from chamberlain.rules.errors import Unavailable
 from chamberlain.settings import Settings, read_settings
@@ -91,7 +92,8 @@ async def test_one_role_that_cannot_sign_in_hides_nothing_else(furnished: Databa
 
     assert faults(found) == ["database"]
     ((_, said),) = [each for each in named(found, "database") if each[0] is FAULT]
-    assert said.startswith("The database cannot be reached by CHAMBERLAIN_DATABASE_WORKER_URL: ")
+    assert said.startswith(Outage.REFUSED.seen)
+    assert "CHAMBERLAIN_DATABASE_WORKER_URL" in said
     assert named(found, "migrations")[0][0] is OK
     assert not any("hidden" in f"{each.seen}{each.cure}" for each in found)
 
@@ -315,6 +317,7 @@ async def test_it_tells_of_held_jobs_and_of_faults_on_purpose(furnished: Databas
         ({"webhook_allowed_networks": "127.0.0.0/8"}, WARNING, "127.0.0.0/8"),
         ({"webhook_allowed_networks": "169.254.0.0/16,10.0.0.0/8"}, WARNING, "169.254.0.0/16"),
         ({"webhook_allowed_networks": "::/0"}, WARNING, "::/0"),
+        ({"trusted_proxies": "0.0.0.0/0"}, WARNING, "CHAMBERLAIN_TRUSTED_PROXIES has 0.0.0.0/0"),
         ({"smtp_url": "smtp://me:hidden@mail.example?starttls=never"}, WARNING, "starttls=never"),
         ({}, WARNING, "CHAMBERLAIN_SMTP_URL is not set"),
         ({"base_url": "http://chamberlain.example"}, WARNING, "CHAMBERLAIN_BASE_URL is http://chamberlain.example"),

@@ -216,3 +216,11 @@ def test_without_a_template_the_row_shows_its_type() -> None:
 @pytest.mark.parametrize("name", ["name", "template", "permissions", f"permissions.{BEN}", "metadata.x.y"])
 def test_there_are_such_columns(name: str) -> None:
     assert column_fault(name) is None
+
+
+@pytest.mark.parametrize("bad", ["\0", "\x01", "\x7f", "\x85"])
+@pytest.mark.parametrize("column", [*PROPERTIES, "template", "permissions", "metadata.floor"])
+def test_a_control_character_is_named_with_its_line_and_column(column: str, bad: str) -> None:
+    table = read_table(f"{column},other\n\na{bad}b,x\n".encode())
+
+    assert [(fault.line, fault.column) for fault in table.faults] == [(3, column)]

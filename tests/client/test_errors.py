@@ -1,5 +1,6 @@
 """Errors are drawn as a tree, say what happened, and keep tokens to themselves."""
 
+import json
 import re
 from typing import NoReturn
 
@@ -81,6 +82,17 @@ def test_it_tells_all_faults() -> None:
     assert [(each.pointer, each.code) for each in refused.value.faults] == [("/owners/0", "userUnknown")]
     assert (refused.value.conflicting_id, refused.value.limit) == (ID, "l")
     assert "/owners/0: There is no such user. (userUnknown)" in str(refused.value)
+
+
+def test_it_says_that_the_service_lists_some_faults_only() -> None:
+    body = {"code": "invalidBody", "errors": [{"pointer": "/a", "code": "unknownProperty", "detail": "No."}]}
+
+    refusals = [
+        refusal_of(Answer(400, {}, json.dumps(each).encode(), at=0.0))
+        for each in (body, body | {"errorsTruncated": True})
+    ]
+
+    assert [isinstance(each, Refused) and each.faults_are_truncated for each in refusals] == [False, True]
 
 
 @pytest.mark.parametrize(

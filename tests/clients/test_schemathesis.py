@@ -34,7 +34,7 @@ def test_it_works_without_a_surprise(tmp_path: Path, phases: tuple[str, ...]) ->
             "--checks=all",
             # A template, user or label that nobody knows is well-formed, and refused all the same.
             "--exclude-checks=positive_data_acceptance",
-            "--seed=20261120",
+            "--seed=20261123",
             "--max-examples=200",
             "--no-color",
             *(["--max-time=60"] if "Fuzzing" in phases else []),

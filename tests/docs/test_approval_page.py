@@ -16,7 +16,7 @@ def test_it_works(service: Service) -> None:
     )
 
     assert [(each["displayName"], each["actions"]) for each in listed["items"]] == [
-        ("CONF-Takeover", ["approve", "reject", "cancel"])
+        ("CONF-Takeover", ["approve", "reject"])
     ]
     assert [each["state"] for each in shown["approvals"]] == ["pending"]
     assert (approved["state"], approved["approvals"][0]["decisions"][0]["comment"]) == (

@@ -54,6 +54,7 @@ async def test_it_works_for_every_path() -> None:
         pool=database.pool,
         keys=SigningKeys(database.pool, KEYRING, clock),
         now=clock,
+        token_now=clock,
         local_secret="secret",
         on_local_token=record,
     )

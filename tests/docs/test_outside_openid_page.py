@@ -123,6 +123,7 @@ async def test_the_refusals_are_those_that_it_says(world: World) -> None:
         (person | {"aud": "portal"}, KEY, {}),
         (person | {"sub": "ada"}, KEY, {}),
         (person | {"azp": None}, KEY, {}),
+        (person | {"idtyp": "app", "sid": "5f1c"}, KEY, {}),
         (person | {"scp": None}, KEY, {}),
         (person, KEY, {"kid": None}),
         (person, UNPUBLISHED, {}),

@@ -1,15 +1,26 @@
 """Groups that are asked for, many at once, as long as a test lets them be."""
 
 import asyncio
+import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
 import httpx2
 
-from tests.services import ADA_MAIL, GROUP_TEMPLATE, Service
+from bench.histories.checker import check_requests
+from bench.histories.records import Call, FinalRequest, Outcome, Submission, Violation
+from tests.services import ADA_MAIL, GROUP_TEMPLATE, Service, look_up
 
 AT_ONCE = 32
+REQUESTS = """
+SELECT coalesce(json_agg(json_build_array(r.request_id, r.display_name, r.state, (
+    SELECT count(*) FROM directory.extension_values v
+    WHERE v.tenant_id = r.tenant_id AND v.name = 'chamberlain_group' AND v.member = 'requestId'
+        AND v.value = r.request_id::text
+))), '[]') FROM chamberlain.request r WHERE r.kind = 'group'
+"""
 
 
 @dataclass(slots=True)
@@ -24,6 +35,7 @@ class Load:
     refused: list[tuple[int, str, str | None]] = field(default_factory=list)
     # Calls that nobody answered: whether they were accepted is not known.
     unanswered: int = 0
+    submissions: list[Submission] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
 
     def run(self, most: int, stop: Callable[[], bool] = lambda: False) -> None:
@@ -49,13 +61,29 @@ class Load:
 
     async def _call(self, client: httpx2.AsyncClient, url: str, headers: dict[str, str]) -> bool:
         body = {"displayName": f"Load {next(self.numbers)}", "templateId": self.template}
+        invoked = time.monotonic()
         try:
             answer = await client.post(url, json=body, headers=headers)
         except httpx2.TransportError:
             self.unanswered += 1
+            self._record(body["displayName"], invoked, Outcome.UNKNOWN)
             return False
+        if answer.status_code == 202:
+            self._record(body["displayName"], invoked, Outcome.OK, answer.json()["requestId"])
+        else:
+            outcome = Outcome.UNKNOWN if answer.is_server_error else Outcome.FAILED
+            self._record(body["displayName"], invoked, outcome)
         if answer.status_code == 202:
             self.accepted.append(answer.json()["requestId"])
         else:
             self.refused.append((answer.status_code, answer.json()["code"], answer.headers.get("retry-after")))
         return answer.status_code == 202
+
+    def _record(self, name: str, invoked: float, outcome: Outcome, request_id: str | None = None) -> None:
+        self.submissions.append(Submission(Call(invoked, time.monotonic(), outcome), name, None, request_id))
+
+    def violations(self, address: str) -> list[Violation]:
+        """List the broken promises of these calls by what the database holds; `address` is the worker's."""
+        rows = json.loads(str(look_up(address, REQUESTS)))
+        found = [FinalRequest(id_, name, state, groups=groups) for id_, name, state, groups in rows]
+        return list(check_requests(self.submissions, found))

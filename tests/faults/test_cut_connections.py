@@ -17,6 +17,7 @@ WHERE application_name = $1 AND (state <> 'idle' OR wait_event IS DISTINCT FROM 
 APPLICATION, WORKER = "chamberlain application", "chamberlain worker"
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize(
     "cuts", [pytest.param(5, id="5 of each"), pytest.param(50, id="50 of each", marks=pytest.mark.heavy)]
 )
@@ -43,6 +44,8 @@ def test_it_works(cuts: int) -> None:
         # What a cut has left under a lease is taken by the same worker when that ends.
         wait_until(lambda: acknowledged <= service.provisioned(), within=40, otherwise=worker.said)
         assert set(service.provisioned().values()) == {1}
+        address = outside.addresses.worker
+        wait_until(lambda: not load.violations(address), 40, lambda: f"{load.violations(address)[:10]}")
         assert load.refused, "The cuts hit nobody who was waiting, and prove nothing."
         assert {refusal[:2] for refusal in load.refused} == {(503, "databaseUnavailable")}
         assert all(retry_after is not None and int(retry_after) >= 1 for _, _, retry_after in load.refused)
@@ -59,4 +62,5 @@ def cut_connections(address: str, name: str, number: int) -> None:
         cut += int(str(look_up(address, CUT, name)))
         return cut >= number
 
-    wait_until(enough, within=40, otherwise=lambda: f"{cut} were cut.")
+    # Each look is a connection of its own, which takes a second on a busy machine.
+    wait_until(enough, within=120, otherwise=lambda: f"{cut} were cut.")

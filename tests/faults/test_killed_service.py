@@ -36,6 +36,8 @@ def test_it_works_after_the_next_start(before_the_kill: int) -> None:
             # Leases of the killed process last for ten seconds.
             wait_until(lambda: acknowledged <= again.provisioned(), within=40, otherwise=again.said)
             assert set(again.provisioned().values()) == {1}
+            address = again.embedded_addresses.worker
+            wait_until(lambda: not load.violations(address), 40, lambda: f"{load.violations(address)[:10]}")
             assert ready_after < 20
         finally:
             assert again.stop() == 0

@@ -52,6 +52,7 @@ def test_it_works_through_the_queue(queued: int, kills: int) -> None:
 
         assert (load.refused, load.unanswered) == ([], 0)
         assert service.provisioned() == Counter(load.accepted)
+        assert load.violations(outside.addresses.worker) == []
         assert outside.value("SELECT count(*) FROM chamberlain.job WHERE kind = 'groupProvision'") == 0
 
 

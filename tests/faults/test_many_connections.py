@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from bench.proofs.sockets import ANSWERED_WITHIN, KINDS, MEMORY_MIB, measure
+from chamberlain.bootstrap.connections import ConnectionLimits
 from tests.faults.load import Load
 from tests.services import Service, restarted_service, wait_until
 
 # What the process of the test needs beside its connections.
 SPARE = 500
 SLOW = 200
+CAP = ConnectionLimits().most
 CALL = (
     "POST /collab/v1/groups/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: {authorization}\r\n"
     "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
@@ -31,8 +34,9 @@ def test_it_works_beside_idle_ones(number: int) -> None:
     with restarted_service() as service:
         load = Load([service])
         service.headers()
+        # A process has fewer than the larger number at the same time.
         with idle_connections(service, number):
-            wait_until(lambda: open_files(service) >= number, within=60)
+            wait_until(lambda: open_files(service) >= min(number, CAP), within=60)
             load.run(200)
 
             assert service.answers("/health/ready") == 200
@@ -42,23 +46,37 @@ def test_it_works_beside_idle_ones(number: int) -> None:
         assert len(load.accepted) == 250
 
 
-def test_it_goes_on_when_there_are_fewer_than_it_can_have() -> None:
+def test_it_answers_when_it_may_have_few_files() -> None:
     with restarted_service() as service, ExitStack() as opened:
         service.headers()
         load = Load([service])
-        most = open_files(service) + 100
+        most = open_files(service) + 200
         resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (most, most))
+        # The process looks at its limit once a second, and keeps half of so few for everything else.
+        opened.enter_context(idle_connections(service, 150))
+        wait_until(lambda: open_files(service) <= most - most // 3, within=20)
+        opened.enter_context(idle_connections(service, 150))
+        wait_until(lambda: open_files(service) <= most - most // 3, within=20)
 
-        opened.enter_context(idle_connections(service, 300))
-        wait_until(lambda: open_files(service) >= most, within=20)
-        # It lives, and can do nothing for those who are not in yet.
-        assert service.process.poll() is None
-        opened.close()
-
-        wait_until(lambda: service.answers("/health/ready") == 200, within=20)
         load.run(100)
+        wait_until(lambda: service.answers("/health/ready") == 200, within=20)
         assert (len(load.accepted), load.refused, load.unanswered) == (100, [], 0)
         assert service.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "seconds"),
+    [pytest.param(200, 12, id="200"), pytest.param(5_000, 30, id="5,000", marks=pytest.mark.heavy)],
+)
+def test_others_are_answered_beside_clients_that_do_not_read(number: int, seconds: float) -> None:
+    figures = measure(number, seconds, KINDS, {})
+
+    assert figures.opened == number
+    assert figures.left_open == 0
+    assert figures.slowest < ANSWERED_WITHIN
+    assert max(figures.memory_mib) < MEMORY_MIB
+    # One for each kind of refusal and minute.
+    assert 0 < figures.log_lines < 10
 
 
 @pytest.mark.heavy

@@ -25,11 +25,17 @@ forbidden_modules = chamberlain.directory
 def test_it_works_without_a_word() -> None:
     answer = subprocess.run([sys.executable, dev.__file__], capture_output=True, text=True, check=True)
 
-    assert all(f"  {word}" in answer.stdout for word in ("setup", "run", "test", "check", "bench", "lock"))
+    assert all(f"  {word}" in answer.stdout for word in ("setup", "run", "test", "check", "bench", "prove", "lock"))
 
 
 def test_it_rejects_an_unknown_word() -> None:
     answer = subprocess.run([sys.executable, dev.__file__, "tset"], capture_output=True, text=True, check=False)
+
+    assert answer.returncode == 2
+
+
+def test_it_rejects_an_unknown_proof() -> None:
+    answer = subprocess.run([sys.executable, dev.__file__, "prove", "x"], capture_output=True, text=True, check=False)
 
     assert answer.returncode == 2
 

@@ -9,7 +9,7 @@ _TOKEN = re.compile(
     r"|(?P<word>[a-zA-Z_][a-zA-Z0-9_]*)|(?P<sign>=~|!~|!=|==|>=|<=|[-+*/><=(){},])"
 )
 _FUNCTIONS = frozenset(
-    {"rate", "increase", "changes", "sum", "max", "min", "count", "avg", "histogram_quantile", "vector"}
+    {"abs", "rate", "increase", "changes", "sum", "max", "min", "count", "avg", "histogram_quantile", "vector"}
 )
 _GROUPINGS = frozenset({"by", "without"})
 _OPERATORS = frozenset({"and", "or", "unless"})

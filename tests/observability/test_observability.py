@@ -25,8 +25,10 @@ PAGE = ROOT / "docs" / "how-to" / "alerts.md"
 OF_PROMETHEUS = {"up": set[str]()}
 ADDED = {"job", "instance"}
 LABELS = {
+    "chamberlain_retention_removed_rows": {"table"},
     "chamberlain_http_request_duration_seconds": {"endpoint", "method", "status"},
     "chamberlain_jobs_done": {"kind", "outcome"},
+    "chamberlain_connections_refused": {"reason"},
     "chamberlain_webhook_deliveries": {"outcome"},
     "chamberlain_findings_open": {"kind"},
 }

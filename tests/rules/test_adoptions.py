@@ -282,7 +282,8 @@ def test_what_can_be_undone() -> None:
     require_undoable(AdoptionState.RUNNING)
     require_undoable(AdoptionState.SUCCEEDED)
     for state in (AdoptionState.UNDOING, AdoptionState.UNDONE):
-        with pytest.raises(Conflict):
+        with pytest.raises(Conflict) as refused:
             require_undoable(state)
+        assert refused.value.code == "stateDoesNotAllow"
     with pytest.raises(NotFound):
         require_undoable(None)

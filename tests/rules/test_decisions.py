@@ -13,6 +13,7 @@ from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.decisions import (
     LOOK_EVERY,
     expired,
+    has_left,
     moved_on,
     naming_faults,
     next_look,
@@ -233,3 +234,7 @@ def test_who_is_named_has_to_be_there() -> None:
         ("/userIds/0", "userUnknown"),
         ("/userIds/2", "userUnknown"),
     ]
+
+
+def test_an_approver_who_left_the_directory_decides_nothing() -> None:
+    assert has_left().code == "notApprover"

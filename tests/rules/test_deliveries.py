@@ -17,6 +17,7 @@ from chamberlain.rules.deliveries import (
     payload_document,
     reason_to_disable,
     webhook_disabled,
+    without_metadata,
 )
 from chamberlain.rules.events import Event, EventType
 from chamberlain.rules.ids import EventId, RequestId, TemplateId, TenantId
@@ -144,3 +145,10 @@ def test_the_event_of_a_disabled_webhook_says_which_and_why() -> None:
 
     assert (event.type, event.request_id) == ("webhook.disabled", None)
     assert event.data == {"templateId": str(TEMPLATE), "url": "https://hooks.estate.example/", "reason": GONE}
+
+
+def test_a_payload_without_metadata_keeps_all_else() -> None:
+    payload = {"id": "1", "data": {"state": "failed", "metadata": {"room": "7"}}}
+
+    assert without_metadata(payload) == {"id": "1", "data": {"state": "failed", "metadata": {}}}
+    assert without_metadata({"id": "1", "data": None}) == {"id": "1", "data": None}

@@ -1,6 +1,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypedDict, Unpack
+from uuid import UUID
 
 import pytest
 
@@ -47,6 +48,28 @@ def test_it_works() -> None:
     full = order(owners=(BEN,), members=(CLEO, BEN), metadata={"any": True}, label_id=LABEL)
 
     assert faults_of(full, TEMPLATE, NAMES, ANSWER, caller=ADA) == ()
+
+
+def test_it_looks_for_a_hundred_unknown_users_and_no_more() -> None:
+    class CountedPeople(dict[UserId, Person]):
+        """People of a directory that counts how often it was asked for one."""
+
+        asked = 0
+
+        def keys(self) -> "CountedPeople":  # type: ignore[override]  # Of the view, only `in` is used.
+            return self
+
+        def __contains__(self, user: object) -> bool:
+            self.asked += 1
+            return super().__contains__(user)
+
+    people = CountedPeople(ANSWER.people)
+    unknown = order(members=tuple(UserId(UUID(int=number)) for number in range(10_000)))
+
+    faults = faults_of(unknown, TEMPLATE, NAMES, replace(ANSWER, people=people), caller=ADA)
+
+    assert len(faults) == 101
+    assert people.asked <= 110
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chamberlain.rules.errors import Fault, Rejected, TryAgain
+from chamberlain.rules.errors import Fault, NotPossible, Rejected, TryAgain
 from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import (
     MOVES,
@@ -15,7 +15,7 @@ from chamberlain.rules.requests import (
     Waiting,
     begin_steps,
 )
-from chamberlain.rules.steps import abandon, after_faults, after_outcome, reasons, shown_steps, warn
+from chamberlain.rules.steps import abandon, after_faults, after_outcome, reasons, restart, shown_steps, warn
 from tests.api.house import record
 
 BEGUN = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -135,10 +135,20 @@ def test_it_fails_with_the_faults_that_were_found_late() -> None:
     assert progress.steps[0].error == detail
 
 
+def test_a_request_keeps_at_most_a_hundred_faults() -> None:
+    faults = [Fault(f"/members/{number}", "userUnknown", f"No user {number}.") for number in range(101)]
+
+    progress = after_faults(begin_steps((Step.CHECK_PEOPLE, Step.CREATE_GROUP)), faults, started_at=BEGUN, now=NOW)
+
+    assert progress.error is not None
+    assert progress.error.faults == tuple(faults[:100])
+    assert "There are more than 97 reasons more." in progress.error.detail
+
+
 def test_of_very_many_faults_the_first_are_told() -> None:
     faults = [Fault(f"/members/{number}", "userUnknown", f"No user {number}.") for number in range(10)]
 
-    assert reasons(faults).startswith("No user 0. No user 1. No user 2. There are 7 reasons more. ")
+    assert reasons(NotPossible(faults)).startswith("No user 0. No user 1. No user 2. There are 7 reasons more. ")
 
 
 WHERE_IT_STANDS = [
@@ -174,3 +184,13 @@ def test_what_is_abandoned_waits_for_nothing() -> None:
         PENDING,
     )
     assert abandon((CREATED, failed)) == (CREATED, failed)
+
+
+@pytest.mark.parametrize("state", StepState)
+def test_a_retry_keeps_finished_steps_and_begins_the_others_again(state: StepState) -> None:
+    before = StepRecord(Step.ADD_OWNERS, state)
+
+    (after,) = restart([before])
+
+    is_finished = state in {StepState.SUCCEEDED, StepState.WARNING}
+    assert after == (before if is_finished else StepRecord(Step.ADD_OWNERS, StepState.PENDING))

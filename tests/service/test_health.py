@@ -10,7 +10,11 @@ def test_it_works(service: Service) -> None:
 
     assert (live.status_code, live.json()) == (200, {"status": "live", "checks": []})
     assert ready.status_code == 200
-    assert {check["name"]: check["passed"] for check in ready.json()["checks"]} == {"database": True, "clock": True}
+    assert {check["name"]: check["passed"] for check in ready.json()["checks"]} == {
+        "database": True,
+        "clock": True,
+        "writes": True,
+    }
 
 
 def test_it_rejects_a_host_that_is_not_ours(service: Service) -> None:

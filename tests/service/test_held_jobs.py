@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from chamberlain.outages import Outage
 from tests.postgres import connected
 from tests.service.estate import ESTATE
 from tests.services import ADA_MAIL, API, APPROVED_TEMPLATE, Service, run_command, wait_until
@@ -89,5 +90,5 @@ def test_it_rejects_to_look_where_nothing_runs(tmp_path: Path, arguments: tuple[
     done = run_command("jobs", *arguments, "--data-dir", str(tmp_path))
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("The database does not answer.")
+    assert done.stderr.startswith(Outage.REFUSED.seen)
     assert len(done.stderr.splitlines()) == 1

@@ -1,5 +1,6 @@
 """The body of a group creation: what it may hold, and every fault of one that may not be."""
 
+from collections.abc import Callable, Iterator
 from uuid import UUID
 
 import msgspec
@@ -177,8 +178,64 @@ def test_it_names_the_nearest_property() -> None:
     assert len(details[2]) < 120
 
 
-def test_it_names_at_most_a_thousand_faults() -> None:
-    assert len(faults_of({f"p{number}": number for number in range(40_000)})) == 1_000
+@pytest.mark.parametrize("number", [99, 100, 101])
+def test_it_lists_at_most_a_hundred_faults(number: int) -> None:
+    with pytest.raises(BodyInvalid) as caught:
+        GROUP.read(msgspec.json.encode(GOOD | {f"p{each}": each for each in range(number)}))
+
+    assert len(caught.value.faults) == min(number, 100)
+    assert caught.value.are_truncated is (number > 100)
+
+
+class Counted:
+    """Counts how many of its parts were visited."""
+
+    visited = 0
+
+
+class CountedMembers(dict[str, object], Counted):
+    """An object of JSON."""
+
+    def __iter__(self) -> Iterator[str]:
+        for name in super().__iter__():
+            self.visited += 1
+            yield name
+
+    def items(self) -> Iterator[tuple[str, object]]:  # type: ignore[override]  # Of a view, only its iterator is used.
+        return ((name, self[name]) for name in self)
+
+
+class CountedItems(list[object], Counted):
+    """An array of JSON."""
+
+    def __iter__(self) -> Iterator[object]:
+        for item in super().__iter__():
+            self.visited += 1
+            yield item
+
+
+def unknown_members(number: int) -> tuple[object, Counted]:
+    members = CountedMembers(GOOD | {f"p{each}": each for each in range(number)})
+    return members, members
+
+
+def bad_items(number: int) -> tuple[object, Counted]:
+    items = CountedItems(["no id"] * number)
+    return GOOD | {"members": items}, items
+
+
+def bad_keys(number: int) -> tuple[object, Counted]:
+    keys = CountedMembers({f"\n{each}": "x" for each in range(number)})
+    return GOOD | {"metadata": keys}, keys
+
+
+@pytest.mark.parametrize("make", [unknown_members, bad_items, bad_keys])
+def test_the_search_for_faults_stops_after_a_hundred(make: Callable[[int], tuple[object, Counted]]) -> None:
+    value, counted = make(10_000)
+
+    list_faults(value, msgspec.inspect.type_info(GroupBody))
+
+    assert 0 < counted.visited <= 110
 
 
 TEXT = st.text(alphabet=st.sampled_from("aZ 0-\u00e9\u2003\t\n\0\x85\N{GRINNING FACE}"), max_size=6)

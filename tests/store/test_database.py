@@ -7,7 +7,7 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from chamberlain.rules.errors import Unavailable
+from chamberlain.rules.errors import DatabaseUnavailable, Unavailable
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
 from tests.estates import ESTATE, rows, until
@@ -219,7 +219,7 @@ async def test_it_rejects_work_while_no_connection_is_to_be_had(databases: Datab
     address = databases.addresses.application
     absent = await open_database(address.replace(part, other), most=1, name="test")
 
-    with pytest.raises(Unavailable, match="cannot be reached"):
+    with pytest.raises(DatabaseUnavailable):
         await reserve(absent, "apollo")
 
     assert part in address
@@ -229,7 +229,7 @@ async def test_it_rejects_work_while_no_connection_is_to_be_had(databases: Datab
 async def test_it_rejects_work_while_nobody_listens() -> None:
     absent = await open_database("postgresql://127.0.0.1:1/nowhere", most=1, name="test")
 
-    with pytest.raises(Unavailable, match="cannot be reached"):
+    with pytest.raises(DatabaseUnavailable):
         await reserve(absent, "apollo")
 
     await absent.close()

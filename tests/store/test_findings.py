@@ -41,8 +41,9 @@ AND ($3::text IS NULL OR kind = $3) AND ($4::uuid IS NULL OR subject_id = $4)
 
 async def fill(databases: Databases, number: int) -> None:
     async with databases.worker.across_tenants() as tx:
+        await tx.connection.execute("SET LOCAL statement_timeout = '300s'")
         for tenant in (ESTATE, OTHER_HOUSE):
-            await tx.execute(FILL, tenant, SUBJECT, list(FindingKind), number)
+            await tx.connection.execute(FILL, tenant, SUBJECT, list(FindingKind), number, timeout=300)
 
 
 async def test_it_works_for_every_filter(databases: Databases) -> None:

@@ -3,21 +3,23 @@
 from itertools import product
 from uuid import UUID
 
+import asyncpg
 import pytest
 
-from chamberlain.rules.mailbox_records import MailboxFilter
+from chamberlain.rules.mailbox_records import MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxType
-from chamberlain.rules.pages import PageWanted, Position
+from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.store import mailbox_lists
 from chamberlain.store.database import Transaction
 from chamberlain.store.request_lists import PLANNING
-from tests.databases import Databases
+from tests.databases import PACKAGE, Databases
 from tests.estates import ADA, ESTATE, OTHER_HOUSE
-from tests.query_plans import SIZES, rows_looked_at
+from tests.postgres import connected
+from tests.query_plans import SIZES, blocks_touched, rows_looked_at
 
 # One mailbox in a thousand is in each of the states that people look for, one in five thousand is queued or running.
-# Some may be read by Ada. Half of the names begin alike, and of the other half all begin differently.
+# Some may be read by Ada. The oldest tenth begins with "old", half of the others with "room"; all others differ.
 FILL = """
 WITH made AS (
     INSERT INTO chamberlain.request (
@@ -28,7 +30,8 @@ WITH made AS (
         CASE n % 5000 WHEN 1007 THEN 'queued' WHEN 2007 THEN 'running' ELSE
         CASE n % 1000 WHEN 1 THEN 'failed' WHEN 2 THEN 'cancelled' WHEN 3 THEN 'waiting' WHEN 4 THEN 'pendingApproval'
         WHEN 5 THEN 'rejected' WHEN 6 THEN 'expired' ELSE 'succeeded' END END,
-        CASE n % 2 WHEN 0 THEN 'room ' ELSE '' END || n, gen_random_uuid(), 'Template', '{}', false, true, 'client',
+        CASE WHEN n <= $3::integer / 10 THEN 'old ' WHEN n % 2 = 0 THEN 'room ' ELSE '' END || n,
+        gen_random_uuid(), 'Template', '{}', false, true, 'client',
         'user', CASE WHEN n % 10 = 0 THEN $2 ELSE gen_random_uuid() END, 'Somebody', '', '[]',
         now() - interval '1 year' + n * interval '1 second'
     FROM generate_series(1, $3::integer) n
@@ -54,16 +57,19 @@ SELECT tenant_id, 'mailboxProvision', request_id, '',
 FROM chamberlain.request
 WHERE state IN ('queued', 'running', 'waiting')
 """
+MATCHES = """
+SELECT request_id FROM chamberlain.mailbox
+WHERE tenant_id = $1 AND (starts_with(name_key, $2) OR starts_with(address, $2))
+AND ($3::uuid IS NULL OR $3 = ANY (readers)) ORDER BY created_at DESC, request_id DESC
+"""
 FILTERS = [
     (MailboxFilter(mailbox_type, state, prefix), reader)
     for mailbox_type, state, prefix, reader in product(
         [None, MailboxType.ROOM],
         [None, ProvisioningState.ACTIVE, ProvisioningState.PROVISIONING, ProvisioningState.FAILED],
-        [None, "room", "1999", "nobody"],
+        [None, "o", "old", "room", "room 1", "1999", "nobody"],
         [None, ADA],
     )
-    # A few that are looked for among many that begin alike are found on a walk through all of these.
-    if not (reader and state in (ProvisioningState.PROVISIONING, ProvisioningState.FAILED))
 ]
 
 
@@ -74,6 +80,10 @@ async def fill(databases: Databases, number: int) -> None:
         await tx.connection.execute(FILL, ESTATE, ADA, number, timeout=300)
         await tx.connection.execute(FILL, OTHER_HOUSE, ADA, number // 10, timeout=300)
         await tx.execute(JOBS)
+    # The planner chooses another plan for a prefix when it knows how many mailboxes there are.
+    connection = await asyncpg.connect(databases.addresses.owner)
+    await connection.execute("VACUUM ANALYZE", timeout=300)
+    await connection.close()
 
 
 async def middle(tx: Transaction) -> Position:
@@ -94,11 +104,84 @@ async def test_it_works_along_indexes_for_every_filter(databases: Databases, num
     async with databases.application.transaction(ESTATE) as tx:
         for position, (wanted, reader) in product([None, await middle(tx)], FILTERS):
             assert await looked_at(tx, wanted, reader, position) <= 2_500, (wanted, reader, position)
+            assert await blocks(tx, wanted, reader, position) <= 25_000, (wanted, reader, position)
+
+
+async def test_pages_of_a_prefix_have_no_gap_and_nothing_twice(databases: Databases) -> None:
+    await fill(databases, 12_000)
+
+    async with databases.application.transaction(ESTATE) as tx:
+        for prefix, reader in product(["o", "old", "room 1", "1"], [None, ADA]):
+            wanted = MailboxFilter(prefix=prefix)
+            rows = await tx.fetch(MATCHES, ESTATE, prefix, reader)
+            found: list[UUID] = []
+            page = await mailbox_lists.find_page(tx, wanted, reader=reader, page=PageWanted(200, None))
+            while True:
+                found += [each.request_id for each in page.items]
+                if page.next is None:
+                    break
+                page = await mailbox_lists.find_page(tx, wanted, reader=reader, page=PageWanted(200, page.next))
+            assert found == [row["request_id"] for row in rows], (prefix, reader)
+
+
+async def test_a_page_goes_on_where_its_last_mailbox_has_gone(databases: Databases) -> None:
+    await fill(databases, 12_000)
+    wanted = MailboxFilter(prefix="old")
+    async with databases.application.transaction(ESTATE) as tx:
+        first = await mailbox_lists.find_page(tx, wanted, reader=None, page=PageWanted(50, None))
+        expected = await mailbox_lists.find_page(tx, wanted, reader=None, page=PageWanted(50, first.next))
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute("DELETE FROM chamberlain.mailbox WHERE request_id = $1", first.items[-1].request_id)
+
+    async with databases.application.transaction(ESTATE) as tx:
+        found = await mailbox_lists.find_page(tx, wanted, reader=None, page=PageWanted(50, first.next))
+
+    assert [each.request_id for each in found.items] == [each.request_id for each in expected.items]
+
+
+async def test_mailboxes_from_before_the_spans_are_listed_before_and_after_they_are_numbered(
+    databases: Databases,
+) -> None:
+    await fill(databases, 9_000)
+    expected = await listed(databases, "o")
+    numbers = PACKAGE / "store" / "migrations" / "0040_mailbox_span_numbers.post.alone.sql"
+
+    async with connected(databases.addresses.owner) as connection:
+        await connection.execute("UPDATE chamberlain.mailbox SET span = -2147483648 WHERE tenant_id = $1", ESTATE)
+        before = await listed(databases, "o")
+        await connection.execute(numbers.read_text(encoding="utf-8"))
+        spans = await connection.fetch(
+            "SELECT span, count(*) AS number FROM chamberlain.mailbox WHERE tenant_id = $1 GROUP BY 1 ORDER BY 1",
+            ESTATE,
+        )
+    after = await listed(databases, "o")
+
+    assert len(expected) == 900
+    assert before == after == expected
+    assert [tuple(row) for row in spans] == [(-3, 808), (-2, 4096), (-1, 4096)]
+
+
+async def listed(databases: Databases, prefix: str) -> list[UUID]:
+    """All mailboxes with a prefix, page by page."""
+    found: list[UUID] = []
+    page: Page[MailboxRecord] | None = None
+    async with databases.application.transaction(ESTATE) as tx:
+        while page is None or page.next is not None:
+            wanted = PageWanted(200, None if page is None else page.next)
+            page = await mailbox_lists.find_page(tx, MailboxFilter(prefix=prefix), reader=None, page=wanted)
+            found += [each.request_id for each in page.items]
+    return found
+
+
+async def blocks(tx: Transaction, wanted: MailboxFilter, reader: UUID | None, position: Position | None) -> int:
+    route = await mailbox_lists.find_route(tx, wanted, reader)
+    statement, values = mailbox_lists.page_statement(tx, wanted, reader, PageWanted(50, position), route)
+    return await blocks_touched(tx, statement, *values)
 
 
 async def looked_at(tx: Transaction, wanted: MailboxFilter, reader: UUID | None, position: Position | None) -> int:
     await tx.execute(PLANNING)
     page = PageWanted(50, position)
-    few = wanted.prefix is not None and await mailbox_lists.few_begin(tx, wanted.prefix)
-    statement, values = mailbox_lists.page_statement(tx, wanted, reader, page, few=few)
+    route = await mailbox_lists.find_route(tx, wanted, reader)
+    statement, values = mailbox_lists.page_statement(tx, wanted, reader, page, route)
     return await rows_looked_at(tx, statement, *values)

@@ -84,5 +84,6 @@ async def test_it_works_along_indexes_for_every_filter(databases: Databases, num
 
 async def looked_at(tx: Transaction, wanted: RequestFilter, owner: UUID | None, position: Position | None) -> int:
     await tx.execute(request_lists.PLANNING)
-    statement, values = request_lists.page_statement(tx, wanted, owner, PageWanted(50, position))
+    few_due = await request_lists.are_few_due(tx)
+    statement, values = request_lists.page_statement(tx, wanted, owner, PageWanted(50, position), few_due=few_due)
     return await rows_looked_at(tx, statement, *values)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
-from chamberlain.rules.errors import Unavailable
+from chamberlain.rules.errors import DatabaseUnavailable
 from chamberlain.rules.ids import RequestId
 from chamberlain.store.request_looks import RequestLooks
 from tests.databases import Databases
@@ -65,7 +65,7 @@ async def test_nobody_waits_for_long_while_the_table_is_held(databases: Database
         # More than travel together, twice.
         found = await asyncio.gather(*(looks.find(ESTATE, ours) for _ in range(100)), return_exceptions=True)
 
-    assert {type(each) for each in found} == {Unavailable}
+    assert {type(each) for each in found} == {DatabaseUnavailable}
     assert await RequestLooks(databases.application).find(ESTATE, ours)
 
 

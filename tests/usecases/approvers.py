@@ -187,7 +187,7 @@ def approving_at(estate: Estate, new_id: Callable[[], UUID] = uuid4) -> Approvin
     return Approving(
         estate,
         DecideRequest(deeds(estate), callers, PREFIXES, estate.people, workers(estate), new_id, estate.now),
-        AttendApprovals(worker, estate.people, watchers(estate), new_id, estate.now),
+        AttendApprovals(worker, estate.people, watchers(estate), new_id, estate.read_time),
         NameApprovers(database, callers, PREFIXES, estate.people, watchers(estate), new_id, estate.now),
         ReadRequest(RequestLooks(database), callers, PREFIXES),
     )

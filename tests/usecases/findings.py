@@ -105,7 +105,7 @@ def inspector_of(estate: Estate) -> Inspector:
     return Inspector(
         estate,
         AcceptFinding(database, callers, PREFIXES, estate.now),
-        ReopenFindings(estate.databases.worker, estate.now),
+        ReopenFindings(estate.databases.worker, estate.read_time),
     )
 
 

@@ -68,7 +68,7 @@ def mailroom_of(estate: Estate, office: PostOffice) -> Mailroom:
         server,
         lambda _tenant, request: LINK.format(request),
         CONFIRM,
-        estate.now,
+        estate.read_time,
     )
     return Mailroom(estate, office, send)
 

@@ -188,7 +188,7 @@ def steward_of(estate: Estate) -> Steward:
         ),
         apply=ApplyAssignments(worker, guests, watchers(estate), uuid4, estate.now),
         discover=DiscoverSubjects(worker, guests, uuid4, estate.now),
-        evaluate=EvaluatePolicies(worker, guests, uuid4, estate.now),
+        evaluate=EvaluatePolicies(worker, guests, uuid4, estate.read_time),
         read=ReadSubject(database, look_up, callers, PREFIXES, estate.now),
         list_subjects=ListSubjects(database, callers, PREFIXES),
         findings=ListFindings(database, callers, PREFIXES),

@@ -17,6 +17,7 @@ from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.requests import RequestState
 from chamberlain.store import mailbox_lists, mailboxes, retention
 from chamberlain.store.callers import Callers
+from chamberlain.store.mailbox_lists import Route
 from chamberlain.usecases.mailbox_list import ListMailboxes
 from chamberlain.usecases.mailbox_read import ReadMailbox
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, PREFIXES, ZOE, Estate, caller_of, mail_caller_of
@@ -101,7 +102,7 @@ async def test_a_list_is_newest_first_and_goes_through_the_types(estate: Estate)
     assert await names(estate, mail_caller_of(BEN), MailboxFilter(type=MailboxType.ROOM)) == ["Zürich"]
 
 
-@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("route", [Route.SPANS, Route.FEW_BEGINNING, Route.WALK])
 @pytest.mark.parametrize(
     ("prefix", "found"),
     [
@@ -112,15 +113,15 @@ async def test_a_list_is_newest_first_and_goes_through_the_types(estate: Estate)
         ("nobody", []),
     ],
 )
-async def test_a_beginning_is_found_in_the_same_way_whether_few_or_many_share_it(
-    estate: Estate, *, few: bool, prefix: str, found: list[str]
+async def test_a_prefix_finds_the_same_by_every_route(
+    estate: Estate, route: Route, prefix: str, found: list[str]
 ) -> None:
     await ask(estate, "Straße", "Other")
     await ask(estate, "Aliased", alias="strange")
 
     async with estate.databases.application.transaction(ESTATE) as tx:
         page = PageWanted(10, None)
-        statement, values = mailbox_lists.page_statement(tx, MailboxFilter(prefix=prefix), None, page, few=few)
+        statement, values = mailbox_lists.page_statement(tx, MailboxFilter(prefix=prefix), None, page, route)
         rows = await tx.fetch(statement, *values)
 
     assert [mailboxes.record_of(row).order.name for row in rows] == found

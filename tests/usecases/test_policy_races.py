@@ -77,7 +77,7 @@ class Reviewed:
     async def evaluate(self, database: Database) -> None:
         steward = self.runs.steward
         guests = TrustingGuests(steward.guests.guests, shown=self.shown)
-        await EvaluatePolicies(database, guests, steward.evaluate.new_id, self.estate.now)(self.claim)
+        await EvaluatePolicies(database, guests, steward.evaluate.new_id, self.estate.read_time)(self.claim)
 
     async def erase(self, database: Database) -> None:
         await EraseUser(database)(self.guest, ESTATE, actor=OPERATOR, trace_id=TRACE)
@@ -95,7 +95,7 @@ class Reviewed:
 
     async def reopen(self, database: Database) -> None:
         await make_due(self.estate)
-        await ReopenFindings(database, self.estate.now)(await self.estate.claim(kinds=[JobKind.FINDING_REOPEN]))
+        await ReopenFindings(database, self.estate.read_time)(await self.estate.claim(kinds=[JobKind.FINDING_REOPEN]))
 
     async def discover(self, database: Database) -> None:
         steward = self.runs.steward

@@ -1,11 +1,12 @@
 """Cancelling a request: it ends and gives its address back, or is too far on its way."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from chamberlain.rules.actions import KeptAnswer
+from chamberlain.rules.actions import Action, KeptAnswer
 from chamberlain.rules.approvals import ApprovalState
 from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotFound, Rejected, TryAgain
 from chamberlain.rules.groups import GroupReference
@@ -15,8 +16,10 @@ from chamberlain.rules.timeline import Entry, EntryKind
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import Watchers
 from chamberlain.usecases.job_hold import HoldJob
+from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, DARA, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of
-from tests.usecases.acts import ACT, act, administrator, application, cancel, watchers
+from tests.usecases.acts import ACT, act, administrator, application, cancel, retry, watchers
+from tests.usecases.approvers import any_of, approving, user, view_of
 
 # A thousand times in all.
 ROUNDS = 20
@@ -217,6 +220,36 @@ async def test_it_rejects_those_whose_request_it_is_not(estate: Estate) -> None:
     with pytest.raises(Forbidden):
         await cancel(estate, accepted.request_id, administrator(CLEO))
     assert (await estate.record(accepted.request_id)).state is RequestState.QUEUED
+
+
+@pytest.mark.parametrize("has_decided", [False, True])
+async def test_an_approver_cannot_cancel_or_retry(databases: Databases, *, has_decided: bool) -> None:
+    house = await approving(databases, any_of(user(DARA)))
+    request_id = await house.ask(caller_of(BEN))
+    await house.look()
+    if has_decided:
+        await house.approve(request_id, DARA)
+    before = (await house.estate.record(request_id)).state
+
+    for attempt in (cancel, retry):
+        with pytest.raises(Forbidden) as refusal:
+            await attempt(house.estate, request_id, caller_of(DARA))
+        assert refusal.value.code == "notAdministrator"
+
+    assert (await house.estate.record(request_id)).state is before
+    seen = {*(await view_of(house, request_id, DARA)).actions}
+    assert seen == (set() if has_decided else {Action.APPROVE, Action.REJECT})
+    assert Action.CANCEL in (await view_of(house, request_id, BEN)).actions
+
+
+async def test_an_approver_who_is_an_administrator_cancels(databases: Databases) -> None:
+    house = await approving(databases, any_of(user(ADA)))
+    request_id = await house.ask(caller_of(BEN))
+    both = replace(caller_of(ADA), permissions=caller_of(ADA).permissions | administrator(ADA).permissions)
+
+    with pytest.raises(Forbidden):
+        await cancel(house.estate, request_id, caller_of(ADA))
+    assert (await cancel(house.estate, request_id, both)).body == REMOVED
 
 
 async def test_a_second_call_with_the_same_key_gets_the_same_answer(estate: Estate) -> None:

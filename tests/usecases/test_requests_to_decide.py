@@ -40,7 +40,7 @@ async def test_it_works(databases: Databases) -> None:
     page = await lister(house.estate)(caller_of(DARA), TO_DECIDE, PageWanted(50, None))
 
     (view,) = page.items
-    assert (view.record.request_id, view.actions) == (first, (Action.APPROVE, Action.REJECT, Action.CANCEL))
+    assert (view.record.request_id, view.actions) == (first, (Action.APPROVE, Action.REJECT))
     assert await listed(house, caller_of(BEN)) == [second, first]
     assert await listed(house, mail_caller_of(BEN)) == [second, first]
     assert await listed(house, caller_of(ADA)) == []

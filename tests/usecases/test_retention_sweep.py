@@ -8,13 +8,15 @@ from uuid import uuid4
 
 import pytest
 
+from chamberlain.rules.clocks import ClockReading
 from chamberlain.rules.errors import Rejected
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.jobs import NOBODY, Claim, JobKind
 from chamberlain.rules.pages import FeedPosition, FeedWanted
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.retention import BATCH, BATCHES, PAUSE, SHORT_PAUSE, Retention, cutoffs
-from chamberlain.store import delivery_weeks, events, jobs
+from chamberlain.store import clocks, delivery_weeks, events, jobs
+from chamberlain.store.database import Transaction
 from chamberlain.usecases.retention_sweep import SweepRetention
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, ESTATE, LEASE, OTHER_HOUSE, TRACE, Estate, caller_of
 from tests.usecases.acts import act, cancel, put, watchers
@@ -24,8 +26,17 @@ KEEP = Retention(failed_requests=timedelta(days=30), finished_requests=timedelta
 
 
 def sweeper(estate: Estate, *, after: timedelta = timedelta()) -> SweepRetention:
-    """The sweep as it is run so long from now. What it sweeps was made by the clock of the database."""
-    return SweepRetention(estate.databases.worker, watchers(estate), KEEP, uuid4, lambda: datetime.now(UTC) + after)
+    """The sweep as it runs so long from now, with a clock that was read all the time."""
+
+    async def read(tx: Transaction) -> ClockReading:
+        reading = await clocks.observe(tx)
+        return replace(
+            reading,
+            now=reading.now + after,
+            record=replace(reading.record, trusted_at=reading.record.trusted_at + after),
+        )
+
+    return SweepRetention(estate.databases.worker, watchers(estate), KEEP, uuid4, lambda *_: None, read)
 
 
 async def claim(estate: Estate) -> Claim:
@@ -385,9 +396,9 @@ async def test_a_sweep_passes_by_a_week_that_somebody_holds(estate: Estate) -> N
 
     async with estate.databases.application.transaction(ESTATE) as tx:
         await tx.execute("SELECT FROM chamberlain.delivery FOR UPDATE")
-        run = sweeper(estate, after=timedelta(days=37.1))
+        then = datetime.now(UTC) + timedelta(days=37.1)
         async with estate.databases.worker.across_tenants() as other:
-            removed = await delivery_weeks.keep(other, now=run.now(), oldest=cutoffs(KEEP, run.now()).deliveries)
+            removed = await delivery_weeks.keep(other, now=then, oldest=cutoffs(KEEP, then).deliveries)
     await sweep(estate, days=37.1)
 
     assert removed == 0

@@ -295,3 +295,13 @@ async def test_the_job_of_a_tenant_that_is_gone_ends(steward: Steward) -> None:
     jobs = await steward.estate.rows("SELECT tenant_id FROM chamberlain.job ORDER BY tenant_id")
     assert jobs == [(NOBODY,), (ESTATE,)]
     assert await steward.estate.rows("SELECT tenant_id FROM chamberlain.discovery") == [(ESTATE,)]
+
+
+async def test_a_group_whose_name_has_control_characters_is_known_by_a_clean_name(steward: Steward) -> None:
+    await change(
+        steward, "UPDATE directory.groups SET display_name = E'All\\x1f staff\\x01' WHERE display_name = 'All staff'"
+    )
+
+    await steward.look_around()
+
+    assert await steward.names(GROUPS) == ["All staff"]

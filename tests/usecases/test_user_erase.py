@@ -13,6 +13,7 @@ from chamberlain.rules.requests import RequestState
 from chamberlain.rules.seals import FaultKind, digest_of_sequences
 from chamberlain.store import audit, tenant_rows
 from chamberlain.usecases.user_erase import EraseUser
+from tests.databases import accept_unreadable
 from tests.estates import (
     ADA,
     BEN,
@@ -333,7 +334,7 @@ async def test_an_id_that_was_sent_with_escapes_is_found(estate: Estate) -> None
     escaped = "".join(f"\\u{ord(each):04X}" for each in str(CLEO).upper()[:9]) + str(CLEO)[9:]
     accepted = await estate.request("Apollo")
     await put(estate, accepted.request_id, RequestState.SUCCEEDED)
-    # As it was sent, with what PostgreSQL keeps and cannot read.
+    await accept_unreadable(estate.databases, "request")
     await estate.rows(
         "UPDATE chamberlain.request SET body = $2::text::json WHERE request_id = $1",
         accepted.request_id,

@@ -27,6 +27,7 @@ from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.pages import PageWanted
 from chamberlain.shapes.webhooks import WebhookBody
 from chamberlain.store import delivery_lists, redeliveries, templates, webhook_secrets
+from chamberlain.store.database import Transaction
 from chamberlain.store.keyring import Keyring
 from chamberlain.store.webhook_secrets import WebhookSecrets
 from chamberlain.usecases.webhook_deliver import UNSIGNED, DeliverWebhooks
@@ -65,6 +66,9 @@ class House:
     moment: datetime = MOMENT
     outcomes: list[str] = field(default_factory=list)
     meanwhile: Callable[[], Awaitable[None]] = nothing
+
+    async def read_time(self, _tx: Transaction) -> datetime:
+        return self.moment
 
     async def create(self, *names: str) -> None:
         """Groups, which are then there."""
@@ -108,6 +112,7 @@ class House:
                 secrets=WebhookSecrets(self.keyring, lambda: f"whsec_{'C' * 44}", lambda: self.moment),
                 new_id=uuid4,
                 now=lambda: self.moment,
+                decision_time=self.read_time,
                 jitter=lambda: 0,
                 observe=lambda outcome, _seconds: self.outcomes.append(outcome),
             )

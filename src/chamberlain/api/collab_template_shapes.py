@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from uuid import UUID
 
-from msgspec import Struct, json, to_builtins
+from msgspec import Struct, to_builtins
 
 from chamberlain.api.request_shapes import Actor, Time, time_of
 from chamberlain.api.template_shapes import TemplateField, TemplateWebhook, field_of, webhook_of
@@ -17,6 +17,7 @@ from chamberlain.shapes.approvals import ApprovalShape
 from chamberlain.shapes.audiences import AudienceShape
 from chamberlain.shapes.group_templates import GroupNamingShape, GroupTemplateShape
 from chamberlain.shapes.guest_templates import GuestsShape, GuestTemplateShape
+from chamberlain.shapes.stored import StoredDecoder
 
 
 class GroupTemplate(Struct, rename="camel", frozen=True, kw_only=True, tag_field="kind", tag="group"):
@@ -148,8 +149,8 @@ def _named(actor: KnownActor) -> Actor:
     return Actor(actor.type, actor.id, actor.display_name)
 
 
-_decode_group = json.Decoder(GroupTemplateShape).decode
-_decode_guest = json.Decoder(GuestTemplateShape).decode
+_decode_group = StoredDecoder(GroupTemplateShape).decode
+_decode_guest = StoredDecoder(GuestTemplateShape).decode
 # What is sent as it is kept.
 _SHARED = tuple(
     name

@@ -16,6 +16,7 @@ from msgspec import json
 
 # What the body of an answer may be, beside problems.
 _SHOWN = ("application/json", "application/x-ndjson", "text/event-stream")
+_PROBLEM = "application/problem+json"
 # A JSON value as the OpenAPI document has it.
 Json = Mapping[str, Any]
 
@@ -131,8 +132,15 @@ def _responses(responses: Json, components: Json) -> str:
         )
         # Examples of problems would say the same again and again; their codes are in the description.
         contents = (_content(one) for kind, one in response.get("content", {}).items() if kind in _SHOWN)
-        rows.append((status, f"{_prose(response['description'])}{_list(headers)}{''.join(contents)}"))
+        meaning = _codes(response) or _prose(response["description"])
+        rows.append((status, f"{meaning}{_list(headers)}{''.join(contents)}"))
     return f"<h4>Answers</h4>{_table(('Status', 'Meaning'), rows)}"
+
+
+def _codes(response: Json) -> str:
+    """Links to the codes of problems. Their meanings are in one table, which keeps the page small."""
+    codes = response.get("content", {}).get(_PROBLEM, {}).get("examples", {})
+    return ", ".join(f'<a href="#{code}">{_code(code)}</a>' for code in codes)
 
 
 def _problems(examples: Json) -> str:

@@ -10,16 +10,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chamberlain.api.authenticate import authenticate
 from chamberlain.api.calls import Answer, Call, Stream
-from chamberlain.api.hosts import is_ours
+from chamberlain.api.hosts import ambiguity, is_ours
 from chamberlain.api.parameters import FormFaults, check_idempotency_key, read_ids, read_query, together
 from chamberlain.api.patience import Patience
-from chamberlain.api.problems import HostUnknown, problem_of
+from chamberlain.api.problems import HeadAmbiguous, HostUnknown, problem_of
 from chamberlain.api.receive import CallerGone, receive_body
 from chamberlain.api.resources import AnyEndpoint, Resource, Resources
 from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes, trace_id_of
-from chamberlain.api.whole import whole_call
-from chamberlain.logs import about
+from chamberlain.api.whole import AUTHORITY, whole_call
+from chamberlain.logs import about, get_logger
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import BodyInvalid, Malformed, NotFound, Refusal
 from chamberlain.rules.ids import TraceId
@@ -28,8 +28,12 @@ from chamberlain.rules.ids import TraceId
 TRACE_ID = "chamberlain.trace_id"
 # In measurements, for calls that name no path of ours: those paths are without number.
 UNKNOWN_PATH = "unknown"
+_CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_WITHOUT_CONTENT = frozenset({204, 304})
 # In measurements, for calls whose caller left before the end; the number that proxies log for it.
 CALLER_GONE = 499
+
+_logger = get_logger(__name__)
 
 
 class _Arrival(Struct, frozen=True):
@@ -67,16 +71,24 @@ class Front:
         trace_id = trace_id_of(headers, self._services.new_trace_id)
         scope[TRACE_ID] = trace_id
         ours = is_ours(headers.get(b"host"), self._hosts)
+        wrong = None
+        # Only these two can be ambiguous, which keeps the check away from nearly all calls.
+        if len(headers) != len(scope["headers"]) or AUTHORITY in scope:
+            wrong = ambiguity(scope["headers"], scope.get(AUTHORITY), self._hosts)
         resource, texts = self._resources.find(scope["path"])
-        with about(trace_id=trace_id):
-            if resource is None and ours and (app := self._mounted(scope)) is not None:
+        client = scope.get("client")
+        with about(trace_id=trace_id, client_address=None if client is None else client[0]):
+            if resource is None and ours and wrong is None and (app := self._mounted(scope)) is not None:
                 await app(scope, receive, send)
                 return
             status = 500
             taken: float | None = None
             try:
                 arrival = _Arrival(scope, receive, headers, texts, trace_id)
-                answer = await self._answer(resource, arrival) if ours else _refused(HostUnknown(), arrival)
+                if wrong is not None:
+                    answer: Answer | Stream = _refused(HeadAmbiguous(wrong), arrival)
+                else:
+                    answer = await self._answer(resource, arrival) if ours else _refused(HostUnknown(), arrival)
                 status = answer.status
                 if isinstance(answer, Stream):
                     # How long it goes on is no measure of ours.
@@ -85,6 +97,8 @@ class Front:
                     await self._services.streams.send(answer, scope["method"], echoed, receive, send)
                 else:
                     await _send(answer, scope, echoes(headers, trace_id), send)
+                    if resource is not None and resource.path.startswith("/admin/"):
+                        _log_success(scope, status)
             except CallerGone:
                 status = CALLER_GONE
             finally:
@@ -160,6 +174,15 @@ def _refused(refusal: Refusal, arrival: _Arrival) -> Answer:
     return problem_of(refusal, arrival.scope["path"], arrival.trace_id)
 
 
+def _log_success(scope: Scope, status: int) -> None:
+    """Log a call of an administrator that may have changed something.
+
+    The line has the client address, which the audit trail does not have, and the trace id of the row there.
+    """
+    if scope["method"] in _CHANGING and status < 300:
+        _logger.info("An administrative call succeeded.", method=scope["method"], path=scope["path"])
+
+
 def _forget_frames(refusal: Refusal) -> None:
     """Those that it came through, and those of what it was raised from, hold it in turn: a ring that would have to be
     collected as garbage."""
@@ -167,8 +190,8 @@ def _forget_frames(refusal: Refusal) -> None:
 
 
 async def _send(answer: Answer, scope: Scope, headers: list[tuple[bytes, bytes]], send: Send) -> None:
-    # A 204 has neither a length nor a type (RFC 9110, 8.6).
-    if answer.status != 204:
+    # A 204 has neither a length nor a type, and a 304 has those of another answer (RFC 9110, 8.6).
+    if answer.status not in _WITHOUT_CONTENT:
         headers += ((b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body)))
     headers += answer.headers
     body = b"" if scope["method"] == "HEAD" else answer.body

@@ -24,10 +24,11 @@ A slash at the end of a path is optional. A body is JSON in UTF-8, at most {size
 seconds; of two members with one name the last one counts; a whole number may be written `2` or `2.0`. In the body of
 a POST or PUT, `null` means "not sent". Unknown properties and unknown query parameters are refused.
 
-Refusals are problem documents (RFC 9457): `code` is stable and tells what happened; `errors` lists all faults of a
-body with their JSON Pointer (a fault of the path, the query or a header that is told together with them has the empty
-pointer). `traceId` equals the header `request-id` of the same answer, and the trace id of `traceparent` when one was
-sent. HEAD is answered wherever GET is, OPTIONS with the methods that a path takes."""
+Refusals are problem documents (RFC 9457): `code` is stable and says what happened. `errors` lists the faults of a
+body with their JSON Pointers, at most 100; `errorsTruncated` says that there are more. A fault of the path, the query
+or a header in the same list has the empty pointer. `traceId` equals the header `request-id` of the same answer, and
+the trace id of `traceparent` when one was sent. HEAD is answered wherever GET is, OPTIONS with the methods that a
+path takes."""
 
 
 def describe(endpoints: Sequence[AnyEndpoint], services: Services) -> Json:

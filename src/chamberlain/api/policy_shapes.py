@@ -2,11 +2,12 @@
 
 from uuid import UUID
 
-from msgspec import Struct, json
+from msgspec import Struct
 
 from chamberlain.api.request_shapes import Actor, Time, time_of
 from chamberlain.rules.policy_records import PolicyRecord
 from chamberlain.shapes.policies import ExpiryShape, InactivityShape, MinimumOwnersShape, PolicyShape, ReviewShape
+from chamberlain.shapes.stored import StoredDecoder
 
 
 class Policy(Struct, rename="camel", frozen=True):
@@ -44,4 +45,4 @@ def policy_of(record: PolicyRecord) -> Policy:
     )
 
 
-_decode = json.Decoder(PolicyShape).decode
+_decode = StoredDecoder(PolicyShape).decode

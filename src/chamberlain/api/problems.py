@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
 from types import MappingProxyType
+from typing import Annotated
 from urllib.parse import quote
 
-from msgspec import UNSET, Struct, UnsetType, json
+from msgspec import UNSET, Meta, Struct, UnsetType, json
 
 from chamberlain.api.calls import Answer, Headers
 from chamberlain.rules.errors import (
+    MOST_FAULTS,
     BodyInvalid,
     Conflict,
     Fault,
@@ -44,6 +46,13 @@ class MethodNotAllowed(Refusal):
     def __init__(self, allow: bytes) -> None:
         super().__init__("methodNotAllowed", f"This address takes {allow.decode('ascii')} only.")
         self.allow = allow
+
+
+class HeadAmbiguous(Malformed):
+    """A head that a proxy and this service could understand differently."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("ambiguousHead", detail)
 
 
 class BodyTooLarge(Refusal):
@@ -95,6 +104,7 @@ KINDS: Mapping[type[Refusal], Kind] = MappingProxyType(
                 "invalidParameter": "A parameter has a value that it cannot have.",
                 "invalidCursor": "The cursor does not belong to this list.",
                 "malformedId": "An id is not a UUID.",
+                "ambiguousHead": "The head of the call has two meanings.",
             },
         ),
         BodyInvalid: Kind(400, {"invalidBody": "The body does not have the form that is asked for."}),
@@ -169,6 +179,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
     | {BUG: "Something went wrong on our side."}
 )
 _CONTENT_TYPE = b"application/problem+json"
+_TRUNCATED = f"True when there are more than the first {MOST_FAULTS} faults, which `errors` lists. Else left out."
 
 
 class Problem(Struct, omit_defaults=True, rename="camel"):
@@ -182,6 +193,7 @@ class Problem(Struct, omit_defaults=True, rename="camel"):
     instance: str
     trace_id: str
     errors: tuple[Fault, ...] | UnsetType = UNSET
+    errors_truncated: Annotated[bool, Meta(description=_TRUNCATED)] | UnsetType = UNSET
     conflicting_id: str | UnsetType = UNSET
     limit: str | UnsetType = UNSET
 
@@ -199,8 +211,10 @@ def problem_of(refusal: Refusal, path: str, trace_id: TraceId) -> Answer:
         trace_id=trace_id,
     )
     match refusal:
-        case BodyInvalid(faults=faults) | NotPossible(faults=faults):
-            problem.errors = faults
+        case BodyInvalid() | NotPossible():
+            problem.errors = refusal.faults
+            if refusal.are_truncated:
+                problem.errors_truncated = True
         case Conflict(conflicting_id=str(conflicting_id)):
             problem.conflicting_id = conflicting_id
         case LimitReached(limit=limit):

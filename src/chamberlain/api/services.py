@@ -47,11 +47,16 @@ from chamberlain.rules.timeline import Happenings
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that must be well before the service is ready; `detail` says what is wrong when it is not."""
+    """One condition of readiness. A failed check has the cause as a sentence and as a stable code.
+
+    The service stays ready when a check fails that is not `required`.
+    """
 
     name: str
     passed: bool
     detail: str | None = None
+    reason_code: str | None = None
+    required: bool = True
 
 
 # Whom an Authorization header speaks for; raises Unauthenticated or Unavailable.

@@ -11,7 +11,7 @@ from chamberlain.api.calls import NO_STORE, Answer, Call, Headers
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.requests import IdempotencyKey, Submission
 from chamberlain.shapes.actions import ActionBody
-from chamberlain.shapes.bodies import parse_object
+from chamberlain.shapes.bodies import parse_with_whole_numbers
 
 Body = TypeVar("Body")
 
@@ -48,6 +48,6 @@ def _idempotency_of(call: Call[Body]) -> IdempotencyKey | None:
 
 def digest_of(method: str, path: str, query: Mapping[str, str], raw: bytes) -> bytes:
     """The same for all ways to write one request: order of members and parameters, white space, escapes, 2 and 2.0."""
-    body = json.encode(parse_object(raw), order="sorted")
+    body = json.encode(parse_with_whole_numbers(raw), order="sorted")
     head = f"{method}\n{path}\n{urlencode(sorted(query.items()))}\n"
     return sha256(head.encode("ascii") + body).digest()

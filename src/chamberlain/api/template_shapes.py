@@ -3,7 +3,7 @@
 from typing import Literal
 from uuid import UUID
 
-from msgspec import UNSET, Struct, UnsetType, json
+from msgspec import UNSET, Struct, UnsetType
 
 from chamberlain.api.request_shapes import Actor, Time, time_of
 from chamberlain.rules.template_records import TemplateRecord
@@ -12,6 +12,7 @@ from chamberlain.shapes.approvals import ApprovalShape
 from chamberlain.shapes.audiences import AudienceShape
 from chamberlain.shapes.custom_fields import ChoiceShape, CustomFieldShape
 from chamberlain.shapes.mailbox_templates import MailboxDefaultsShape, MailboxNamingShape, MailboxTemplateShape
+from chamberlain.shapes.stored import StoredDecoder
 from chamberlain.shapes.webhooks import WebhookShape
 
 MailboxKind = Literal["shared", "equipment", "room"]
@@ -125,4 +126,4 @@ def webhook_of(shape: WebhookShape, record: TemplateRecord) -> TemplateWebhook:
     )
 
 
-_decode = json.Decoder(MailboxTemplateShape).decode
+_decode = StoredDecoder(MailboxTemplateShape).decode

@@ -10,6 +10,8 @@ from starlette.types import Scope
 
 # Where it stands in the state of the scope.
 WHOLE = "chamberlain.whole"
+# The key in the scope for the host of an absolute address in the request line; there only with such an address.
+AUTHORITY = "chamberlain.authority"
 
 
 class WholeCall(Protocol):

@@ -9,10 +9,10 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from chamberlain.rules.errors import Unauthenticated
 
-# Some platforms give several names as an array, the standard joins them by spaces (RFC 8693, 4.2).
-Names = str | tuple[str, ...]
-# What is looked up in the database or kept in its rows, where no text can have a NUL.
+# Without control characters: claims are looked up in the database and stored, where no text can hold a NUL.
 Line = Annotated[str, Meta(pattern=r"^[^\u0000-\u001f\u007f-\u009f]*(?![\s\S])")]
+# Some platforms give several names as an array, the standard joins them by spaces (RFC 8693, 4.2).
+Names = Line | tuple[Line, ...]
 
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
@@ -28,22 +28,32 @@ class Header(Struct, frozen=True):
 
 
 class Claims(Struct, frozen=True):
-    """The claims that are looked at. `roles` is read for applications only, so for others its form does not matter."""
+    """The claims that the service reads; it ignores all others.
+
+    `roles` counts for applications only, and the last five only tell users from applications. Their type does not
+    matter where they do not count, hence Raw.
+    """
 
     iss: Line
-    aud: str | tuple[str, ...]
+    aud: Line | tuple[Line, ...]
     exp: float
     nbf: float | UnsetType = UNSET
-    sub: str | UnsetType = UNSET
-    oid: str | UnsetType = UNSET
+    sub: Line | UnsetType = UNSET
+    oid: Line | UnsetType = UNSET
     tid: Line | UnsetType = UNSET
     azp: Line | UnsetType = UNSET
     appid: Line | UnsetType = UNSET
     client_id: Line | UnsetType = UNSET
-    idtyp: str | UnsetType = UNSET
+    cid: Line | UnsetType = UNSET
+    idtyp: Line | UnsetType = UNSET
     scp: Names | UnsetType = UNSET
     scope: Names | UnsetType = UNSET
     roles: Raw | UnsetType = UNSET
+    sid: Raw | UnsetType = UNSET
+    uid: Raw | UnsetType = UNSET
+    preferred_username: Raw | UnsetType = UNSET
+    upn: Raw | UnsetType = UNSET
+    unique_name: Raw | UnsetType = UNSET
 
 
 def read_token(token: str) -> tuple[Header, Claims]:
@@ -59,7 +69,7 @@ def read_roles(claims: Claims) -> tuple[str, ...]:
     if claims.roles is UNSET:
         return ()
     try:
-        return msgspec.json.decode(claims.roles, type=tuple[str, ...])
+        return msgspec.json.decode(claims.roles, type=tuple[Line, ...])
     except msgspec.MsgspecError as error:
         raise token_invalid("The claim roles of the bearer token is no list of names.") from error
 

@@ -22,8 +22,8 @@ _LARGEST_DOCUMENT = 256 * 1024
 # Below 2048 bits an RSA key can be broken (NIST SP 800-131A), above 8192 checking takes too long; lengths in base64.
 _RSA_MODULUS_LENGTHS = range(342, 1367)
 
-# What can come of asking an issuer, beside an answer.
-UNANSWERED = (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError)
+# Errors of a call to an issuer. The client passes on OSError when file descriptors have run out; TimeoutError is one.
+UNANSWERED = (httpx2.HTTPError, httpx2.InvalidURL, OSError)
 
 
 class UnusableAnswer(Exception):

@@ -5,13 +5,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from uuid import UUID
+from uuid import NAMESPACE_URL, UUID, uuid5
 
+import structlog
 from joserfc import jws
 from joserfc.errors import JoseError
 from msgspec import UNSET, UnsetType
 
 from chamberlain.bearer.audiences import absolute_names
+from chamberlain.bearer.caller_types import Contradiction, classify, client_ids
 from chamberlain.bearer.claims import Claims, Header, Names, read_roles, read_token, token_invalid
 from chamberlain.bearer.discovery import Key
 from chamberlain.bearer.keys import IssuerKeys
@@ -29,7 +31,12 @@ _LEEWAY = timedelta(seconds=60)
 _TRUSTED_FOR = timedelta(seconds=60)
 _LONGEST_AUTHORIZATION = 16 * 1024
 _MOST_VERIFIED = 10_000
+# A misconfigured client sends the same token again and again; one line a minute is enough to find it.
+_BETWEEN_LOG_LINES = timedelta(minutes=1)
+_MOST_CONTRADICTIONS = 1_000
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+_log = structlog.get_logger()
 
 FindIssuer = Callable[[str, str | None], Awaitable[Issuer | None]]
 
@@ -52,6 +59,7 @@ class Verifier:
         self._keys = keys
         self._now = now
         self._verified: dict[bytes, _Verified] = {}
+        self._contradictions: dict[tuple[str, str | None], datetime] = {}
 
     async def verify(self, authorization: str | None) -> Caller:
         """The caller that the value of the header Authorization speaks for."""
@@ -76,13 +84,14 @@ class Verifier:
         _check_signature(token, await self._key(issuer, header))
         expires_at = _check_times(claims, now)
         audience, shared = self._audience(claims, issuer)
-        caller_type = _caller_type(claims)
+        caller_type = self._caller_type(claims, issuer, now)
+        caller_id = _object_id(claims, issuer, caller_type)
         names = _scopes(claims) if caller_type is ActorType.USER else read_roles(claims)
         return Caller(
             tenant_id=issuer.tenant_id,
             type=caller_type,
-            id=_object_id(claims),
-            client_id=_client_id(claims, caller_type),
+            id=caller_id,
+            client_id=_client_id(claims, caller_id, caller_type),
             permissions=absolute_names(audience, names, shared=shared),
             expires_at=expires_at,
         )
@@ -115,6 +124,34 @@ class Verifier:
                 f"{', '.join(sorted(self._audiences))}.",
             )
         return ours.pop(), len(addresses) > 1
+
+    def _caller_type(self, claims: Claims, issuer: Issuer, now: datetime) -> ActorType:
+        try:
+            caller_type = classify(claims)
+        except Contradiction as error:
+            self._log_contradiction(claims, issuer, str(error), now)
+            raise token_invalid(f"The bearer token contradicts itself. {error}") from error
+        if caller_type is None:
+            raise token_invalid("The bearer token speaks neither for a user (scp) nor for an application (idtyp).")
+        return caller_type
+
+    def _log_contradiction(self, claims: Claims, issuer: Issuer, reason: str, now: datetime) -> None:
+        """Log it once a minute for each client. The token is signed, so its provider has to be configured."""
+        client = next(iter(client_ids(claims)), None)
+        key = (issuer.issuer, client)
+        last = self._contradictions.pop(key, None)
+        while len(self._contradictions) >= _MOST_CONTRADICTIONS:
+            del self._contradictions[next(iter(self._contradictions))]
+        if last is None or now - last >= _BETWEEN_LOG_LINES:
+            last = now
+            _log.warning(
+                "token contradicts itself",
+                issuer=issuer.issuer,
+                tenant=str(issuer.tenant_id),
+                client=client,
+                reason=reason,
+            )
+        self._contradictions[key] = last
 
     def _remember(self, digest: bytes, caller: Caller, now: datetime) -> None:
         while len(self._verified) >= _MOST_VERIFIED:
@@ -182,15 +219,6 @@ def _check_times(claims: Claims, now: datetime) -> datetime:
     return expires_at
 
 
-def _caller_type(claims: Claims) -> ActorType:
-    if claims.scp is not UNSET or claims.scope is not UNSET:
-        return ActorType.USER
-    by_itself = claims.sub is not UNSET and claims.sub in (claims.azp, claims.appid, claims.client_id, claims.oid)
-    if claims.idtyp == "app" or (claims.idtyp is UNSET and by_itself):
-        return ActorType.APPLICATION
-    raise token_invalid("The bearer token speaks neither for a user (scp) nor for an application (idtyp).")
-
-
 def _scopes(claims: Claims) -> tuple[str, ...]:
     names: Names | UnsetType = claims.scope if claims.scp is UNSET else claims.scp
     if names is UNSET:
@@ -198,19 +226,21 @@ def _scopes(claims: Claims) -> tuple[str, ...]:
     return tuple(names.split()) if isinstance(names, str) else names
 
 
-def _object_id(claims: Claims) -> UUID:
+def _object_id(claims: Claims, issuer: Issuer, caller_type: ActorType) -> UUID:
+    """The id of the caller. That of an application may be derived: no directory has to know it."""
     for name in (claims.oid, claims.sub):
         if name is not UNSET:
-            if _UUID.fullmatch(name) is None:
-                break
-            return UUID(name)
+            if _UUID.fullmatch(name) is not None:
+                return UUID(name)
+            if caller_type is ActorType.APPLICATION and name in client_ids(claims):
+                return uuid5(NAMESPACE_URL, f"{issuer.issuer}#{issuer.tid or ''}#{name}")
+            break
     raise token_invalid("The bearer token does not name the user or application by an object id (oid).")
 
 
-def _client_id(claims: Claims, caller_type: ActorType) -> ClientId:
-    for name in (claims.azp, claims.appid, claims.client_id):
-        if name is not UNSET:
-            return ClientId(name)
+def _client_id(claims: Claims, caller_id: UUID, caller_type: ActorType) -> ClientId:
+    for name in client_ids(claims):
+        return ClientId(name)
     if caller_type is ActorType.APPLICATION:
-        return ClientId(str(_object_id(claims)))
+        return ClientId(str(caller_id))
     raise token_invalid("The bearer token does not name the application that asks for the user (azp).")

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from chamberlain.api.app import create_app
+from chamberlain.api.client_addresses import ClientAddresses
 from chamberlain.api.streams import Streams
 from chamberlain.bearer.audiences import api_audiences
 from chamberlain.bootstrap.data_folder import DataFolder, make_secret, write_file
@@ -17,7 +18,7 @@ from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.graph import GRAPH_AUDIENCE, graph_application
 from chamberlain.bootstrap.identity import identity_application, make_identity_platform
 from chamberlain.bootstrap.means import made_means
-from chamberlain.bootstrap.origins import now
+from chamberlain.bootstrap.origins import local_now
 from chamberlain.bootstrap.services import make_services
 from chamberlain.bootstrap.tracing import Traces
 from chamberlain.bootstrap.trust import make_trust
@@ -72,14 +73,17 @@ async def built_endpoints(
         mounts = {urlsplit(settings.graph_url).path: graph}
         if settings.embedded_identity:
             mounts["/identity"] = await _identity(settings, databases, folder, keyring)
-        application = create_app(make_services(means, verify, Streams(now, stop)), mounts)
-        yield Endpoints(traces.application(application), None if certificate is None else certificate.context)
+        application = create_app(make_services(means, verify, Streams(local_now, stop)), mounts)
+        traced = traces.application(application)
+        # Without a proxy no call pays for looking.
+        served = ClientAddresses(traced, settings.proxies) if settings.proxies else traced
+        yield Endpoints(served, None if certificate is None else certificate.context)
 
 
 def _certificate(settings: Settings, folder: DataFolder) -> ServerCertificate | None:
     if not settings.embedded_identity:
         return None
-    certificate = make_server_certificate(folder.path, now())
+    certificate = make_server_certificate(folder.path, local_now())
     write_file(folder.authority, certificate.authority_pem, mode=0o644)
     return certificate
 

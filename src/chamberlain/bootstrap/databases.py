@@ -1,19 +1,31 @@
 """The database: the embedded one, started and brought up to date, or an outside one that must be so already."""
 
+import asyncio
+import shutil
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+
+import structlog
 
 from chamberlain import embedded, store
 from chamberlain.bootstrap.data_folder import DataFolder, open_data_folder
+from chamberlain.bootstrap.origins import now
+from chamberlain.bootstrap.processes import unless_stopped
 from chamberlain.embedded import postgres
-from chamberlain.rules.errors import Unavailable
+from chamberlain.outages import Outage
+from chamberlain.rules.clocks import MOST_CLOCK_DIFFERENCE
+from chamberlain.rules.errors import DatabaseUnavailable
 from chamberlain.settings import Settings
+from chamberlain.store.clocks import read_time
 from chamberlain.store.database import COMMAND_TIMEOUT, PREPARED_STATEMENTS, Database, connect, open_database
 from chamberlain.store.hosts import are_several
 from chamberlain.store.migrate import MigrationSet, migrate, missing_files
+from chamberlain.store.outage_record import log_outage
 
 # asyncpg needs one connection for the batcher, one for the directory's questions, and some for everything that reads.
 MOST_APPLICATION_CONNECTIONS = 20
@@ -22,8 +34,25 @@ MOST_WORKER_CONNECTIONS = 8
 ANSWERED_WITHIN = timedelta(seconds=5)
 
 
+# Seconds between two attempts of a start that waits: a database in recovery takes seconds, not milliseconds.
+_BETWEEN_ATTEMPTS = 0.5
+# With less than one segment of its write-ahead log left (16 MiB, the default of initdb), PostgreSQL cannot go on.
+_LOG_SEGMENT = 16 * 2**20
+_NOT_ACCEPTED = frozenset({Outage.REFUSED, Outage.LOST, Outage.STARTING, Outage.STOPPED, Outage.NO_ANSWER})
+
+logger = structlog.stdlib.get_logger(__name__)
+
+
 class DatabaseNotReady(Exception):
     """The database cannot be used as it is; the sentence says what to do."""
+
+
+class _NotReachable(DatabaseNotReady):
+    """The database does not accept connections, or refuses ours."""
+
+    def __init__(self, name: str, outage: Outage) -> None:
+        super().__init__(f"{outage.seen} {outage.cure} The address is that of {name}.")
+        self.outage = outage
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +86,14 @@ def migration_sets() -> tuple[MigrationSet, ...]:
 
 
 @asynccontextmanager
-async def opened_databases(settings: Settings, folder: DataFolder) -> AsyncIterator[Databases]:
-    """The database for as long as the block runs. Raises DatabaseNotReady, or what the embedded one has to say."""
+async def opened_databases(
+    settings: Settings, folder: DataFolder, *, stop: asyncio.Event | None = None
+) -> AsyncIterator[Databases]:
+    """Open the database for as long as the block runs.
+
+    A process that ends by `stop` waits for an outside database that does not accept connections yet; a command does
+    not. Raises DatabaseNotReady, StoppedEarly, and the errors of the embedded PostgreSQL.
+    """
     async with AsyncExitStack() as stack:
         if settings.database_url is None:
             if settings.database_owner_url is not None:
@@ -77,6 +112,7 @@ async def opened_databases(settings: Settings, folder: DataFolder) -> AsyncItera
             notices=notices,
             patience=ANSWERED_WITHIN if are_several(addresses.application) else COMMAND_TIMEOUT,
             most_statements=_most_statements(settings),
+            report=log_outage,
         )
         stack.push_async_callback(application.close)
         worker = await open_database(
@@ -85,9 +121,17 @@ async def opened_databases(settings: Settings, folder: DataFolder) -> AsyncItera
             name="chamberlain worker",
             notices=notices,
             most_statements=_most_statements(settings),
+            report=log_outage,
         )
         stack.push_async_callback(worker.close)
-        await _require_up_to_date(application)
+        if settings.database_url is None:
+            await _require_up_to_date(application)
+            _refine_outages(folder, application, worker)
+        elif stop is None:
+            await _require_usable(application, worker)
+        else:
+            patience = settings.database_start_timeout
+            await unless_stopped(_wait_until_usable(application, worker, patience), stop)
         yield Databases(addresses, application, worker, is_embedded=settings.database_url is None)
 
 
@@ -106,9 +150,13 @@ async def opened_beside(settings: Settings) -> AsyncIterator[Database]:
     try:
         try:
             async with database.statement() as connection:
-                await connection.execute("SELECT")
-        except Unavailable as error:
-            raise DatabaseNotReady(f"The database does not answer. {_cure(settings)}") from error
+                now.set(await read_time(connection))
+        except DatabaseUnavailable as error:
+            raise DatabaseNotReady(f"{error.outage.seen} {_cure(settings)}") from error
+        if abs(now.difference) > MOST_CLOCK_DIFFERENCE:
+            # A command has no log of its own: the line goes to standard error.
+            seconds = round(now.difference.total_seconds())
+            sys.stderr.write(f"This machine's clock differs from the database's by {seconds} seconds.\n")
         yield database
     finally:
         await database.close()
@@ -140,7 +188,7 @@ async def opened_or_made(settings: Settings) -> AsyncIterator[Database]:
 
 def _cure(settings: Settings) -> str:
     if settings.database_worker_url is not None:
-        return "Start it, or mend CHAMBERLAIN_DATABASE_WORKER_URL."
+        return "Start the database, or correct CHAMBERLAIN_DATABASE_WORKER_URL."
     return "The embedded one runs as long as the service does: start it, or name its --data-dir."
 
 
@@ -151,10 +199,31 @@ def _most_statements(settings: Settings) -> int:
 async def _is_running(settings: Settings) -> bool:
     try:
         connection = await connect(postgres.addresses_of(DataFolder(settings.data_dir).postgres).worker)
-    except Unavailable:
+    except DatabaseUnavailable:
         return False
     await connection.close()
     return True
+
+
+def _refine_outages(folder: DataFolder, *databases: Database) -> None:
+    for database in databases:
+        database.pool.outages.refine = partial(embedded_outage, folder.postgres)
+
+
+def embedded_outage(folder: Path, outage: Outage) -> Outage:
+    """Find out why the embedded PostgreSQL accepts no connections: more than a connection shows is known here.
+
+    A PostgreSQL that cannot write its log ends, and cannot start again before there is room.
+    """
+    if outage not in _NOT_ACCEPTED:
+        return outage
+    try:
+        if shutil.disk_usage(folder).free < _LOG_SEGMENT:
+            return Outage.DISK_FULL
+        return Outage.DATABASE_DESCRIPTORS if postgres.lacks_descriptors(folder) else outage
+    except OSError:
+        # The folder cannot be looked at: this process may be the one without descriptors.
+        return outage
 
 
 async def _start_embedded(stack: AsyncExitStack, settings: Settings, folder: DataFolder) -> DatabaseAddresses:
@@ -177,15 +246,43 @@ def _outside(settings: Settings) -> DatabaseAddresses:
     )
 
 
+async def _wait_until_usable(application: Database, worker: Database, patience: float) -> None:
+    """Retry for `patience` seconds. Raises DatabaseNotReady at once for everything that a retry does not cure."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + patience
+    reported: Outage | None = None
+    while True:
+        try:
+            await _require_usable(application, worker)
+        except _NotReachable as error:
+            left = end - clock()
+            if not error.outage.passes_by_itself or left <= 0:
+                raise
+            if error.outage is not reported:
+                reported = error.outage
+                logger.warning(
+                    "The start waits for the database.", reasonCode=reported.value, secondsLeft=round(left, 1)
+                )
+            await asyncio.sleep(min(_BETWEEN_ATTEMPTS, left))
+        else:
+            return
+
+
+async def _require_usable(application: Database, worker: Database) -> None:
+    await _require_up_to_date(application)
+    try:
+        async with worker.statement() as connection:
+            await connection.execute("SELECT")
+    except DatabaseUnavailable as error:
+        raise _NotReachable("CHAMBERLAIN_DATABASE_WORKER_URL", error.outage) from error
+
+
 async def _require_up_to_date(database: Database) -> None:
     try:
         async with database.statement() as connection:
             missing = await missing_files(connection, migration_sets())
-    except Unavailable as error:
-        cause = type(error.__cause__).__name__
-        raise DatabaseNotReady(
-            f"The database cannot be reached ({cause}). Start it, or mend CHAMBERLAIN_DATABASE_URL."
-        ) from error
+    except DatabaseUnavailable as error:
+        raise _NotReachable("CHAMBERLAIN_DATABASE_URL", error.outage) from error
     if missing:
         raise DatabaseNotReady(
             f"The database lacks {len(missing)} migration files ({missing[0]} is the first). Run `chamberlain migrate`."

@@ -3,6 +3,7 @@
 from chamberlain.api.administration import Findings
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import now
+from chamberlain.store.clocks import decision_time
 from chamberlain.usecases.finding_accept import AcceptFinding
 from chamberlain.usecases.finding_confirm import ConfirmFinding
 from chamberlain.usecases.finding_list import ListFindings
@@ -20,4 +21,4 @@ def finding_services(means: Means) -> Findings:
 
 def finding_work(means: WorkMeans) -> ReopenFindings:
     """What a worker does about acceptances that have ended."""
-    return ReopenFindings(means.database, now)
+    return ReopenFindings(means.database, decision_time)

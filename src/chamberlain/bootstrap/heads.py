@@ -5,14 +5,17 @@ square of its length, during which nobody else is served. So what comes is count
 """
 
 import asyncio
+from time import monotonic
 
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from chamberlain.api.problems import HeadTooLarge, problem_of
 from chamberlain.api.trace import echoes
+from chamberlain.bootstrap.connections import Connection
 from chamberlain.bootstrap.origins import new_trace_id
+from chamberlain.bootstrap.refusals import Refused
 
 # The bound that docs/reference/api.md gives. Twice what most servers take, for tokens with many claims.
 LIMIT = 64 * 1024
@@ -20,6 +23,7 @@ LIMIT = 64 * 1024
 SECONDS = 10
 # A connection that is closed while something comes is reset, and its caller may never see why.
 SECONDS_FOR_FAREWELL = 1
+_END_OF_HEAD = b"\r\n\r\n"
 
 
 class BoundedHeads(HttpToolsProtocol):
@@ -31,15 +35,101 @@ class BoundedHeads(HttpToolsProtocol):
 
     head_seconds: float = SECONDS
     farewell_seconds: float = SECONDS_FOR_FAREWELL
+    # The socket below; the server sets it.
+    connection: Connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server has it
-        """Somebody has connected, and has to say something."""
+        """Begin the time that the first head has."""
         super().connection_made(transport)
+        self.connection.is_talking = True
+        # Calls that came while an earlier one had no answer that was read; they are not parsed yet.
+        self._held = b""
+        # The call that is answered while the head of the next one is here already.
+        self._earlier: RequestResponseCycle | None = None
+        # Whether an answer is complete, and the kernel has not taken all of it.
+        self._is_unread = False
         # How many bytes have come since the last that were of use: a whole head, a piece of a body, the end of a call.
         self._useless = 0
         self._end_in(self.head_seconds)
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a whole call has no complete answer."""
+        cycle = self.cycle
+        # There is none before the first call, which the annotation leaves out.
+        return cycle is not None and not cycle.more_body and not cycle.response_complete  # type: ignore[redundant-expr]
+
     def data_received(self, data: bytes) -> None:
+        """Take one call at a time: the next one waits until the client has read the answer to the last one."""
+        if self._held or self._must_wait():
+            self._hold(data)
+        elif data.count(_END_OF_HEAD) > 1:
+            self._take_call_by_call(data)
+        else:
+            self._take(data)
+
+    def held(self) -> int:
+        """Bytes of calls that wait for the answer to an earlier call."""
+        return len(self._held)
+
+    def _take_call_by_call(self, data: bytes) -> None:
+        # Each head ends with an empty line, so no piece has more than one whole head.
+        start = 0
+        while start < len(data):
+            if self._must_wait():
+                self._hold(data[start:])
+                return
+            end = data.find(_END_OF_HEAD, start)
+            end = len(data) if end < 0 else end + len(_END_OF_HEAD)
+            self._take(data[start:end])
+            start = end
+
+    def _must_wait(self) -> bool:
+        # A piece that ends one body may hold the head of the next call, which is in the pipeline then.
+        return self.is_at_work or self._is_unread or bool(self.pipeline)
+
+    def _hold(self, data: bytes) -> None:
+        """Keep it for later, and read no more until then."""
+        if self._useless < LIMIT:
+            self._held += data
+            self.flow.pause_reading()
+
+    def on_response_complete(self) -> None:
+        """Go on with the next call, if the client has read this answer."""
+        if self.connection.is_paused:
+            self._is_unread = True
+        else:
+            self._begin_next()
+
+    def resume_writing(self) -> None:
+        """Go on when the client has read."""
+        super().resume_writing()
+        if self._is_unread:
+            self._is_unread = False
+            self._begin_next()
+
+    def _begin_next(self) -> None:
+        self.connection.progress_at = monotonic()
+        super().on_response_complete()
+        if self._held and not self.transport.is_closing():
+            held, self._held = self._held, b""
+            self.data_received(held)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End every call that is under way; the server knows the last one alone."""
+        if self._earlier is not None and not self._earlier.response_complete:
+            self._earlier.disconnected = True
+            self._earlier.message_event.set()
+        self._held = b""
+        super().connection_lost(exc)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End the connection: no call came, or none that was whole."""
+        if 0 < self._useless < LIMIT and self._nothing_is_under_way():
+            self.connection.refuse(Refused.HEAD_TOO_SLOW)
+        super().timeout_keep_alive_handler()
+
+    def _take(self, data: bytes) -> None:
         """Take what has come, never more of it at once than a head may have left."""
         if len(data) > LIMIT - self._useless:
             self._take_in_pieces(data)
@@ -55,9 +145,8 @@ class BoundedHeads(HttpToolsProtocol):
                     rest = rest[upgrade.args[0] :]
                     self._ignore_upgrade()
         except httptools.HttpParserError:
-            message = "Invalid HTTP request received."
-            self.logger.warning(message)
-            self.send_400_response(message)
+            self.connection.refuse(Refused.NOT_HTTP)
+            self.send_400_response("Invalid HTTP request received.")
             self._useless = LIMIT
             return
         if self._useless:
@@ -66,7 +155,7 @@ class BoundedHeads(HttpToolsProtocol):
     def _take_in_pieces(self, data: bytes) -> None:
         # There is no room left when the caller was refused; what still comes is thrown away.
         while data and (room := LIMIT - self._useless):
-            self.data_received(data[:room])
+            self._take(data[:room])
             data = data[room:]
 
     def _count(self, length: int) -> None:
@@ -93,9 +182,12 @@ class BoundedHeads(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """A head is whole."""
         self._useless = 0
+        self.connection.progress_at = monotonic()
         self._unset_keepalive_if_required()
         if not self.parser.should_upgrade():
+            cycle = self.cycle
             super().on_headers_complete()
+            self._earlier = cycle if self.pipeline else None
             # What stands behind the body is none of these (RFC 9110, 6.5.1).
             self.headers = []
         elif self.parser.get_method() == b"CONNECT":
@@ -128,8 +220,9 @@ class BoundedHeads(HttpToolsProtocol):
         )
 
     def _refuse(self) -> None:
-        # Where an earlier call has no answer yet, this would be taken for it.
+        # The client would take this for the answer to a call that is not complete yet.
         if self._nothing_is_under_way():
+            self.connection.refuse(Refused.HEAD_TOO_LARGE)
             self.transport.write(_refusal(self.server_state.default_headers))
         self._end_in(self.farewell_seconds)
 

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from chamberlain.bearer.verify import FindIssuer
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.identity_database import identity_unavailable
-from chamberlain.bootstrap.origins import new_trace_id, now
+from chamberlain.bootstrap.origins import local_now, new_trace_id, now
 from chamberlain.embedded.identity.clients import find_clients
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken, issuer_of
 from chamberlain.embedded.identity.server import routes
@@ -49,6 +49,7 @@ def make_identity_platform(
         pool=pool,
         keys=SigningKeys(pool, keyring, now),
         now=now,
+        token_now=local_now,
         local_secret=local_secret,
         on_local_token=_recorded(RecordToken(databases.application)),
         serves_people=settings.listens_on_loopback,

@@ -1,4 +1,4 @@
-"""The database of the embedded identity platform, away: told as that of any database is."""
+"""Report an outage of the embedded identity platform's database like that of any database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,4 +13,4 @@ def identity_unavailable() -> Iterator[None]:
     try:
         yield
     except IdentityUnreachable as error:
-        raise no_database() from error
+        raise no_database(error.__cause__ or error) from error

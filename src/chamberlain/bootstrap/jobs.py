@@ -14,6 +14,7 @@ from chamberlain.bootstrap.origins import new_id, new_trace_id, now
 from chamberlain.bootstrap.policies import policy_work
 from chamberlain.bootstrap.requests import approval_work
 from chamberlain.bootstrap.subjects import assignment_work, discovery
+from chamberlain.metrics import rows_removed
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.retention import Retention
 from chamberlain.usecases.audit_seal import SealAudit
@@ -44,7 +45,7 @@ def request_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
 async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
     """What takes seconds and hurries nobody; what is done again and again is begun where it was not yet."""
     sweep = SweepRetention(
-        database=means.database, watchers=means.notifier, keep=_retention(means), new_id=new_id, now=now
+        database=means.database, watchers=means.notifier, keep=_retention(means), new_id=new_id, observe=rows_removed
     )
     audit, discover, evaluate = SealAudit(means.database, now), discovery(means), policy_work(means)
     await sweep.begin(new_trace_id())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.directory import held_addresses, make_directory, make_guests, make_people, remembered_people
 from chamberlain.bootstrap.identity import client_names
-from chamberlain.bootstrap.origins import now
+from chamberlain.bootstrap.origins import local_now
 from chamberlain.bootstrap.tracing import Traces
 from chamberlain.bootstrap.watching import Watching
 from chamberlain.directory.port import Directory, Guests, People
@@ -82,7 +82,7 @@ async def made_means(
                 settings=settings,
                 database=database,
                 people=people,
-                callers=Callers(database, people, now, names),
+                callers=Callers(database, people, local_now, names),
                 names=names,
                 prefixes=prefixes,
                 catalog=catalog,

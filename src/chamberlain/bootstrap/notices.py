@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from chamberlain.bootstrap.means import WorkMeans
-from chamberlain.bootstrap.origins import new_id, now
+from chamberlain.bootstrap.origins import new_id
 from chamberlain.metrics import jobs_done
 from chamberlain.notices.addresses import read_address
 from chamberlain.notices.messages import Sender
@@ -14,6 +14,7 @@ from chamberlain.notices.server import MailServer
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.settings import Settings
+from chamberlain.store.clocks import decision_time
 from chamberlain.usecases.job_hold import HoldJob
 from chamberlain.usecases.notice_send import SendNotices
 from chamberlain.worker.lanes import LaneLoop, Places
@@ -24,7 +25,7 @@ PLACES = Places(fast=4, fast_of_one=2, slow=4, slow_of_one=2, all=8, free=1)
 IDLE = timedelta(minutes=1)
 
 
-def notice_loop(means: WorkMeans) -> LaneLoop:
+def notice_loop(means: WorkMeans, may_claim: Callable[[], bool]) -> LaneLoop:
     """Sends notices, those of each tenant in a lane of their own: a mail server that hangs delays nothing but mail."""
     server = mail_server(means.settings)
     return LaneLoop(
@@ -36,12 +37,13 @@ def notice_loop(means: WorkMeans) -> LaneLoop:
             server,
             link_maker(means.settings),
             confirm_address(means.settings),
-            now,
+            decision_time,
         ),
         wake=asyncio.Event(),
         new_id=new_id,
         hold=HoldJob(means.database, means.notifier),
         observe=jobs_done,
+        may_claim=may_claim,
         places=PLACES if server is not None else replace(PLACES, poll=IDLE),
     )
 

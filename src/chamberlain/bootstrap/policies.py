@@ -5,6 +5,7 @@ from chamberlain.bootstrap.means import WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.store.callers import Callers
+from chamberlain.store.clocks import decision_time
 from chamberlain.store.database import Database
 from chamberlain.usecases.policy_create import CreatePolicy
 from chamberlain.usecases.policy_delete import DeletePolicy
@@ -31,4 +32,4 @@ def policy_services(
 
 def policy_work(means: WorkMeans) -> EvaluatePolicies:
     """What a worker does about policies that are assigned."""
-    return EvaluatePolicies(means.database, means.guests, new_id, now)
+    return EvaluatePolicies(means.database, means.guests, new_id, decision_time)

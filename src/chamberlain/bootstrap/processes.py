@@ -7,6 +7,9 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +47,24 @@ def stopping_by_signal() -> asyncio.Event:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     return stop
+
+
+class StoppedEarly(Exception):
+    """A signal asked the process to end before it had started."""
+
+
+async def unless_stopped(work: Coroutine[None, None, Result], stop: asyncio.Event) -> Result:
+    """Await work that may take long. Raises StoppedEarly, after cancelling it, when `stop` is set before it ends."""
+    working, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise StoppedEarly
+        return await working
+    finally:
+        for task in (working, stopped):
+            task.cancel()
+        await asyncio.gather(working, stopped, return_exceptions=True)
 
 
 def settle_garbage_collector() -> None:

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from chamberlain.api.services import Check
-from chamberlain.bootstrap.origins import now
-from chamberlain.rules.checkups import MOST_CLOCK_DIFFERENCE
-from chamberlain.rules.errors import Unavailable
+from chamberlain.bootstrap.origins import local_now
+from chamberlain.outages import Outage
+from chamberlain.rules.clocks import MOST_CLOCK_DIFFERENCE
+from chamberlain.rules.errors import DatabaseUnavailable
 from chamberlain.store.database import Database
 
-# Whoever asks wants to know now; a database that does not answer within this time is not there.
+# Load balancers ask every few seconds. A database that takes longer than this does not answer.
 PATIENCE = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Looks at the database and its clock."""
+    """Checks the database, its clock, and whether it took the last writes."""
 
     database: Database
 
@@ -26,16 +27,32 @@ class Readiness:
         try:
             async with asyncio.timeout(PATIENCE.total_seconds()), self.database.statement() as connection:
                 theirs = await connection.fetchval("SELECT clock_timestamp()")
-        except (Unavailable, TimeoutError):
-            return [Check("database", passed=False, detail="The database does not answer.")]
-        difference = abs(theirs - now())
+        except DatabaseUnavailable as error:
+            return [_failed("database", error.outage)]
+        except TimeoutError:
+            return [_failed("database", self.database.pool.outages.failed(Outage.NO_ANSWER))]
+        difference = abs(theirs - local_now())
+        is_close = difference <= MOST_CLOCK_DIFFERENCE
+        sentence = f"The clocks of this machine and the database differ by {difference.total_seconds():.0f} seconds."
         return [
             Check("database", passed=True),
-            Check(
-                "clock",
-                passed=difference <= MOST_CLOCK_DIFFERENCE,
-                detail=None
-                if difference <= MOST_CLOCK_DIFFERENCE
-                else f"The clocks of this machine and the database differ by {difference.total_seconds():.0f} seconds.",
-            ),
+            Check("clock", passed=is_close)
+            if is_close
+            else Check("clock", passed=False, detail=sentence, reason_code="clocksDiffer"),
+            self._writes(),
         ]
+
+    def _writes(self) -> Check:
+        """Judge by the calls of the last seconds: a write of our own would not find every full disk.
+
+        Not required: a process whose database can be read goes on answering those who read, and refuses writes with
+        the cause. Taken out of a load balancer it could do neither.
+        """
+        outage = self.database.pool.outages.current
+        if outage is None or not outage.allows_reads:
+            return Check("writes", passed=True, required=False)
+        return Check("writes", passed=False, detail=outage.seen, reason_code=outage, required=False)
+
+
+def _failed(name: str, outage: Outage) -> Check:
+    return Check(name, passed=False, detail=outage.seen, reason_code=outage)

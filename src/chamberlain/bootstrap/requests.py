@@ -3,6 +3,7 @@
 from chamberlain.api.services import Requests
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
+from chamberlain.store.clocks import decision_time
 from chamberlain.store.deeds import Deeds
 from chamberlain.store.request_looks import RequestLooks
 from chamberlain.usecases.approval_attend import AttendApprovals
@@ -36,4 +37,4 @@ def request_services(means: Means) -> Requests:
 
 def approval_work(means: WorkMeans) -> AttendApprovals:
     """Attends to requests that wait for approval."""
-    return AttendApprovals(means.database, means.people, means.notifier, new_id, now)
+    return AttendApprovals(means.database, means.people, means.notifier, new_id, decision_time)

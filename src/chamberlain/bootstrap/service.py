@@ -1,12 +1,14 @@
 """The processes: one that serves, and works as well unless told otherwise, and one that only works."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from socket import socket
 
 import structlog
 
 from chamberlain.bootstrap.api import built_endpoints
+from chamberlain.bootstrap.clocks import running_clock_watch
+from chamberlain.bootstrap.connections import ConnectionLimits, raise_file_limit
 from chamberlain.bootstrap.data_folder import DataFolder, open_data_folder
 from chamberlain.bootstrap.databases import DatabaseNotReady, Databases, opened_databases
 from chamberlain.bootstrap.directory import make_injection
@@ -14,7 +16,7 @@ from chamberlain.bootstrap.example import complete_example_estate, forget_lost_p
 from chamberlain.bootstrap.faults import CannotStart, expected_faults
 from chamberlain.bootstrap.listeners import Listener, bind, serve_until
 from chamberlain.bootstrap.metrics import metrics_application
-from chamberlain.bootstrap.processes import running, settle_garbage_collector, stopping_by_signal
+from chamberlain.bootstrap.processes import StoppedEarly, running, settle_garbage_collector, stopping_by_signal
 from chamberlain.bootstrap.tracing import opened_traces
 from chamberlain.bootstrap.watching import running_watching
 from chamberlain.bootstrap.worker import running_worker
@@ -29,21 +31,23 @@ logger = structlog.stdlib.get_logger(__name__)
 
 async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
     """Serve until a signal comes. Raises CannotStart."""
-    with expected_faults():
+    with expected_faults(), _stopping_early():
         _require_identity_allowed(settings)
         stop = stopping_by_signal()
+        raise_file_limit(settings.max_connections)
         async with AsyncExitStack() as stack:
             traces = await stack.enter_async_context(opened_traces())
             # Sockets come first: a port that is taken is told before anything is started.
             plain, tls = bind(settings.host, settings.port), _bound_tls(settings)
             figures = _bound_metrics(settings)
             folder = open_data_folder(settings.data_dir)
-            databases = await stack.enter_async_context(opened_databases(settings, folder))
+            databases = await stack.enter_async_context(opened_databases(settings, folder, stop=stop))
             if databases.is_embedded:
                 await _keep_example(databases, folder, say)
             notifier = await stack.enter_async_context(running_notifier(databases))
+            watch = await stack.enter_async_context(running_clock_watch(databases.worker, is_worker=with_worker))
             if with_worker:
-                await stack.enter_async_context(running_worker(settings, databases, stop, traces))
+                await stack.enter_async_context(running_worker(settings, databases, stop, traces, watch.agrees))
             watching = await stack.enter_async_context(running_watching(databases))
             endpoints = await stack.enter_async_context(
                 built_endpoints(settings, databases, notifier, folder, watching=watching, stop=stop, traces=traces)
@@ -53,14 +57,15 @@ async def serve(settings: Settings, *, with_worker: bool, say: Say) -> None:
             listeners += [Listener(each, None, metrics_application(databases.worker)) for each in figures]
             settle_garbage_collector()
             _announce(settings, say)
-            await serve_until(stop, listeners)
+            limits = ConnectionLimits(settings.max_connections, settings.max_connections_per_address, settings.proxies)
+            await serve_until(stop, listeners, limits)
             logger.info("The service stops.")
         logger.info("The service has stopped.")
 
 
 async def work(settings: Settings, *, say: Say) -> None:
     """Work on the queue until a signal comes. Raises CannotStart."""
-    with expected_faults():
+    with expected_faults(), _stopping_early():
         if settings.database_url is None:
             raise DatabaseNotReady(
                 "A worker of its own needs an outside database; with the embedded one, `serve` works as well."
@@ -70,14 +75,23 @@ async def work(settings: Settings, *, say: Say) -> None:
         folder = open_data_folder(settings.data_dir)
         async with (
             opened_traces() as traces,
-            opened_databases(settings, folder) as databases,
-            running_worker(settings, databases, stop, traces),
+            opened_databases(settings, folder, stop=stop) as databases,
+            running_clock_watch(databases.worker, is_worker=True) as watch,
+            running_worker(settings, databases, stop, traces, watch.agrees),
         ):
             settle_garbage_collector()
             say("The worker is at work.")
             listeners = [Listener(each, None, metrics_application(databases.worker)) for each in figures]
             await serve_until(stop, listeners)
         logger.info("The worker has stopped.")
+
+
+@contextmanager
+def _stopping_early() -> Iterator[None]:
+    try:
+        yield
+    except StoppedEarly:
+        logger.info("The process was stopped before it had started.")
 
 
 @asynccontextmanager

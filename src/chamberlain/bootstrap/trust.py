@@ -7,7 +7,7 @@ from chamberlain.bearer.verify import FindIssuer, Verifier
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.graph import GRAPH_AUDIENCE
 from chamberlain.bootstrap.identity import believed_base_url, issuer_finder
-from chamberlain.bootstrap.origins import now
+from chamberlain.bootstrap.origins import local_now
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.settings import Settings
 
@@ -22,7 +22,7 @@ class Trust:
 
     def verifier(self, audiences: frozenset[str]) -> Verifier:
         """Proves tokens for these audiences."""
-        return Verifier(audiences, self.find_issuer, self.keys, now)
+        return Verifier(audiences, self.find_issuer, self.keys, local_now)
 
 
 def make_trust(settings: Settings, databases: Databases, authority_pem: str | None) -> Trust:
@@ -30,6 +30,6 @@ def make_trust(settings: Settings, databases: Databases, authority_pem: str | No
     it runs."""
     return Trust(
         find_issuer=issuer_finder(databases.application, believed_base_url(settings)),
-        keys=IssuerKeys(now, authority_pem=authority_pem),
+        keys=IssuerKeys(local_now, authority_pem=authority_pem),
         prefixes=ScopePrefixes(settings.scope_prefix, settings.insiders_scope_prefix, GRAPH_AUDIENCE),
     )

@@ -11,6 +11,7 @@ from chamberlain.bootstrap.origins import new_id, new_webhook_secret, now
 from chamberlain.metrics import delivery_run
 from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.settings import Settings
+from chamberlain.store.clocks import decision_time
 from chamberlain.store.keyring import load_keyring
 from chamberlain.store.webhook_secrets import WebhookSecrets
 from chamberlain.usecases.webhook_deliver import DeliverWebhooks, Send
@@ -62,6 +63,7 @@ def webhook_work(means: WorkMeans, send: Send) -> DeliverWebhooks:
         secrets=WebhookSecrets(load_keyring(means.settings.keys_file), new_webhook_secret, now),
         new_id=new_id,
         now=now,
+        decision_time=decision_time,
         jitter=random.random,
         observe=delivery_run,
     )

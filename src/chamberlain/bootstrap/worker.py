@@ -1,8 +1,9 @@
 """A worker, wired: the queue of all tenants, and the directory that it changes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import TypeAlias
 
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.jobs import errand_handlers, request_handlers
@@ -23,14 +24,17 @@ from chamberlain.usecases.webhook_deliver import Send
 from chamberlain.worker.lanes import LaneLoop
 from chamberlain.worker.loop import Handler, Loop, Observe, Pace
 
+MayClaim: TypeAlias = Callable[[], bool]
+
 
 @asynccontextmanager
 async def running_worker(
-    settings: Settings, databases: Databases, stop: asyncio.Event, traces: Traces
+    settings: Settings, databases: Databases, stop: asyncio.Event, traces: Traces, may_claim: MayClaim
 ) -> AsyncIterator[None]:
     """Works for as long as the block runs; then what is not done within the grace is given back.
 
     With `stop` the grace begins at once, beside whatever else has to end: the service has ten seconds for all of it.
+    `may_claim` says whether this machine's clock allows the worker to claim jobs.
     """
     wake, lanes_wake = asyncio.Event(), asyncio.Event()
     notifier = Notifier(databases.addresses.direct, REQUESTS_CHANNEL)
@@ -51,10 +55,10 @@ async def running_worker(
         # What takes seconds and hurries nobody has a loop of its own, so that no request waits for it; and so has what
         # depends on how long others take to answer.
         loops = (
-            _loop(means, traces.handlers(request_handlers(means)), wake, pace, observe),
-            _loop(means, await errand_handlers(means), asyncio.Event(), Pace(), jobs_done),
-            _lane_loop(means, traces.send(sender.send), lanes_wake),
-            notice_loop(means),
+            _loop(means, traces.handlers(request_handlers(means)), wake, pace, observe, may_claim=may_claim),
+            _loop(means, await errand_handlers(means), asyncio.Event(), Pace(), jobs_done, may_claim=may_claim),
+            _lane_loop(means, traces.send(sender.send), lanes_wake, may_claim),
+            notice_loop(means, may_claim),
         )
         work = [asyncio.create_task(each.run()) for each in loops]
         async with (
@@ -71,17 +75,41 @@ async def running_worker(
 
 
 def _loop(
-    means: WorkMeans, handlers: Mapping[JobKind, Handler], wake: asyncio.Event, pace: Pace, observe: Observe
+    means: WorkMeans,
+    handlers: Mapping[JobKind, Handler],
+    wake: asyncio.Event,
+    pace: Pace,
+    observe: Observe,
+    *,
+    may_claim: MayClaim,
 ) -> Loop:
     hold = HoldJob(means.database, means.notifier)
-    return Loop(means.database, handlers, wake=wake, new_id=new_id, hold=hold, observe=observe, pace=pace)
+    return Loop(
+        means.database,
+        handlers,
+        wake=wake,
+        new_id=new_id,
+        hold=hold,
+        observe=observe,
+        may_claim=may_claim,
+        pace=pace,
+    )
 
 
-def _lane_loop(means: WorkMeans, send: Send, wake: asyncio.Event) -> LaneLoop:
+def _lane_loop(means: WorkMeans, send: Send, wake: asyncio.Event, may_claim: MayClaim) -> LaneLoop:
     hold = HoldJob(means.database, means.notifier)
     deliver = webhook_work(means, send)
     kind = JobKind.WEBHOOK_DELIVER
-    return LaneLoop(means.database, kind, deliver, wake=wake, new_id=new_id, hold=hold, observe=jobs_done)
+    return LaneLoop(
+        means.database,
+        kind,
+        deliver,
+        wake=wake,
+        new_id=new_id,
+        hold=hold,
+        observe=jobs_done,
+        may_claim=may_claim,
+    )
 
 
 async def _stop_with(stop: asyncio.Event, *loops: Loop | LaneLoop) -> None:

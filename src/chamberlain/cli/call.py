@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from chamberlain.cli.clock_warning import ClockWarning
 from chamberlain.cli.exit_codes import ExitCode
 from chamberlain.cli.misuse import Misused
 from chamberlain.cli.refusals import ended
@@ -76,7 +77,9 @@ class Call:
     @contextmanager
     def service(self, area: Area) -> Iterator[Service]:
         """The service, for what a call is about."""
-        with httpx2.Client(verify=self.tls(), trust_env=self._is_elsewhere()) as client:
+        with httpx2.Client(
+            verify=self.tls(), trust_env=self._is_elsewhere(), event_hooks={"response": [ClockWarning()]}
+        ) as client:
             tokens = dict.fromkeys(Server, lambda: self.token(area))
             tokens[Server.GRAPH] = self.directory_token
             yield Service(

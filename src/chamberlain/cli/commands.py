@@ -19,6 +19,7 @@ from chamberlain.cli.machine import DataDir, settings_of
 from chamberlain.cli.mailboxes import mailboxes
 from chamberlain.cli.policies import policies
 from chamberlain.cli.requests import requests
+from chamberlain.cli.retention_commands import retention
 from chamberlain.cli.sites import sites
 from chamberlain.cli.teams import teams
 from chamberlain.cli.templates import templates
@@ -253,6 +254,7 @@ def restore(
 
 
 app.add_typer(keys)
+app.add_typer(retention)
 
 
 def _rest_while_building() -> None:

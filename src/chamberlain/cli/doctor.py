@@ -33,7 +33,7 @@ def examine_installation(settings: Settings, *, as_json: bool) -> None:
 
 
 async def _ask_service(address: str) -> Sequence[str] | None:
-    """What keeps the service at an address from being ready; None when none answers there."""
+    """List the failed checks of the service at an address; None when no service answers there."""
     async with httpx2.AsyncClient(timeout=_PATIENCE_SECONDS, trust_env=False) as client:
         try:
             answer = await client.get(f"{address}/health/ready")

@@ -19,6 +19,11 @@ from chamberlain.shapes.configuration import Configuration
 # There is something to do. What else can happen has 0 and 1.
 SOMETHING_TO_DO = 2
 
+_ABOUT_PREFIXES = (
+    "New requests mark groups and mailboxes with the new prefix. Those that carry an earlier prefix keep it,",
+    "and the service still finds them. Programs that search the directory by the prefix must look for both.",
+)
+
 
 def show_plan(settings: Settings, paths: Sequence[Path]) -> None:
     """Print what would be done; the exit code says whether there is anything."""
@@ -53,6 +58,9 @@ def _lines(change: PlannedChange) -> Iterator[str]:
     if change.verb is Verb.CHANGE and change.before is not None and change.after is not None:
         for member, before in change.before.items():
             yield f"          {member}: {_written(before)} -> {_written(change.after[member])}"
+        if "extensionPrefix" in change.before:
+            for line in _ABOUT_PREFIXES:
+                yield f"          {line}"
 
 
 def _written(value: Json) -> str:

@@ -61,6 +61,8 @@ def _sentences(refused: errors.Refused) -> Iterator[str]:
     yield refused.detail or f"The service refused it ({refused.status} {refused.code})."
     for fault in refused.faults:
         yield f"  {fault.pointer or '/'}: {fault.detail}"
+    if refused.faults_are_truncated:
+        yield "  There are more faults."
     if refused.conflicting_id is not None:
         yield f"What stands in the way is {refused.conflicting_id}."
     if refused.status == 401:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 
-from chamberlain.rules.approval_levels import has_to_decide
+from chamberlain.rules.approval_levels import has_to_decide, was_asked
 from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.errors import Conflict, NotFound
@@ -25,7 +25,7 @@ class Action(StrEnum):
     RETRY = "retry"
 
 
-# Those of approvers; the others are of all who may see the request.
+# Those of approvers; the others are those of the requester and of administrators.
 DECISIONS = frozenset({Action.APPROVE, Action.REJECT})
 
 # Where each action leads, an approval that of the last level; what leads there, and from where, is in the table of
@@ -66,9 +66,10 @@ def operation_of(action: Action) -> Operation:
 
 
 @cache
-def actions_in(state: RequestState, *, to_decide: bool = False) -> tuple[Action, ...]:
-    """What somebody who may see a request in this state may do with it; `to_decide` where it is their turn to."""
-    return tuple(action for action in Action if state in origins_of(action) and (to_decide or action not in DECISIONS))
+def actions_in(state: RequestState, *, to_decide: bool = False, may_end: bool = True) -> tuple[Action, ...]:
+    """List the actions that a state allows to an approver whose turn it is, and to those who may end a request."""
+    allowed = (DECISIONS if to_decide else frozenset()) | (frozenset(Action) - DECISIONS if may_end else frozenset())
+    return tuple(action for action in Action if action in allowed and state in origins_of(action))
 
 
 def require_allowed(action: Action, state: RequestState) -> None:
@@ -115,17 +116,19 @@ class RequestView:
     actions: tuple[Action, ...]
 
 
-def viewed(record: RequestRecord, *, to_decide: bool = False) -> RequestView:
-    """For those who may see it; `to_decide` where it is their turn to."""
+def viewed(record: RequestRecord, *, to_decide: bool = False, may_end: bool = True) -> RequestView:
+    """A request for a caller who may see it: whether it is their turn to decide, and whether they may cancel it."""
     steps = shown_steps(record)
-    # What nobody works on is shown as it is written; that is most of all there is.
+    # A request without a running step is shown as it is stored; that is most of them.
     shown = record if steps is record.steps else replace(record, steps=steps)
-    return RequestView(shown, actions_in(record.state, to_decide=to_decide))
+    return RequestView(shown, actions_in(record.state, to_decide=to_decide, may_end=may_end))
 
 
 def viewed_by(caller: Caller, record: RequestRecord) -> RequestView:
-    """A request whole, for a caller who may see it."""
-    return viewed(record, to_decide=has_to_decide(record.approvals, caller.user_id))
+    """A whole request for a caller who may see it. An approver is offered decisions alone."""
+    user = caller.user_id
+    may_end = record.created_by.id == caller.id or not was_asked(record.approvals, user)
+    return viewed(record, to_decide=has_to_decide(record.approvals, user), may_end=may_end)
 
 
 def present(record: RequestRecord | None) -> RequestRecord:

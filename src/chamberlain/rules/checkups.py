@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from chamberlain.rules.clocks import MOST_CLOCK_DIFFERENCE, ClockReading, ClockReport
 from chamberlain.rules.figures import counted
 
-# Leases and idempotency go by the database's clock (ARCHITECTURE.md, "Clock"): beyond this the service is not ready.
-MOST_CLOCK_DIFFERENCE = timedelta(seconds=30)
 # Clocks that are kept in step differ by milliseconds.
 _DOUBTFUL_CLOCK_DIFFERENCE = timedelta(seconds=5)
 # Tokens are taken with so much leeway (ARCHITECTURE.md, "Who may do what").
@@ -92,6 +91,31 @@ def judge_clock(difference: timedelta) -> Checkup:
     if abs(difference) > MOST_CLOCK_DIFFERENCE:
         return faulty("clock", seen, cure)
     return doubtful("clock", seen, cure) if abs(difference) > _DOUBTFUL_CLOCK_DIFFERENCE else well("clock", seen)
+
+
+def judge_process_clock(report: ClockReport) -> Checkup:
+    """Judge a process that has reported that its clock is wrong."""
+    seconds, process = report.difference.total_seconds(), "A worker" if report.is_worker else "An API process"
+    seen = f"{process} on {report.host} has a clock that differs from the database's by {seconds:.0f} seconds."
+    effect = "It claims no jobs until then." if report.is_worker else "It is not ready until then."
+    return faulty("clock", seen, f"Correct the clock of {report.host}, by NTP. {effect}")
+
+
+def judge_retention(reading: ClockReading | None) -> Checkup:
+    """Judge whether the database's clock allows retention to remove rows."""
+    if reading is None:
+        return well("retention", "No process has read the database's clock yet.")
+    written = f"{reading.record.trusted_at:%Y-%m-%dT%H:%M:%SZ}"
+    if reading.is_doubted:
+        days = (reading.now - reading.record.trusted_at).days
+        seen = f"The database's clock is {days} days past the last trusted reading ({written}). Retention is paused."
+        cure = "If the database's clock is right, run `chamberlain retention confirm`. If it is not, correct it."
+        return faulty("retention", seen, cure)
+    if reading.is_behind:
+        seen = f"The database's clock shows a time before the last trusted reading ({written})."
+        cure = "Correct the clock of the database server, by NTP. If it is right, run `chamberlain retention confirm`."
+        return faulty("retention", seen, cure)
+    return well("retention", "The database's clock agrees with its earlier readings.")
 
 
 def judge_issuer_clock(name: str, answered: str, difference: timedelta | None) -> Checkup:

@@ -16,7 +16,7 @@ from chamberlain.rules.approval_levels import (
 )
 from chamberlain.rules.approvals import ApprovalState, DecisionOutcome, blocked_by
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.errors import Conflict, Fault, Forbidden
+from chamberlain.rules.errors import Conflict, Fault, Forbidden, first_faults
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.named_people import unknown_people
 from chamberlain.rules.people import PeopleAnswer
@@ -78,7 +78,7 @@ def require_blocked(record: RequestRecord, level: int, *, now: datetime) -> None
 
 def naming_faults(users: Sequence[UserId], answer: PeopleAnswer) -> tuple[Fault, ...]:
     """What stands against these approvers: every one of them has to be in the directory."""
-    return tuple(unknown_people([(f"/userIds/{place}", user) for place, user in enumerate(users)], (), answer))
+    return first_faults(unknown_people(((f"/userIds/{place}", user) for place, user in enumerate(users)), (), answer))
 
 
 def require_others(record: RequestRecord, users: Sequence[UserId]) -> None:

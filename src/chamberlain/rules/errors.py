@@ -5,14 +5,15 @@
     |   |-- Unauthenticated     who calls is not known
     |   |-- Forbidden           known, but may not
     |   |-- Malformed           the call itself cannot be read
-    |   |-- BodyInvalid         the body has faults of form, all of them listed
-    |   |-- NotPossible         well-formed, but it cannot be carried out; all faults listed
+    |   |-- BodyInvalid         the body has faults of form; the first 100 are listed
+    |   |-- NotPossible         well-formed, but it cannot be carried out; the first 100 faults are listed
     |   |-- KeyReused           an idempotency key came again with another body
     |   |-- NotFound            no such thing, or not for this caller
     |   |-- Stale               it has changed since the caller read it
     |   |-- Conflict            something else stands in the way
     |   |-- LimitReached        more than is granted at present
     |   `-- Unavailable         not now; later it will work
+    |       `-- DatabaseUnavailable  the database, with the cause
     `-- OutsideFault            the outside world, in two kinds
         |-- TryAgain            not now: carries when
         `-- Rejected            never: carries why
@@ -21,11 +22,16 @@ Each has a stable code (docs/reference/errors.md) and a sentence that says what 
 to which class is known to api/problems.py alone. Whatever is not of this family is a bug and is loud.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain, islice
 
+from chamberlain.outages import Outage
 from chamberlain.rules.lines import one_line
+
+# Faults of one body that an answer lists at most. No caller fixes more at once, and each costs processor time.
+MOST_FAULTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,14 @@ class Fault:
     pointer: str
     code: str
     detail: str
+
+
+def first_faults(*groups: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Take as many faults as a refusal needs, which is one more than it lists.
+
+    Generators of faults are not run further than that.
+    """
+    return tuple(islice(chain.from_iterable(groups), MOST_FAULTS + 1))
 
 
 class ChamberlainError(Exception):
@@ -67,20 +81,30 @@ class Malformed(Refusal):
 
 
 class BodyInvalid(Refusal):
-    """Faults of form in a body, all of them."""
+    """Faults of form in a body, of which the first 100 are listed.
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        super().__init__("invalidBody", count_faults(faults, "The body has one fault.", "The body has {} faults."))
-        self.faults = tuple(faults)
+    A generator of faults stops there. `are_truncated` says that there are more; a caller that passes on the faults of
+    another refusal passes it on as well.
+    """
+
+    def __init__(self, faults: Iterable[Fault], *, are_truncated: bool = False) -> None:
+        taken = first_faults(faults)
+        self.faults = taken[:MOST_FAULTS]
+        self.are_truncated = are_truncated or len(taken) > MOST_FAULTS
+        number = _number(self.faults, are_truncated=self.are_truncated)
+        super().__init__("invalidBody", f"The body has {number} fault{'' if number == 'one' else 's'}.")
 
 
 class NotPossible(Refusal):
-    """A well-formed body that cannot be carried out, with all reasons."""
+    """Reasons against a well-formed body, of which the first 100 are listed as in BodyInvalid."""
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        several = "There are {} reasons against it."
-        super().__init__("notPossible", count_faults(faults, "There is one reason against it.", several))
-        self.faults = tuple(faults)
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        taken = first_faults(faults)
+        self.faults = taken[:MOST_FAULTS]
+        self.are_truncated = len(taken) > MOST_FAULTS
+        number = _number(self.faults, are_truncated=self.are_truncated)
+        detail = "is one reason" if number == "one" else f"are {number} reasons"
+        super().__init__("notPossible", f"There {detail} against it.")
 
 
 class KeyReused(Refusal):
@@ -138,6 +162,14 @@ class Unavailable(Refusal):
         self.after = after
 
 
+class DatabaseUnavailable(Unavailable):
+    """The database cannot be used now; `outage` is the cause."""
+
+    def __init__(self, outage: Outage) -> None:
+        super().__init__("databaseUnavailable", f"{outage.seen} Send the request again.")
+        self.outage = outage
+
+
 class OutsideFault(ChamberlainError):
     """The outside world did not do what was asked. Its sentence may come from there, and is kept and shown: it is made
     one line."""
@@ -161,6 +193,7 @@ class Rejected(OutsideFault):
         self.code = code
 
 
-def count_faults(faults: Sequence[Fault], one: str, several: str) -> str:
-    """The sentence for one fault, or the one for several with their number put in for {}."""
-    return one if len(faults) == 1 else several.format(len(faults))
+def _number(faults: Sequence[Fault], *, are_truncated: bool) -> str:
+    if are_truncated:
+        return f"more than {len(faults)}"
+    return "one" if len(faults) == 1 else str(len(faults))

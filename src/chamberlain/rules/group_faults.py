@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from chamberlain.rules.custom_fields import field_faults, unknown_user_faults
-from chamberlain.rules.errors import Fault, Forbidden
+from chamberlain.rules.errors import Fault, Forbidden, first_faults
 from chamberlain.rules.group_names import GroupNames
 from chamberlain.rules.groups import GroupOrder, is_dynamic, label_of, owners_of
 from chamberlain.rules.ids import UserId
@@ -28,9 +28,9 @@ def faults_of(
     order: GroupOrder, template: GroupTemplate, names: GroupNames, answer: PeopleAnswer, *, caller: UserId
 ) -> tuple[Fault, ...]:
     """All reasons against an order; none means that it can be carried out."""
-    return (
-        *faults_without_directory(order, template, names, caller=caller),
-        *faults_in_directory(order, template, answer, caller=caller),
+    return first_faults(
+        faults_without_directory(order, template, names, caller=caller),
+        faults_in_directory(order, template, answer, caller=caller),
     )
 
 
@@ -38,11 +38,11 @@ def faults_without_directory(
     order: GroupOrder, template: GroupTemplate, names: GroupNames, *, caller: UserId
 ) -> tuple[Fault, ...]:
     """Those that the order and its template alone show: they are known even while the directory does not answer."""
-    return (
-        *name_faults(names),
-        *member_ship_faults(order, template),
-        *owner_faults(order, template, caller),
-        *field_faults(template.custom_fields, order.metadata),
+    return first_faults(
+        name_faults(names),
+        member_ship_faults(order, template),
+        owner_faults(order, template, caller),
+        field_faults(template.custom_fields, order.metadata),
     )
 
 
@@ -50,10 +50,10 @@ def faults_in_directory(
     order: GroupOrder, template: GroupTemplate, answer: PeopleAnswer, *, caller: UserId
 ) -> tuple[Fault, ...]:
     """Those that only the directory can tell: who and what does not exist."""
-    return (
-        *people_faults(order, template, answer.people.keys(), caller),
-        *unknown_user_faults(template.custom_fields, order.metadata, answer.people.keys()),
-        *label_faults(order, template, answer),
+    return first_faults(
+        people_faults(order, template, answer.people.keys(), caller),
+        unknown_user_faults(template.custom_fields, order.metadata, answer.people.keys()),
+        label_faults(order, template, answer),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from chamberlain.rules.custom_fields import field_faults, unknown_user_faults
-from chamberlain.rules.errors import Fault, Forbidden
+from chamberlain.rules.errors import Fault, Forbidden, first_faults
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.mailbox_names import MailboxNames
 from chamberlain.rules.mailbox_questions import named_in
@@ -29,11 +29,11 @@ def mailbox_not_allowed(situation: MailboxSituation, answer: PeopleAnswer) -> Fo
 
 def faults_without_directory(situation: MailboxSituation, names: MailboxNames) -> tuple[Fault, ...]:
     """Those that the order and its template alone show: they are known even while the directory does not answer."""
-    return (
-        *_name_faults(names),
-        *_domain_faults(situation),
-        *_type_faults(situation),
-        *field_faults(situation.template.custom_fields, situation.order.metadata),
+    return first_faults(
+        _name_faults(names),
+        _domain_faults(situation),
+        _type_faults(situation),
+        field_faults(situation.template.custom_fields, situation.order.metadata),
     )
 
 
@@ -41,10 +41,10 @@ def faults_in_directory(situation: MailboxSituation, answer: PeopleAnswer) -> tu
     """Those that only the directory can tell: who does not exist."""
     known = answer.people.keys()
     fields = situation.template.custom_fields
-    return (
-        *sent_user_faults(situation.sent, known),
-        *_template_user_faults(situation, known),
-        *unknown_user_faults(fields, situation.order.metadata, known),
+    return first_faults(
+        sent_user_faults(situation.sent, known),
+        _template_user_faults(situation, known),
+        unknown_user_faults(fields, situation.order.metadata, known),
     )
 
 

@@ -37,8 +37,9 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Cutoffs:
-    """What is older than these has had its time."""
+    """The moments of a sweep: rows older than these have been kept for long enough."""
 
+    now: datetime
     keys: datetime
     failed_requests: datetime
     finished_requests: datetime
@@ -52,6 +53,7 @@ class Cutoffs:
 def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
     """The cutoffs of a sweep at this moment."""
     return Cutoffs(
+        now=now,
         keys=now - KEYS,
         failed_requests=now - retention.failed_requests,
         finished_requests=now - retention.finished_requests,

@@ -50,16 +50,18 @@ def after_faults(
     records: Sequence[StepRecord], faults: Sequence[Fault], *, started_at: datetime, now: datetime
 ) -> Progress:
     """What becomes of a request whose people could be checked only now, and in which there are faults."""
-    rejected = Rejected(NotPossible(faults).code, reasons(faults))
+    refusal = NotPossible(faults)
+    rejected = Rejected(refusal.code, reasons(refusal))
     failed = after_outcome(records, done=(), fault=rejected, started_at=started_at, now=now)
-    return replace(failed, error=failed.error and replace(failed.error, faults=tuple(faults)))
+    return replace(failed, error=failed.error and replace(failed.error, faults=refusal.faults))
 
 
-def reasons(faults: Sequence[Fault]) -> str:
-    """What the faults say, and what to do about a body that has been accepted; of very many the first ones alone."""
-    told = [fault.detail for fault in faults[:MOST_TOLD]]
-    if more := len(faults) - len(told):
-        told.append(f"There are {more} reasons more.")
+def reasons(refusal: NotPossible) -> str:
+    """Describe the first faults of an accepted body, and say what to do about it."""
+    told = [fault.detail for fault in refusal.faults[:MOST_TOLD]]
+    if more := len(refusal.faults) - len(told):
+        least = "more than " if refusal.are_truncated else ""
+        told.append(f"There are {least}{more} reasons more.")
     return " ".join([*told, "What was sent cannot be changed: cancel this request and send another."])
 
 

@@ -29,7 +29,8 @@ class Limits:
 class Tenant:
     """An organisation, as it was at one revision. The first of `domains` is where addresses are made by default. With
     `repairs_drift` the service puts right by itself what was changed behind its back; `repair_properties` says how
-    single properties are treated that differ."""
+    single properties are treated that differ. `former_prefixes` are earlier values of `extension_prefix`, the oldest
+    first: what was marked under one still carries it."""
 
     id: TenantId
     revision: int
@@ -43,6 +44,12 @@ class Tenant:
     applicability: Applicability = Applicability.REFUSE
     repairs_drift: bool = False
     repair_properties: Treatments = field(default_factory=dict)
+    former_prefixes: tuple[str, ...] = ()
+
+    @property
+    def marked_under(self) -> tuple[str, ...]:
+        """Former prefixes that differ from the current one, the newest first."""
+        return tuple(dict.fromkeys(each for each in reversed(self.former_prefixes) if each != self.extension_prefix))
 
     @property
     def default_domain(self) -> str:

@@ -10,7 +10,8 @@ from itertools import chain
 from typing import TypeVar
 from uuid import UUID
 
-from chamberlain.rules.errors import BodyInvalid, Fault
+from chamberlain.rules.errors import MOST_FAULTS, BodyInvalid, Fault
+from chamberlain.rules.lines import find_unreadable
 from chamberlain.rules.policies import policy_faults
 from chamberlain.shapes.configuration_faults import ConfigurationFault, ConfigurationInvalid, Place, placed
 from chamberlain.shapes.documents import DocumentInvalid, read_document
@@ -97,8 +98,28 @@ def _read_file(file: ConfigurationFile, faults: list[ConfigurationFault]) -> Con
         return Configuration((), {}, ())
     top, found = Place(file.name, document.lines, ""), list[Fault]()
     configuration = _read(document.value, top, found)
+    known = {each.pointer for each in found}
+    found.extend(each for each in _unreadable(document.value, "") if each.pointer not in known)
     faults.extend(placed([_with_cure(each) for each in found], top))
     return configuration
+
+
+def _unreadable(value: object, pointer: str) -> Iterator[Fault]:
+    """Find texts and names of properties with characters that cannot be stored, in all sections.
+
+    An escape of YAML, such as \\0, can write any character.
+    """
+    if isinstance(value, str) and (found := find_unreadable(value)) is not None:
+        yield Fault(pointer, "invalidText", f"The character U+{ord(found):04X} is not allowed here. Remove it.")
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if find_unreadable(name) is not None:
+                detail = "The name of a property may not hold control characters. Remove them."
+                yield Fault(child(pointer, name), "invalidText", detail)
+            yield from _unreadable(each, child(pointer, name))
+    elif isinstance(value, list):
+        for place, each in enumerate(value):
+            yield from _unreadable(each, child(pointer, place))
 
 
 def _with_cure(fault: Fault) -> Fault:
@@ -130,7 +151,7 @@ def _read_tenant(value: object, place: Place, faults: list[Fault]) -> TenantEntr
     pointer = place.pointer
     members = _object(value, pointer, faults)
     own = {name: each for name, each in members.items() if name not in {"templates", "policies"}}
-    tenant = _attempt(lambda: _TENANT.read_value(own, pointer), faults)
+    tenant = _attempt(lambda: _TENANT.read_value(own, pointer), pointer, faults)
     templates: list[tuple[str, TemplateShape]] = _read_each(
         members.get("templates"), f"{pointer}/templates", _read_template, faults
     )
@@ -152,7 +173,7 @@ def _read_tenant(value: object, place: Place, faults: list[Fault]) -> TenantEntr
 
 
 def _read_template(value: object, pointer: str, faults: list[Fault]) -> TemplateShape | None:
-    template = _attempt(lambda: read_template(value, pointer=pointer), faults)
+    template = _attempt(lambda: read_template(value, pointer=pointer), pointer, faults)
     if template is not None:
         faults.extend(template_faults(template, pointer))
     return template
@@ -161,7 +182,7 @@ def _read_template(value: object, pointer: str, faults: list[Fault]) -> Template
 def _read_policy(value: object, pointer: str, faults: list[Fault]) -> PolicyShape | None:
     members = _object(value, pointer, faults)
     own = {name: each for name, each in members.items() if name not in ADDED_BY_THE_SERVICE}
-    policy = _attempt(lambda: _POLICY.read_value(own, pointer), faults)
+    policy = _attempt(lambda: _POLICY.read_value(own, pointer), pointer, faults)
     if policy is not None:
         faults.extend(policy_faults(to_policy_rules(policy), pointer))
     return policy
@@ -193,11 +214,14 @@ def _object(value: object, pointer: str, faults: list[Fault]) -> Mapping[str, ob
     return {}
 
 
-def _attempt(read: Callable[[], T], faults: list[Fault]) -> T | None:
+def _attempt(read: Callable[[], T], pointer: str, faults: list[Fault]) -> T | None:
     try:
         return read()
     except BodyInvalid as error:
         faults.extend(error.faults)
+        if error.are_truncated:
+            detail = f"This part has more than {MOST_FAULTS} faults. Fix those above first."
+            faults.append(Fault(pointer, "invalidBody", detail))
         return None
 
 

@@ -11,10 +11,11 @@ from chamberlain.rules.ids import TenantId
 from chamberlain.shapes.configuration import TenantEntry
 from chamberlain.shapes.policies import PolicyShape
 from chamberlain.shapes.shape import Shape
+from chamberlain.shapes.stored import StoredDecoder
 from chamberlain.shapes.templates import TemplateShape, kept_template
 from chamberlain.shapes.tenants import AdministratorsShape, TenantShape, from_tenant
 
-_decode_policy = msgspec.json.Decoder(PolicyShape).decode
+_decode_policy = StoredDecoder(PolicyShape).decode
 
 
 def wanted_picture(entry: TenantEntry) -> Picture:

@@ -6,18 +6,19 @@ compared with that decoder, and used only when it has refused, or cannot tell.
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import cast
 
 from msgspec import NODEFAULT, inspect
 
-from chamberlain.rules.errors import Fault
+from chamberlain.rules.errors import Fault, first_faults
 from chamberlain.rules.ids import WRITTEN_ID
-from chamberlain.shapes.forms import forms_within, spelt_twice, too_heavy
+from chamberlain.shapes.forms import beyond_decoder, forms_within, spelt_twice, too_heavy
 from chamberlain.shapes.pointers import child, parts
 
-# What a JSON value is called. A whole number may be written 2.0; the parser has made it 2 by then.
+# What a JSON value is called.
 _KINDS: tuple[tuple[type, str], ...] = (
     (bool, "true or false"),
     (str, "a string"),
@@ -26,22 +27,24 @@ _KINDS: tuple[tuple[type, str], ...] = (
     (list, "an array"),
     (dict, "an object"),
 )
-# Nobody mends more at once, and a body made of faults must not cost more than one made of sense.
-_MOST_FAULTS = 1_000
 # Names longer than any of ours are not worth comparing with them.
 _LONGEST_MISSPELLING = 64
 _MOST_COMPARED = 20
+# Characters of a text that is too long, up to which it is matched with its pattern as well. Half a megabyte takes some
+# patterns 40 ms.
+_MOST_SEARCHED = 16_384
 
 # What is asked of an id, whether its type is a text or a UUID.
 ID_SENTENCE = "must be a UUID such as e57a7e00-0000-4000-8000-000000000001"
 
 
 def list_faults(value: object, form: inspect.Type, pointer: str = "") -> Sequence[Fault]:
-    """All faults of a decoded value against a type, in the order of the type; of many the first thousand.
+    """List the faults of a decoded value against a type, in the order of the type.
 
-    `pointer` is the place of the value in what was sent. Sentences name places from the value on.
+    The search ends one fault after those that an answer lists, so that the caller sees that there are more.
+    `pointer` is the place of the value in the body. Sentences name places from the value on.
     """
-    faults = islice(_faults(value, form, "", {}), _MOST_FAULTS)
+    faults = first_faults(_faults(value, form, "", {}))
     return tuple(Fault(pointer + fault.pointer, fault.code, fault.detail) for fault in faults)
 
 
@@ -107,6 +110,9 @@ def _fits(value: object, form: inspect.Type) -> bool:
 
 
 def _kind(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        # Callers may write 2.0 for 2.
+        return "a whole number"
     return next((name for kind, name in _KINDS if isinstance(value, kind)), "null")
 
 
@@ -171,7 +177,8 @@ def _wrong_type(value: object, forms: Sequence[inspect.Type], pointer: str) -> F
 
 def _text(value: str, form: inspect.StrType, pointer: str, extra: Mapping[str, object]) -> Iterator[Fault]:
     yield from _length(len(value), (form.min_length, form.max_length), pointer, "character")
-    if form.pattern is not None and not re.search(form.pattern, value):
+    is_too_long = len(value) > max(form.max_length or len(value), _MOST_SEARCHED)
+    if form.pattern is not None and not is_too_long and not re.search(form.pattern, value):
         yield Fault(pointer, str(extra["code"]), f"{_called(pointer)} {extra['sentence']}.")
     bytes_allowed = extra.get("bytes")
     # With more characters than that, it has been named already.
@@ -211,8 +218,10 @@ def _choice(value: object, form: inspect.EnumType | inspect.LiteralType, pointer
 def _items(value: list[object], form: inspect.ListType | inspect.VarTupleType, pointer: str) -> Iterator[Fault]:
     yield from _length(len(value), (form.min_length, form.max_length), pointer, "item")
     # Those beyond the bound are too many, whatever they hold.
+    passes = _quick_check(form.item_type)
     for index, item in enumerate(islice(value, form.max_length)):
-        yield from _faults(item, form.item_type, child(pointer, index), {})
+        if not passes(item):
+            yield from _faults(item, form.item_type, child(pointer, index), {})
 
 
 def _entries(
@@ -226,11 +235,35 @@ def _entries(
         for key in spelt_twice(value):
             detail = f"{_called(pointer)} may name a user once only, in upper or in lower case. Keep one of them."
             yield Fault(child(pointer, key), "sameUserTwice", detail)
+    key_passes, entry_passes = _quick_check(form.key_type), _quick_check(form.value_type)
     for key, entry in islice(value.items(), form.max_length):
+        if key_passes(key) and entry_passes(entry):
+            continue
         place = child(pointer, key)
         for fault in _faults(key, form.key_type, place, {}):
             yield Fault(place, fault.code, f"As a key, {fault.detail}")
         yield from _faults(entry, form.value_type, place, {})
+
+
+def _quick_check(form: inspect.Type) -> Callable[[object], bool]:
+    """Return a check that passes values which certainly have no fault.
+
+    It knows texts, ids and choices. A body with 10,000 ids and one fault takes a tenth of the time with it.
+    """
+    match form:
+        case inspect.Metadata() if not beyond_decoder(form):
+            return _quick_check(form.type)
+        case inspect.StrType():
+            least, most = form.min_length or 0, sys.maxsize if form.max_length is None else form.max_length
+            search = re.compile(form.pattern or "").search
+            return lambda value: isinstance(value, str) and least <= len(value) <= most and search(value) is not None
+        case inspect.UUIDType():
+            return lambda value: isinstance(value, str) and WRITTEN_ID.fullmatch(value) is not None
+        case inspect.EnumType(cls=cls) if issubclass(cls, str):
+            known = frozenset(member.value for member in cls)
+            return lambda value: isinstance(value, str) and value in known
+        case _:
+            return lambda _: False
 
 
 def _properties(value: dict[str, object], form: inspect.StructType, pointer: str) -> Iterator[Fault]:

@@ -14,8 +14,9 @@ from msgspec import Meta
 from chamberlain.rules.ids import WRITTEN_ID
 from chamberlain.shapes.faults import ID_SENTENCE
 
-# The control characters of Unicode (category Cc), and the same without tab and line breaks.
-_CONTROL = r"\u0000-\u001f\u007f-\u009f"
+# The control characters of Unicode (category Cc), and the same without tab and line breaks. No shape takes a text that
+# may hold them: PostgreSQL stores no NUL, and JSON that holds one cannot be queried.
+CONTROL = r"\u0000-\u001f\u007f-\u009f"
 _CONTROL_BUT_LINES = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f"
 _END = r"(?![\s\S])"
 _NOT_BLANK = r"(?=[\s\S]*\S)"
@@ -31,18 +32,18 @@ def shaped(pattern: str, sentence: str, maximum: int | None = None, *, minimum: 
 def name(maximum: int) -> Meta:
     """A line of text that is not blank."""
     sentence = "must be one line of text, not blank and without control characters"
-    return shaped(f"{_NOT_BLANK}[^{_CONTROL}]*", sentence, maximum)
+    return shaped(f"{_NOT_BLANK}[^{CONTROL}]*", sentence, maximum)
 
 
 def line(maximum: int, minimum: int | None = None) -> Meta:
     """Text without line breaks."""
     sentence = "may not hold control characters, nor line breaks and tabs"
-    return shaped(f"[^{_CONTROL}]*", sentence, maximum, minimum=minimum)
+    return shaped(f"[^{CONTROL}]*", sentence, maximum, minimum=minimum)
 
 
-def lines(maximum: int) -> Meta:
+def lines(maximum: int, minimum: int | None = None) -> Meta:
     """Text that may have line breaks and tabs."""
-    return shaped(f"[^{_CONTROL_BUT_LINES}]*", _LINES_SENTENCE, maximum)
+    return shaped(f"[^{_CONTROL_BUT_LINES}]*", _LINES_SENTENCE, maximum, minimum=minimum)
 
 
 def weighed_lines(kibibytes: int) -> Meta:
@@ -60,7 +61,7 @@ Name = Annotated[str, name(256)]
 # No address: one is made of it.
 MailboxName = Annotated[
     str,
-    shaped(f"{_NOT_BLANK}[^@{_CONTROL}]*", "must be one line of text, not blank, without @ and control characters", 64),
+    shaped(f"{_NOT_BLANK}[^@{CONTROL}]*", "must be one line of text, not blank, without @ and control characters", 64),
 ]
 Line = Annotated[str, line(256)]
 Description = Annotated[str, lines(1024)]

@@ -14,7 +14,7 @@ from chamberlain.shapes.approvals import ApprovalShape, approval_faults, to_appr
 from chamberlain.shapes.audiences import AudienceShape, audience_faults, to_audience
 from chamberlain.shapes.custom_fields import CustomFields, custom_field_faults, to_custom_field
 from chamberlain.shapes.doubles import doubled_words, doubles
-from chamberlain.shapes.fields import Description, Name, name
+from chamberlain.shapes.fields import Description, Name, lines, name
 from chamberlain.shapes.naming_rules import naming_rule_faults
 from chamberlain.shapes.shape import Shape
 from chamberlain.shapes.webhooks import WebhookBody, WebhookShape, stored_webhook
@@ -22,7 +22,7 @@ from chamberlain.shapes.webhooks import WebhookBody, WebhookShape, stored_webhoo
 # The bound of the suite for the name of a channel.
 _Channel = Annotated[str, name(50)]
 # The bound of the suite for a membership rule.
-_MembershipRule = Annotated[str, Meta(min_length=1, max_length=3072)]
+_MembershipRule = Annotated[str, lines(3072, minimum=1)]
 
 
 class GroupNamingShape(Shape, frozen=True, kw_only=True):

@@ -56,16 +56,19 @@ class Reader(Generic[Value]):
         faults = list_faults(value, self._form, pointer)
         if faults:
             raise BodyInvalid(faults)
-        return msgspec.convert(_without_nulls(value), self.type)
+        return msgspec.convert(_as_decoded(value), self.type)
 
 
-def _without_nulls(value: object) -> object:
-    """A faultless value without the members that are null: they are not sent, and their defaults count."""
+def _as_decoded(value: object) -> object:
+    """Convert a faultless value into the one that the strict decoder accepts.
+
+    Members that are null are left out, so that their defaults count. A whole number that is written 2.0 becomes 2.
+    """
     if isinstance(value, dict):
-        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+        return {name: _as_decoded(each) for name, each in value.items() if each is not None}
     if isinstance(value, list):
-        return [_without_nulls(each) for each in value]
-    return value
+        return [_as_decoded(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _demands(form: inspect.StructType) -> tuple[tuple[str, Mapping[str, object]], ...]:

@@ -30,6 +30,7 @@ from chamberlain.shapes.mailbox_templates import (
 )
 from chamberlain.shapes.pointers import child
 from chamberlain.shapes.reading import Reader
+from chamberlain.shapes.stored import StoredDecoder
 from chamberlain.shapes.webhooks import WebhookBody
 
 # What is sent, which has no id of its own yet.
@@ -47,8 +48,8 @@ _READERS: Mapping[str, Reader[MailboxTemplateShape] | Reader[GroupTemplateShape]
     "team": _GROUP,
     "guest": Reader(GuestTemplateShape),
 }
-_DECODERS: Mapping[TemplateKind, json.Decoder[TemplateShape]] = {
-    TemplateKind(kind): json.Decoder(reader.type) for kind, reader in _READERS.items()
+_DECODERS: Mapping[TemplateKind, StoredDecoder[TemplateShape]] = {
+    TemplateKind(kind): StoredDecoder(reader.type) for kind, reader in _READERS.items()
 }
 # What the service adds. It may be sent, so that what was read can be changed and put back, and is ignored.
 ADDED_BY_THE_SERVICE = frozenset({"tenantId", "createdAt", "createdBy", "updatedAt"})

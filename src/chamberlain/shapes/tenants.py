@@ -11,7 +11,7 @@ from chamberlain.rules.errors import Fault
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.tenants import Applicability, Limits, Tenant
-from chamberlain.shapes.fields import LowerDomain, ManyIds, Name, shaped
+from chamberlain.shapes.fields import CONTROL, LowerDomain, ManyIds, Name, shaped
 from chamberlain.shapes.shape import Shape
 
 _ExtensionPrefix = Annotated[
@@ -21,7 +21,7 @@ _ExtensionPrefix = Annotated[
 _IssuerAddress = Annotated[
     str,
     shaped(
-        r"(?:https://|http://(?:127\.0\.0\.1|localhost)[:/])[^\s?#@]+",
+        rf"(?:https://|http://(?:127\.0\.0\.1|localhost)[:/])[^\s{CONTROL}?#@]+",
         "must be an https address, or http on this machine",
         512,
     ),
@@ -31,7 +31,7 @@ _Treatments = Annotated[
     Meta(max_length=100, extra_json_schema={"propertyNames": {"$ref": "#/components/schemas/DriftProperty"}}),
 ]
 _Most = Annotated[int, Meta(ge=1, le=1_000_000)]
-_Audience = Annotated[str, shaped(r"\S+", "must be a text without spaces", 512)]
+_Audience = Annotated[str, shaped(rf"[^\s{CONTROL}]+", "must be a text without spaces and control characters", 512)]
 
 
 class AdministratorsShape(Shape, frozen=True, kw_only=True):

@@ -2,21 +2,22 @@
 
 from typing import Annotated
 
-from msgspec import Struct, json
+from msgspec import Struct
 
 from chamberlain.rules.template_records import TemplateRecord
-from chamberlain.shapes.fields import shaped
+from chamberlain.shapes.fields import CONTROL, shaped
 from chamberlain.shapes.shape import Shape
+from chamberlain.shapes.stored import StoredDecoder
 
 # A name or an address; one of IPv6 stands in brackets.
-_HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]]+)"
+_HOST = rf"(?:\[[0-9A-Fa-f:.]+\]|[^\s{CONTROL}/?#@:\[\]]+)"
 # 1 to 65535.
 _PORT = "(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 # The scheme in either letter case (RFC 3986, 3.1); what is sent is kept.
 WebhookAddress = Annotated[
     str,
     shaped(
-        rf"[Hh][Tt][Tt][Pp][Ss]?://{_HOST}(?::{_PORT})?(?:[/?][^\s#]*)?",
+        rf"[Hh][Tt][Tt][Pp][Ss]?://{_HOST}(?::{_PORT})?(?:[/?][^\s{CONTROL}#]*)?",
         "must be an http or https address, its port, if it has one, between 1 and 65535",
         2048,
     ),
@@ -72,4 +73,4 @@ class _Hooked(Struct):
     webhook: WebhookShape | None = None
 
 
-_decode = json.Decoder(_Hooked).decode
+_decode = StoredDecoder(_Hooked).decode

@@ -18,11 +18,11 @@ INSERT_REQUESTS: Final = """
 INSERT INTO chamberlain.request (
     request_id, tenant_id, kind, state, display_name, mail_nickname, address, template_id, template_revision,
     template_name, body, approval_required, people_checked, client_id, actor_type, actor_id, actor_name, trace_id,
-    steps, result, finished_at, timeline
+    steps, result, finished_at, timeline, extension_prefix
 )
 SELECT o.request_id, $1, $2, 'succeeded', o.display_name, split_part(o.address, '@', 1), o.address, $3, $4, $5,
     o.body::json, false, true, $6, o.actor_type, o.actor_id, o.actor_name, $7, '[]', o.result::json, now(),
-    o.timeline::jsonb
+    o.timeline::jsonb, $17
 FROM unnest($8::uuid[], $9::text[], $10::text[], $11::text[], $12::text[], $13::uuid[], $14::text[], $15::text[],
     $16::text[])
     AS o (request_id, display_name, address, body, actor_type, actor_id, actor_name, result, timeline)
@@ -111,6 +111,8 @@ async def adopt(tx: Transaction, record: AdoptionRecord, objects: Sequence[Adopt
         [each.created_by.display_name for each in objects],
         [_encode(each.result).decode() for each in objects],
         [_encode(each.timeline(at)).decode() for each in objects],
+        # The marks were set under it, whatever the prefix of the tenant is by now.
+        record.extension_prefix,
     )
     await _insert_mailboxes(tx, record, objects)
     if object_type_of(rule.kind) is ObjectType.GROUP:

@@ -13,13 +13,14 @@ from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId, Tena
 from chamberlain.rules.requests import StepRecord
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.shapes.guest_templates import GuestTemplateShape, to_guest_template
+from chamberlain.shapes.stored import StoredDecoder
 from chamberlain.store.actors import actor_of
 from chamberlain.store.database import Record, Transaction
 from chamberlain.store.request_tasks import TAKE_UP
 
 LOAD: Final = """
 SELECT r.request_id, s.tenant_id, s.subject_id, s.type, s.display_name, s.generation, s.template_id, s.policy_id,
-    t.extension_prefix, v.content AS template
+    coalesce(r.extension_prefix, t.extension_prefix) AS extension_prefix, chamberlain.clean(v.content) AS template
 FROM chamberlain.request r
 JOIN chamberlain.subject s ON s.tenant_id = r.tenant_id AND s.subject_id = r.subject_id
 JOIN chamberlain.tenant t ON t.tenant_id = s.tenant_id
@@ -37,7 +38,7 @@ ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
 """
 
 _decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
-_decode_template = msgspec.json.Decoder(GuestTemplateShape).decode
+_decode_template = StoredDecoder(GuestTemplateShape).decode
 
 
 async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[AssignmentTask]:

@@ -14,7 +14,7 @@ from chamberlain.directory.port import People
 from chamberlain.rules.approval_levels import has_decided, has_to_decide
 from chamberlain.rules.audit import ClientNames
 from chamberlain.rules.callers import Actor, Caller
-from chamberlain.rules.errors import NotFound, TryAgain, Unavailable
+from chamberlain.rules.errors import Forbidden, NotFound, TryAgain, Unavailable
 from chamberlain.rules.ids import ClientId, TenantId, UserId
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.permissions import Allowance, Extent, Operation, ScopePrefixes, require
@@ -71,6 +71,12 @@ class Callers:
         if await self.extent(caller, allowance) is Extent.OWN or record is None:
             raise NotFound("There is no such request, or it is not yours to read.")
         return record
+
+    async def require_requester(self, caller: Caller, allowance: Allowance, record: RequestRecord) -> None:
+        """Raises Forbidden when the caller is neither the requester nor an administrator, and Unavailable."""
+        if record.created_by.id != caller.id and await self.extent(caller, allowance) is not Extent.ALL:
+            detail = "Only the requester and administrators cancel and retry. An approver approves and rejects."
+            raise Forbidden("notAdministrator", detail)
 
     async def actor(self, caller: Caller) -> Actor:
         """The caller as records name them; without a name where the directory, or the identity platform of a program,

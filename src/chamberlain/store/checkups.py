@@ -7,6 +7,7 @@ from typing import Final
 
 import asyncpg
 
+from chamberlain.rules.bad_texts import BadText
 from chamberlain.rules.checkups import ServerState
 from chamberlain.rules.ids import TemplateId, TenantId
 from chamberlain.rules.role_rights import APPLICATION, WORKER, RoleRights
@@ -60,13 +61,26 @@ SELECT DISTINCT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), '
 OVERLAPS: Final = "SELECT previous_until FROM chamberlain.webhook_secret WHERE previous_until IS NOT NULL ORDER BY 1"
 
 WEBHOOKS: Final = """
-SELECT t.tenant_id, t.template_id, r.content ->> 'name' AS name, r.content #>> '{webhook,url}' AS url,
-    r.content #>> '{webhook,active}' = 'true' AS active, s.failing_since, s.disabled_at, s.disabled_reason
+SELECT t.tenant_id, t.template_id, chamberlain.clean(r.content) ->> 'name' AS name,
+    chamberlain.clean(r.content) #>> '{webhook,url}' AS url,
+    chamberlain.clean(r.content) #>> '{webhook,active}' = 'true' AS active,
+    s.failing_since, s.disabled_at, s.disabled_reason
 FROM chamberlain.template t
 JOIN chamberlain.template_revision r
     ON r.tenant_id = t.tenant_id AND r.template_id = t.template_id AND r.revision = t.revision
 LEFT JOIN chamberlain.webhook_state s ON s.tenant_id = t.tenant_id AND s.template_id = t.template_id
-WHERE r.content #>> '{webhook,url}' IS NOT NULL ORDER BY t.tenant_id, name, t.template_id
+WHERE chamberlain.clean(r.content) #>> '{webhook,url}' IS NOT NULL ORDER BY t.tenant_id, name, t.template_id
+"""
+
+# The service writes an escape for control characters only, and those beyond ASCII as they are.
+BAD_TEXTS: Final = """
+SELECT 'template' AS noun, t.tenant_id, t.template_id AS id FROM chamberlain.template t
+JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+WHERE strpos(r.content::text, '\\u') > 0 OR r.content::text ~ '[\\x7f-\\x9f]'
+UNION ALL
+SELECT 'policy', p.tenant_id, p.policy_id FROM chamberlain.policy p
+WHERE strpos(p.content::text, '\\u') > 0 OR p.content::text ~ '[\\x7f-\\x9f]'
+ORDER BY 2, 1, 3
 """
 
 
@@ -140,3 +154,8 @@ async def webhook_targets(tx: Transaction) -> Sequence[WebhookTarget]:
         )
         for row in await tx.fetch(WEBHOOKS)
     ]
+
+
+async def bad_texts(tx: Transaction) -> Sequence[BadText]:
+    """Find templates and policies that an earlier version stored with control characters."""
+    return [BadText(row["noun"], TenantId(row["tenant_id"]), row["id"]) for row in await tx.fetch(BAD_TEXTS)]

@@ -18,6 +18,7 @@ from chamberlain.rules.ids import TenantId
 from chamberlain.store.connection import LeanConnection
 from chamberlain.store.hosts import Hosts
 from chamberlain.store.loan import Loan
+from chamberlain.store.outage_record import OutageRecord, Report
 from chamberlain.store.pool import RELEASED_WITHIN, WatchfulPool
 from chamberlain.store.unreachable import UNREACHABLE, connecting
 
@@ -185,11 +186,14 @@ async def open_database(
     patience: timedelta = COMMAND_TIMEOUT,
     most_statements: int = PREPARED_STATEMENTS,
     acquired_within: timedelta = ACQUIRED_WITHIN,
+    report: Report | None = None,
 ) -> Database:
     """A pool of at most `most` connections; `name` is what PostgreSQL shows of them, `patience` how long one statement
     may take, `most_statements` how many a connection keeps prepared: none behind a pooler that does not carry them,
-    `acquired_within` how long one of the connections is waited for. Connections are made when needed."""
+    `acquired_within` how long one of the connections is waited for. `report` is called when an outage begins, lasts and
+    ends. Connections are made when needed."""
     pool = WatchfulPool(
+        OutageRecord(name) if report is None else OutageRecord(name, report=report),
         connect=Hosts(address).connect,
         min_size=0,
         max_size=most,

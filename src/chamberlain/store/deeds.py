@@ -66,7 +66,8 @@ class Deeds:
         """What `render` makes of the request as it is then, or made of it when the same key came first. Raises
         NotFound, Forbidden, and Conflict when its state does not allow it."""
         allowance = require(caller, operation_of(action), self.prefixes)
-        await self.callers.require_visible(caller, allowance, await self.find(caller, request_id))
+        record = await self.callers.require_visible(caller, allowance, await self.find(caller, request_id))
+        await self.callers.require_requester(caller, allowance, record)
         actor = await self.callers.actor(caller)
         return await self.carry_out(caller, Deed(action, caller.client_id, actor, act, request_id), carry, render)
 

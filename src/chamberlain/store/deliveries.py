@@ -29,11 +29,11 @@ from chamberlain.store.request_lists import PLANNING
 
 # The webhooks of templates as they are now, if they are to be called at all; most templates have none.
 HOOKS: Final = """
-SELECT t.tenant_id, t.template_id, r.content #>> '{webhook,url}' AS url
+SELECT t.tenant_id, t.template_id, chamberlain.clean(r.content) #>> '{webhook,url}' AS url
 FROM unnest($1::uuid[], $2::uuid[]) AS asked (tenant_id, template_id)
 JOIN chamberlain.template t USING (tenant_id, template_id)
 JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-WHERE r.content #>> '{webhook,active}' = 'true' AND NOT EXISTS (
+WHERE chamberlain.clean(r.content) #>> '{webhook,active}' = 'true' AND NOT EXISTS (
     SELECT FROM chamberlain.webhook_state s
     WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id AND s.disabled_at IS NOT NULL
 )
@@ -70,9 +70,10 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('en
 # to begin with all of them takes two thirds of its time.
 TAKE_UP: Final = """
 SELECT d.delivery_id, d.tenant_id, d.event_id, d.template_id, d.payload, d.tries, d.trace_id, (
-    SELECT r.content #>> '{webhook,url}'
+    SELECT chamberlain.clean(r.content) #>> '{webhook,url}'
     FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-    WHERE t.tenant_id = d.tenant_id AND t.template_id = d.template_id AND r.content #>> '{webhook,active}' = 'true'
+    WHERE t.tenant_id = d.tenant_id AND t.template_id = d.template_id
+    AND chamberlain.clean(r.content) #>> '{webhook,active}' = 'true'
     AND NOT EXISTS (
         SELECT FROM chamberlain.webhook_state s
         WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id AND s.disabled_at IS NOT NULL
@@ -135,6 +136,7 @@ DELETE FROM chamberlain.delivery d USING (
     SELECT oldest.tenant_id, oldest.delivery_id FROM chamberlain.tenant t CROSS JOIN LATERAL (
         SELECT o.tenant_id, o.delivery_id FROM chamberlain.delivery o
         WHERE o.tenant_id = t.tenant_id AND o.created_at < $1 AND o.state <> 'pending'
+        AND NOT chamberlain.is_of_clock_fault(o.created_at, $1)
         ORDER BY o.created_at LIMIT $2
     ) oldest LIMIT $2
 ) old WHERE d.tenant_id = old.tenant_id AND d.delivery_id = old.delivery_id

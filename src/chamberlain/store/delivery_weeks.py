@@ -5,7 +5,12 @@ from typing import Final
 
 from chamberlain.store.database import Transaction
 
-KEEP: Final = "SELECT chamberlain.keep_delivery_weeks($1, $2) AS removed"
+# A week with deliveries of a clock fault stays until these are old, and so do the weeks after it.
+KEEP: Final = """
+SELECT chamberlain.keep_delivery_weeks($1, least($2, (
+    SELECT min(f.from_at) FROM chamberlain.clock_fault f WHERE coalesce(f.resumed_at, 'infinity') >= $2
+))) AS removed
+"""
 
 
 async def keep(tx: Transaction, *, now: datetime, oldest: datetime) -> int:

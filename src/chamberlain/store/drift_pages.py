@@ -28,37 +28,41 @@ from chamberlain.shapes.groups import read_group_order
 from chamberlain.shapes.mailboxes import read_mailbox_order
 from chamberlain.store.assignment_tasks import assigned_of
 from chamberlain.store.database import Record, Transaction
+from chamberlain.store.prefixes import prefix_of_request
 from chamberlain.store.request_tasks import task_of
 from chamberlain.store.revisions import Revisions
 
 # $1 tenant, $2 kind, $3 and $4 the position, $5 number of rows. A mailbox whose request was removed after its time is
 # there.
-MAILBOXES: Final = """
+MAILBOXES: Final = f"""
 SELECT m.tenant_id, m.mailbox_id, m.request_id, m.kind, m.address, m.content, m.display_name, m.created_at AS at,
-    m.request_id AS id, coalesce(q.updated_at, m.updated_at) AS since, t.extension_prefix
+    m.request_id AS id, coalesce(q.updated_at, m.updated_at) AS since,
+    {prefix_of_request("q", "m.created_at")} AS extension_prefix
 FROM chamberlain.mailbox m JOIN chamberlain.tenant t USING (tenant_id)
 LEFT JOIN chamberlain.request q ON q.tenant_id = m.tenant_id AND q.request_id = m.request_id
 WHERE m.tenant_id = $1 AND m.kind = $2 AND (m.created_at, m.request_id) > ($3, $4::uuid)
 AND coalesce(q.state, 'succeeded') = 'succeeded'
 ORDER BY m.created_at, m.request_id LIMIT $5
-"""
+"""  # noqa: S608 - text of ours alone.
 
 # Of a request whose body was emptied with a user's data nobody knows any more what was wanted.
-GROUPS: Final = """
+GROUPS: Final = f"""
 SELECT r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
     r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_type, r.actor_id, r.actor_name,
-    r.trace_id, r.created_at, t.extension_prefix, r.result, r.updated_at AS since,
+    r.trace_id, r.created_at, {prefix_of_request("r", "r.created_at")} AS extension_prefix, r.result,
+    r.updated_at AS since,
     r.created_at AS at, r.request_id AS id
 FROM chamberlain.request r JOIN chamberlain.tenant t USING (tenant_id)
 WHERE r.tenant_id = $1 AND r.kind = $2 AND (r.created_at, r.request_id) > ($3, $4::uuid) AND r.state = 'succeeded'
-AND r.body::text <> '{}'
+AND r.body::text <> '{{}}'
 ORDER BY r.created_at, r.request_id LIMIT $5
-"""
+"""  # noqa: S608 - text of ours alone.
 
 # $1 tenant, $2 the position, $3 number of rows. What is not through is left alone.
-ASSIGNMENTS: Final = """
+ASSIGNMENTS: Final = f"""
 SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.generation, s.template_id, s.policy_id, s.assigned_at,
-    s.assigned_at AS at, s.subject_id AS id, t.extension_prefix, v.content AS template
+    s.assigned_at AS at, s.subject_id AS id,
+    {prefix_of_request("r", "s.assigned_at")} AS extension_prefix, chamberlain.clean(v.content) AS template
 FROM chamberlain.subject s JOIN chamberlain.tenant t USING (tenant_id)
 LEFT JOIN chamberlain.request r ON r.tenant_id = s.tenant_id AND r.request_id = s.assignment_request_id
 LEFT JOIN chamberlain.template g ON g.tenant_id = s.tenant_id AND g.template_id = s.template_id
@@ -66,7 +70,7 @@ LEFT JOIN chamberlain.template_revision v
     ON v.tenant_id = g.tenant_id AND v.template_id = g.template_id AND v.revision = g.revision
 WHERE s.tenant_id = $1 AND s.subject_id > $2 AND s.is_assigned AND coalesce(r.state, 'succeeded') = 'succeeded'
 ORDER BY s.subject_id LIMIT $3
-"""
+"""  # noqa: S608 - text of ours alone.
 
 # Guests who were removed by a policy or template, or are about to be.
 REMOVED: Final = """

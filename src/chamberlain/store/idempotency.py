@@ -32,7 +32,9 @@ WHERE tenant_id = $1 AND client_id = $2 AND caller_id = $3 AND key = $4
 
 SWEEP = """
 DELETE FROM chamberlain.idempotency_key WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM chamberlain.idempotency_key WHERE created_at < $1 ORDER BY created_at LIMIT $2
+    SELECT ctid FROM chamberlain.idempotency_key
+    WHERE created_at < $1 AND NOT chamberlain.is_of_clock_fault(created_at, $1)
+    ORDER BY created_at LIMIT $2
 )) RETURNING key
 """
 

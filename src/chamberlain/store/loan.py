@@ -4,8 +4,10 @@ import asyncio
 
 import asyncpg
 
+from chamberlain.outages import Outage
+from chamberlain.rules.errors import DatabaseUnavailable
 from chamberlain.store.pool import LentConnection, WatchfulPool
-from chamberlain.store.unreachable import connecting, tell_if_unreachable, unavailable
+from chamberlain.store.unreachable import connecting, raise_if_unreachable, unavailable
 
 
 class Loan:
@@ -26,17 +28,25 @@ class Loan:
         return self._connection
 
     async def _wait_for_one(self) -> LentConnection:
-        with connecting():
-            # The pool's own limit would make a task of each.
-            async with asyncio.timeout(self._within):
-                return await self._pool.lend()
+        outages = self._pool.outages
+        with connecting(outages):
+            try:
+                # The pool's own limit would make a task of each.
+                async with asyncio.timeout(self._within):
+                    return await self._pool.lend()
+            except TimeoutError as error:
+                if self._pool.is_used_up():
+                    raise DatabaseUnavailable(outages.failed(Outage.POOL)) from error
+                raise
 
     async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is not None or not self._pool.keep(self._connection):
-            with unavailable():
+            with unavailable(self._pool.outages):
                 await self._give_back(error)
         if error is not None:
-            tell_if_unreachable(error)
+            raise_if_unreachable(error, self._pool.outages)
+        elif self._pool.outages.current is not None:
+            self._pool.outages.worked()
 
     async def _give_back(self, error: BaseException | None) -> None:
         try:

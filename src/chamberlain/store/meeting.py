@@ -1,6 +1,7 @@
 """Meeting a group or site that is not known here yet: it is looked up in the directory, and kept."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -34,6 +35,10 @@ async def meet(
     reference = SubjectReference(tenant_id, group_id, f"{tenant.extension_prefix}_group")
     try:
         observed = await look_up(reference)
+        for prefix in tenant.marked_under:
+            if observed is not None and observed.request_id is None:
+                older = await look_up(SubjectReference(tenant_id, group_id, f"{prefix}_group"))
+                observed = replace(observed, request_id=None if older is None else older.request_id)
     except TryAgain as error:
         detail = "The directory cannot be asked for this group. Send the request again."
         raise Unavailable("overloaded", detail, after=error.after) from error

@@ -13,7 +13,8 @@ from chamberlain.store.actors import encode_actor
 from chamberlain.store.database import Record, Transaction
 
 _SELECT = """
-SELECT p.tenant_id, p.policy_id, p.revision, p.active, p.content ->> 'name' AS name, p.content,
+SELECT p.tenant_id, p.policy_id, p.revision, p.active,
+    chamberlain.clean(p.content) ->> 'name' AS name, chamberlain.clean(p.content) AS content,
     p.created_at, p.created_by, p.updated_at
 FROM chamberlain.policy p
 """

@@ -7,7 +7,6 @@ from typing import Final
 from uuid import UUID
 
 import asyncpg
-import msgspec
 
 from chamberlain.rules.assignment_tasks import Place
 from chamberlain.rules.errors import Unavailable
@@ -16,6 +15,7 @@ from chamberlain.rules.ids import GroupId, JobId, PolicyId, TenantId, TraceId
 from chamberlain.rules.policy_tasks import AssignedPolicy, PolicyPlace, PolicyTask, Quiet
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.shapes.policies import PolicyShape, to_policy_rules
+from chamberlain.shapes.stored import StoredDecoder
 from chamberlain.store.database import Connection, Record, Transaction
 
 PLACES: Final = """
@@ -25,7 +25,7 @@ JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_i
 """
 FIND: Final = """
 SELECT s.tenant_id, s.subject_id, s.type, s.display_name, s.policy_id, s.policy_assigned_at, s.policy_begun,
-    s.policy_digest, s.policy_quiet_until, p.content
+    s.policy_digest, s.policy_quiet_until, chamberlain.clean(p.content) AS content
 FROM chamberlain.subject s
 JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
 LEFT JOIN chamberlain.policy p ON p.tenant_id = s.tenant_id AND p.policy_id = s.policy_id
@@ -73,7 +73,7 @@ DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
 ))
 """
 
-_decode_policy = msgspec.json.Decoder(PolicyShape).decode
+_decode_policy = StoredDecoder(PolicyShape).decode
 
 
 async def find_places(connection: Connection, places: Collection[Place]) -> Sequence[PolicyPlace]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import asyncpg
 from asyncpg.pool import PoolAcquireContext, PoolConnectionProxy
 
+from chamberlain.store.outage_record import OutageRecord
+
 # The driver's classes take a parameter for the type checker only.
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -38,8 +40,9 @@ class WatchfulPool(_Pool):
     released_within = RELEASED_WITHIN
     at_hand_for = AT_HAND
 
-    def __init__(self, **options: object) -> None:
+    def __init__(self, outages: OutageRecord, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]  # The driver knows them.
+        self.outages = outages
         self._at_hand: list[LentConnection] = []
         # Those that somebody has and that are good for somebody else: none of them was given up meanwhile.
         self._lent: set[LentConnection] = set()
@@ -54,6 +57,10 @@ class WatchfulPool(_Pool):
     def acquire(self, *, timeout: float | None = None) -> "_Lent":
         """One of the connections, to be awaited or for as long as a block runs, as the driver has it."""
         return _Lent(self, timeout)
+
+    def is_used_up(self) -> bool:
+        """Whether all connections that the pool may have are open and lent."""
+        return self.get_size() >= self.get_max_size() and self.get_idle_size() == 0 and not self._at_hand
 
     def lend_at_hand(self) -> LentConnection | None:
         """The one that was used last, unless that has ended meanwhile or none is at hand."""

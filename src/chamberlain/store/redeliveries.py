@@ -41,7 +41,7 @@ WITH again AS MATERIALIZED (
     AND ($6::timestamptz IS NULL OR (created_at, delivery_id) > ($6, $7::uuid)) AND EXISTS (
         SELECT FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
         WHERE t.tenant_id = d.tenant_id AND t.template_id = d.template_id
-        AND r.content #>> '{{webhook,active}}' = 'true'
+        AND chamberlain.clean(r.content) #>> '{{webhook,active}}' = 'true'
     ) AND NOT EXISTS (
         SELECT FROM chamberlain.webhook_state s
         WHERE s.tenant_id = d.tenant_id AND s.template_id = d.template_id AND s.disabled_at IS NOT NULL

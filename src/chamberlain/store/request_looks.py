@@ -41,7 +41,7 @@ class RequestLooks:
             async with asyncio.timeout(self._patience):
                 row = await self._batcher.submit((tenant_id, request_id))
         except TimeoutError as error:
-            raise no_database() from error
+            raise no_database(error) from error
         # Each for itself: one that cannot be read, since a newer version has written it, fails nobody else.
         return None if row is None else record_of(row)
 

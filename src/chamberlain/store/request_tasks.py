@@ -11,14 +11,18 @@ from chamberlain.rules.progress import Settlement, Task
 from chamberlain.rules.requests import RequestKind, StepRecord
 from chamberlain.store.actors import actor_of
 from chamberlain.store.database import Record, Transaction
+from chamberlain.store.prefixes import prefix_of_request
 from chamberlain.store.requests import shorten
 from chamberlain.store.texts import apart, joined
 
-# A request that a worker left behind while running is taken up again: the job's lease says that nobody is at it. One
-# that begins to run here for the first time is new. That is told by the row as it is now; as it was before, it might
-# be shown older than it was when this statement has waited for somebody.
-TAKE_UP = """
-UPDATE chamberlain.request r SET state = 'running', updated_at = now(), waiting = NULL,
+_PREFIX: Final = prefix_of_request("r", "r.created_at")
+
+# The prefix of the marks is on record before anything is done outside: when the tenant's prefix changes meanwhile, the
+# next attempt finds what this one has made. A request that a worker left behind while it was running is taken up again:
+# no job holds a lease on it. One that begins to run here for the first time is new. The row after the update shows it;
+# the row before it may be older than what this statement waited for.
+TAKE_UP = f"""
+UPDATE chamberlain.request r SET state = 'running', extension_prefix = {_PREFIX}, updated_at = now(), waiting = NULL,
     timeline = CASE WHEN r.state = 'running' THEN r.timeline ELSE r.timeline || jsonb_build_array(
         jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
     ) END
@@ -26,10 +30,10 @@ FROM chamberlain.tenant t
 WHERE r.request_id = ANY ($1) AND r.state IN ('queued', 'waiting', 'running') AND t.tenant_id = r.tenant_id
 RETURNING r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
 r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_type, r.actor_id, r.actor_name,
-r.trace_id, r.created_at, t.extension_prefix,
+r.trace_id, r.created_at, r.extension_prefix,
     jsonb_path_query_array(r.timeline, '$[*].state ? (@.state == "running")')
         = jsonb_build_array(jsonb_build_object('state', 'running', 'at', now())) AS is_new
-"""
+"""  # noqa: S608 - text of ours alone.
 
 # The job of a request is held: it waits for a person, at the first step that is not done, and can be cancelled. One
 # that nobody has got round to taking up was running all the same. The steps are read as they come, whoever wrote them:

@@ -9,7 +9,7 @@ from chamberlain.store.request_lists import PLANNING
 
 FAILED = """
 SELECT tenant_id, request_id FROM chamberlain.request_by_state
-WHERE state = 'failed' AND since < $1 ORDER BY since LIMIT $2
+WHERE state = 'failed' AND since < $1 AND NOT chamberlain.is_of_clock_fault(since, $1) ORDER BY since LIMIT $2
 """
 
 # A request is never finished before it was made: by the time of its making there is an index. What hangs on a request
@@ -21,6 +21,7 @@ WITH old AS MATERIALIZED (
         SELECT r.request_id FROM chamberlain.request r
         WHERE r.tenant_id = t.tenant_id AND r.created_at < $1 AND r.finished_at < $1
         AND r.state IN ('succeeded', 'rejected', 'cancelled', 'expired')
+        AND NOT chamberlain.is_of_clock_fault(r.finished_at, $1)
         ORDER BY r.created_at LIMIT $2
     ) oldest
     LIMIT $2
@@ -53,7 +54,7 @@ WITH old AS MATERIALIZED (
         SELECT e.tenant_id, e.sequence, e.at FROM chamberlain.event e
         WHERE e.tenant_id = t.tenant_id ORDER BY e.sequence LIMIT $2 FOR UPDATE SKIP LOCKED
     ) oldest
-    WHERE oldest.at < $1 AND (
+    WHERE oldest.at < $1 AND NOT chamberlain.is_of_clock_fault(oldest.at, $1) AND (
         SELECT e.at FROM chamberlain.event e WHERE e.tenant_id = t.tenant_id ORDER BY e.sequence LIMIT 1
     ) < $1
     LIMIT $2
@@ -69,6 +70,7 @@ REMOVE_FINDINGS = """
 WITH old AS MATERIALIZED (
     SELECT f.tenant_id, f.finding_id FROM chamberlain.finding f
     WHERE f.state IN ('gone', 'repaired') AND f.last_seen_at < $1
+    AND NOT chamberlain.is_of_clock_fault(f.last_seen_at, $1)
     ORDER BY f.last_seen_at LIMIT $2 FOR UPDATE SKIP LOCKED
 ), gone AS (
     DELETE FROM chamberlain.finding f USING old WHERE f.tenant_id = old.tenant_id AND f.finding_id = old.finding_id
@@ -81,7 +83,8 @@ SELECT count(*) AS removed FROM gone
 REMOVE_REPAIRS = """
 WITH old AS MATERIALIZED (
     SELECT d.tenant_id, d.subject_id, d.about FROM chamberlain.drift_repair d
-    WHERE d.found_at < $1 ORDER BY d.found_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    WHERE d.found_at < $1 AND NOT chamberlain.is_of_clock_fault(d.found_at, $1)
+    ORDER BY d.found_at LIMIT $2 FOR UPDATE SKIP LOCKED
 ), gone AS (
     DELETE FROM chamberlain.drift_repair d USING old
     WHERE d.tenant_id = old.tenant_id AND d.subject_id = old.subject_id AND d.about = old.about
@@ -94,7 +97,9 @@ SELECT count(*) AS removed FROM gone
 REMOVE_ADOPTIONS = """
 WITH old AS MATERIALIZED (
     SELECT a.tenant_id, a.adoption_id FROM chamberlain.adoption a
-    WHERE a.state = 'undone' AND a.finished_at < $1 ORDER BY a.finished_at LIMIT 10
+    WHERE a.state = 'undone' AND a.finished_at < $1
+    AND NOT chamberlain.is_of_clock_fault(a.finished_at, $1)
+    ORDER BY a.finished_at LIMIT 10
 ), items AS MATERIALIZED (
     SELECT item.tenant_id, item.adoption_id, item.object_id FROM old CROSS JOIN LATERAL (
         SELECT i.tenant_id, i.adoption_id, i.object_id FROM chamberlain.adoption_item i

@@ -45,12 +45,12 @@ s.assigned_by, s.assigned_type,
     WHERE f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id AND f.state = 'open'
 ) AS open_findings,
 (
-    SELECT v.content ->> 'name' FROM chamberlain.template t
+    SELECT chamberlain.clean(v.content) ->> 'name' FROM chamberlain.template t
     JOIN chamberlain.template_revision v USING (tenant_id, template_id, revision)
     WHERE t.tenant_id = s.tenant_id AND t.template_id = s.template_id
 ) AS template_name,
 (
-    SELECT p.content ->> 'name' FROM chamberlain.policy p
+    SELECT chamberlain.clean(p.content) ->> 'name' FROM chamberlain.policy p
     WHERE p.tenant_id = s.tenant_id AND p.policy_id = s.policy_id
 ) AS policy_name
 """

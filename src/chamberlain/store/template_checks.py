@@ -2,7 +2,7 @@
 tenant has."""
 
 from chamberlain.directory.port import People
-from chamberlain.rules.errors import Fault, TryAgain, Unavailable
+from chamberlain.rules.errors import Fault, TryAgain, Unavailable, first_faults
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.template_references import directory_faults, guest_rule_faults, question_of
 from chamberlain.shapes.template_references import references_of
@@ -23,7 +23,7 @@ async def faults_in_directory(people: People, tenant_id: TenantId, shape: Templa
     except TryAgain as error:
         detail = "The directory cannot be asked whether those whom the template names exist. Send the request again."
         raise Unavailable("overloaded", detail, after=error.after) from error
-    return tuple(directory_faults(references, answer))
+    return first_faults(directory_faults(references, answer))
 
 
 async def faults_in_tenant(tx: Transaction, tenant_id: TenantId, shape: TemplateShape) -> tuple[Fault, ...]:
@@ -35,10 +35,10 @@ async def faults_in_tenant(tx: Transaction, tenant_id: TenantId, shape: Template
         template = await templates.find(tx, references.guest_template_id)
     if references.guest_policy_id is not None:
         policy = await policies.find(tx, tenant_id, references.guest_policy_id)
-    return (
-        *template_faults(shape),
-        *domain_faults(shape, () if tenant is None else tenant.domains),
-        *guest_rule_faults(
+    return first_faults(
+        template_faults(shape),
+        domain_faults(shape, () if tenant is None else tenant.domains),
+        guest_rule_faults(
             references,
             None if template is None else template.head,
             None if policy is None else policy.stored.head,

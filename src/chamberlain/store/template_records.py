@@ -12,7 +12,8 @@ from chamberlain.rules.templates import StoredTemplate, TemplateHead, TemplateKi
 from chamberlain.store.database import Record, Transaction
 
 _SELECT = """
-SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active, r.content ->> 'name' AS name, r.content,
+SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
+    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content,
     t.created_at, t.created_by, greatest(t.updated_at, s.updated_at, w.disabled_at) AS updated_at,
     s.number AS secret_number, w.disabled_reason
 FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
@@ -31,15 +32,15 @@ PAGE = f"{_PLACES} {_NEWEST}"
 # is in. Ids stand in lower case in the content.
 OFFERED = f"""{_PLACES} AND t.active AND (
     $6::text IS NULL
-    OR r.content #> '{{audience,users}}' IS NULL
-    OR (r.content #> '{{audience,users}}')::jsonb ? $6
-    OR (r.content #> '{{audience,groups}}')::jsonb ?| $7::text[]
+    OR chamberlain.clean(r.content) #> '{{audience,users}}' IS NULL
+    OR (chamberlain.clean(r.content) #> '{{audience,users}}')::jsonb ? $6
+    OR (chamberlain.clean(r.content) #> '{{audience,groups}}')::jsonb ?| $7::text[]
 ) {_NEWEST}"""
 
 AUDIENCES = """
 SELECT DISTINCT named.id::uuid AS id
 FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
-CROSS JOIN LATERAL json_array_elements_text(r.content #> '{audience,groups}') AS named (id)
+CROSS JOIN LATERAL json_array_elements_text(chamberlain.clean(r.content) #> '{audience,groups}') AS named (id)
 WHERE t.tenant_id = $1 AND t.kind = ANY ($2) AND t.active
 """
 

@@ -17,41 +17,47 @@ from chamberlain.rules.templates import (
 )
 from chamberlain.shapes.group_templates import GroupTemplateShape, to_group_template
 from chamberlain.shapes.mailbox_templates import MailboxTemplateShape, to_mailbox_template
+from chamberlain.shapes.stored import StoredDecoder
 from chamberlain.store.actors import encode_actor
 from chamberlain.store.database import Record, Transaction
 
 FIND = """
-SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active, r.content ->> 'name' AS name, r.content
+SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
+    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
 FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
 WHERE t.tenant_id = $1 AND t.template_id = $2
 """
 
 FIND_OF = """
-SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active, r.content ->> 'name' AS name, r.content
+SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
+    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
 FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
 WHERE t.tenant_id = ANY ($1) ORDER BY t.tenant_id, t.created_at, t.template_id
 """
 
 FIND_DEFAULT = """
-SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active, r.content ->> 'name' AS name, r.content
+SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
+    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
 FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
 WHERE t.tenant_id = $1 AND t.kind = $2 AND t.is_default
 """
 
 # A revision as a request names it: the template itself may be gone, and whether it was active no longer matters.
 FIND_REVISION = """
-SELECT r.tenant_id, r.template_id, r.revision, r.content ->> 'kind' AS kind, true AS active,
-    r.content ->> 'name' AS name, r.content
+SELECT r.tenant_id, r.template_id, r.revision, chamberlain.clean(r.content) ->> 'kind' AS kind, true AS active,
+    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
 FROM chamberlain.template_revision r
 WHERE r.tenant_id = $1 AND r.template_id = $2 AND r.revision = $3
 """
 
 # One of the templates that give this guest template ($3) or guest policy ($4) to what they make.
 FIND_NAMING = """
-SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active, r.content ->> 'name' AS name, r.content
+SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
+    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content
 FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
 WHERE t.tenant_id = $1 AND t.kind = ANY ($2)
-    AND (r.content ->> 'guestTemplateId' = $3 OR r.content ->> 'guestPolicyId' = $4)
+    AND (chamberlain.clean(r.content) ->> 'guestTemplateId' = $3
+        OR chamberlain.clean(r.content) ->> 'guestPolicyId' = $4)
 ORDER BY t.created_at, t.template_id LIMIT 1
 """
 
@@ -80,8 +86,8 @@ RETURNING revision
 
 DELETE = "DELETE FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2"
 
-_decode_group = msgspec.json.Decoder(GroupTemplateShape).decode
-_decode_mailbox = msgspec.json.Decoder(MailboxTemplateShape).decode
+_decode_group = StoredDecoder(GroupTemplateShape).decode
+_decode_mailbox = StoredDecoder(MailboxTemplateShape).decode
 # Whoever changes a template that is there does not become the one who made it.
 NOBODY = Actor(ActorType.SYSTEM, None, "")
 

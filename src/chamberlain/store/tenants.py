@@ -12,13 +12,13 @@ from chamberlain.store.database import Database, Record, Transaction
 
 FIND = """
 SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
-    open_requests, running_jobs, requests_per_minute, applicability, repair_drift, repair_properties
+    open_requests, running_jobs, requests_per_minute, applicability, repair_drift, repair_properties, former_prefixes
 FROM chamberlain.tenant WHERE tenant_id = $1
 """
 
 FIND_ALL = """
 SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
-    open_requests, running_jobs, requests_per_minute, applicability, repair_drift, repair_properties
+    open_requests, running_jobs, requests_per_minute, applicability, repair_drift, repair_properties, former_prefixes
 FROM chamberlain.tenant WHERE $1::uuid[] IS NULL OR tenant_id = ANY ($1) ORDER BY created_at, tenant_id
 """
 
@@ -169,4 +169,5 @@ def _tenant(row: Record) -> Tenant:
         applicability=Applicability(row["applicability"]),
         repairs_drift=row["repair_drift"],
         repair_properties=_decode_treatments(row["repair_properties"]),
+        former_prefixes=tuple(row["former_prefixes"]),
     )

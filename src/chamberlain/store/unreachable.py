@@ -1,13 +1,15 @@
-"""A database that cannot be reached: every kind of that is told in one way."""
+"""Errors of a database that cannot be used, turned into one refusal with its cause."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import asyncpg
 
-from chamberlain.rules.errors import Unavailable
+from chamberlain.outages import Outage, outage_of
+from chamberlain.rules.errors import DatabaseUnavailable
+from chamberlain.store.outage_record import OutageRecord
 
-# The connection is gone, or the server is on its way down or up, full, or a standby by now: all of it passes.
+# The connection is gone, or the server is starting, stopping, full, failing, or a standby. All of these pass.
 UNREACHABLE: tuple[type[Exception], ...] = (
     OSError,
     TimeoutError,
@@ -16,40 +18,48 @@ UNREACHABLE: tuple[type[Exception], ...] = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresIOError,
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.ReadOnlySQLTransactionError,
 )
 
 
 @contextmanager
-def unavailable() -> Iterator[None]:
-    """Tell every kind of it in one way. Raises Unavailable in place of what says so."""
+def unavailable(record: OutageRecord | None = None) -> Iterator[None]:
+    """Raise DatabaseUnavailable in place of an error that means so. Notes it in the record of the pool."""
     try:
         yield
     except UNREACHABLE as error:
-        tell_if_unreachable(error)
+        raise_if_unreachable(error, record)
         raise
 
 
-def tell_if_unreachable(error: BaseException) -> None:
-    """The same, for an error that was caught."""
-    # The driver has one class for a lost connection and for a value that it cannot send; the latter is a ValueError
-    # too, and the fault of whoever gave the value.
+def raise_if_unreachable(error: BaseException, record: OutageRecord | None = None) -> None:
+    """Raise DatabaseUnavailable for an error that was caught, if it means so."""
+    # The driver has one class for a lost connection and for a value that it cannot send. The latter is a ValueError
+    # too, and the fault of the caller.
     if isinstance(error, UNREACHABLE) and not isinstance(error, ValueError):
-        raise no_database() from error
+        raise no_database(error, record) from error
 
 
 @contextmanager
-def connecting() -> Iterator[None]:
-    """The same, for who has no connection yet."""
+def connecting(record: OutageRecord | None = None) -> Iterator[None]:
+    """Do the same for a connection that is not open yet, where every error of the server means so."""
     try:
-        with unavailable():
+        with unavailable(record):
             yield
     except asyncpg.PostgresError as error:
-        # Whatever the server says to somebody who knocks, there is no database to be had.
-        raise no_database() from error
+        raise no_database(error, record) from error
 
 
-def no_database() -> Unavailable:
-    """What callers are told of any database that is away."""
-    return Unavailable("databaseUnavailable", "The database cannot be reached. Send the request again.")
+def no_database(error: BaseException, record: OutageRecord | None = None) -> DatabaseUnavailable:
+    """Build the refusal that callers get for this error."""
+    outage = _classified(error)
+    return DatabaseUnavailable(outage if record is None else record.failed(outage))
+
+
+def _classified(error: BaseException) -> Outage:
+    # The address asks for a primary, and every host that answered is a standby.
+    if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
+        return Outage.READ_ONLY
+    return outage_of(error)

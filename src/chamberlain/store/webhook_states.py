@@ -15,7 +15,8 @@ SELECT t.tenant_id, t.template_id FROM unnest($1::uuid[], $2::uuid[], $3::text[]
 JOIN chamberlain.template t ON t.tenant_id = w.tenant_id AND t.template_id = w.template_id
 JOIN chamberlain.template_revision r
     ON r.tenant_id = t.tenant_id AND r.template_id = t.template_id AND r.revision = t.revision
-WHERE r.content #>> '{webhook,url}' = w.url AND r.content #>> '{webhook,active}' = 'true'
+WHERE chamberlain.clean(r.content) #>> '{webhook,url}' = w.url
+    AND chamberlain.clean(r.content) #>> '{webhook,active}' = 'true'
 ORDER BY t.tenant_id, t.template_id FOR SHARE OF t
 """
 
@@ -44,7 +45,7 @@ WITH disabled AS (
     WHERE tenant_id = $1 AND template_id = $2 AND disabled_at IS NULL
     RETURNING tenant_id, template_id
 )
-SELECT r.content ->> 'name' AS name
+SELECT chamberlain.clean(r.content) ->> 'name' AS name
 FROM disabled JOIN chamberlain.template t USING (tenant_id, template_id)
 JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
 """

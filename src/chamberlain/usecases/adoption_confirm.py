@@ -11,6 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from uuid import UUID
 
+from chamberlain.directory.former_marks import mailbox_page
 from chamberlain.directory.port import Adoptions
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.adopted_groups import group_candidate
@@ -118,9 +119,9 @@ class ConfirmAdoption:
     async def _mailboxes(
         self, tenant: Tenant, template: MailboxTemplate, rule: AdoptionRule
     ) -> AsyncIterator[Candidate]:
-        cursor, extension = None, f"{tenant.extension_prefix}_mailbox"
+        cursor = None
         while True:
-            page = await self.directory.mailboxes(tenant.id, extension, cursor)
+            page = await mailbox_page(self.directory, tenant, cursor)
             # A page takes its time, and others are to be answered meanwhile.
             for candidate in await asyncio.to_thread(_chosen_mailboxes_of, page.mailboxes, template, tenant, rule):
                 yield candidate

@@ -7,7 +7,7 @@ it has answered is written only if the request still stands as it was.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from chamberlain.directory.port import People
@@ -25,6 +25,7 @@ from chamberlain.rules.people import PeopleAnswer
 from chamberlain.rules.requests import RequestRecord, RequestState
 from chamberlain.store import approvals, changes, jobs, requests
 from chamberlain.store.approvals import Origin
+from chamberlain.store.clocks import ReadTime
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 
@@ -48,7 +49,7 @@ class AttendApprovals:
     people: People
     watchers: Notifier
     new_id: Callable[[], UUID]
-    now: Callable[[], datetime]
+    now: ReadTime
 
     async def __call__(self, claim: Claim) -> None:
         """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
@@ -90,7 +91,7 @@ class AttendApprovals:
 
     async def _again(self, tx: Transaction, before: RequestRecord, look: Look) -> timedelta | None:
         """When to look again; None when nobody has to."""
-        now = self.now()
+        now = await self.now(tx)
         if before.state is not RequestState.PENDING_APPROVAL:
             return None
         if has_run_out(before.approvals, now):

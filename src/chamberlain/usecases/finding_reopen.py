@@ -4,7 +4,6 @@ There is a job for each acceptance with an end, which runs then. It looks at wha
 given another end has a job of its own.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,6 +11,7 @@ from chamberlain.rules.acceptances import change_of_reopening, has_ended, place_
 from chamberlain.rules.findings import FindingRecord, FindingState
 from chamberlain.rules.jobs import Claim, Job, JobKind, Postponed
 from chamberlain.store import acceptances, changes, findings, jobs, policy_tasks
+from chamberlain.store.clocks import ReadTime
 from chamberlain.store.database import Database
 
 
@@ -20,7 +20,7 @@ class ReopenFindings:
     """Works on a batch of claimed jobs, as the worker's role; each is a transaction of its own."""
 
     database: Database
-    now: Callable[[], datetime]
+    now: ReadTime
 
     async def __call__(self, claim: Claim) -> None:
         """Raises Unavailable."""
@@ -43,7 +43,7 @@ class ReopenFindings:
             before = await findings.hold(tx, job.tenant_id, job.subject)
             if before is None:
                 return None
-            now = self.now()
+            now = await self.now(tx)
             if not has_ended(before, now=now):
                 is_replaced = await jobs.has_newer(tx, job)
                 return None if is_replaced else _left(before, now=now)
@@ -57,7 +57,7 @@ class ReopenFindings:
 
 
 def _left(record: FindingRecord, *, now: datetime) -> timedelta | None:
-    """How long an acceptance lasts; the clock of the database may be ahead of ours."""
+    """Compute how long an acceptance lasts from now."""
     acceptance = record.acceptance
     if record.state is not FindingState.ACCEPTED or acceptance is None or acceptance.until is None:
         return None

@@ -12,7 +12,7 @@ from chamberlain.directory.port import People
 from chamberlain.rules.approver_questions import approvers_question
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drafts import Moment
-from chamberlain.rules.errors import Conflict, Fault, Forbidden, NotPossible, TryAgain, Unavailable
+from chamberlain.rules.errors import Conflict, Fault, Forbidden, NotPossible, TryAgain, Unavailable, first_faults
 from chamberlain.rules.group_drafts import Situation, draft_of
 from chamberlain.rules.group_faults import (
     faults_in_directory,
@@ -168,9 +168,9 @@ class RequestGroup:
         answer = await self._look_up(PeopleQuestion(caller.tenant_id, users=users))
         if answer is None:
             return ()
-        return (
-            *unknown_users("/owners", order.owners, answer.people.keys()),
-            *unknown_users("/members", order.members, answer.people.keys()),
+        return first_faults(
+            unknown_users("/owners", order.owners, answer.people.keys()),
+            unknown_users("/members", order.members, answer.people.keys()),
         )
 
     async def _numbers(self, situation: Situation) -> Numbers:

@@ -12,7 +12,7 @@ from chamberlain.directory.port import People
 from chamberlain.rules.approver_questions import approvers_question
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drafts import Moment
-from chamberlain.rules.errors import Conflict, Fault, Forbidden, NotPossible, TryAgain, Unavailable
+from chamberlain.rules.errors import Conflict, Fault, Forbidden, NotPossible, TryAgain, Unavailable, first_faults
 from chamberlain.rules.ids import EventId, MailboxId, RequestId
 from chamberlain.rules.mailbox_drafts import at_acceptance, mailbox_draft_of, record_of_draft
 from chamberlain.rules.mailbox_faults import (
@@ -203,7 +203,7 @@ class RequestMailbox:
     async def _faults_of_people(self, caller: Caller, order: MailboxOrder) -> tuple[Fault, ...]:
         """What can be said of the people of an order whose template is at fault."""
         answer = await self._look_up(PeopleQuestion(caller.tenant_id, users=frozenset(named_in(order))))
-        return () if answer is None else tuple(sent_user_faults(order, answer.people.keys()))
+        return () if answer is None else first_faults(sent_user_faults(order, answer.people.keys()))
 
     async def _number(self, situation: MailboxSituation) -> int:
         template = situation.template

@@ -8,7 +8,7 @@ later is tried again, and given up after days with a line in the log.
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from chamberlain.directory.port import People
 from chamberlain.notices.server import MailServer
@@ -34,6 +34,7 @@ from chamberlain.rules.report_readers import candidates, question_of, readers
 from chamberlain.rules.request_letters import RequestNews, request_letter
 from chamberlain.rules.tenants import Tenant
 from chamberlain.store import jobs, notices, policy_reports, requests, tenants
+from chamberlain.store.clocks import ReadTime
 from chamberlain.store.database import Database, Transaction
 
 # How many go over one connection before those who have theirs are put down.
@@ -71,7 +72,7 @@ class SendNotices:
     server: MailServer | None
     link_of: Callable[[TenantId, RequestId], str | None]
     confirm_address: str
-    now: Callable[[], datetime]
+    now: ReadTime
 
     async def __call__(self, claim: Claim) -> None:
         """Raises Unavailable."""
@@ -165,7 +166,9 @@ class SendNotices:
                 await notices.note_told(tx, notice.id, users)
 
     async def _try_later(self, claim: Claim, job: Job, notice: Notice) -> None:
-        after = wait_after(notice.attempts + 1, notice, self.now())
+        async with self.database.across_tenants() as tx:
+            now = await self.now(tx)
+        after = wait_after(notice.attempts + 1, notice, now)
         if after is None:
             logger.error("A notice is given up: it was tried for days.", extra=_about(job, notice))
             await self._complete(claim, job)

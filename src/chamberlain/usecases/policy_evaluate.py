@@ -26,6 +26,7 @@ from chamberlain.rules.policy_reports import RunReport, lines_of
 from chamberlain.rules.policy_runs import Run, begun, parts_of, portions_of, with_due
 from chamberlain.rules.policy_tasks import PolicyTask
 from chamberlain.store import changes, events, findings, jobs, policy_clocks, policy_reports, policy_tasks
+from chamberlain.store.clocks import ReadTime
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.policy_clocks import GuestPlace
 
@@ -57,7 +58,7 @@ class EvaluatePolicies:
     database: Database
     guests: Guests
     new_id: Callable[[], UUID]
-    now: Callable[[], datetime]
+    now: ReadTime
     most_guests: int = MOST_GUESTS
     most_acts: int = MOST_ACTS
 
@@ -111,8 +112,8 @@ class EvaluatePolicies:
         self, claim: Claim, wanted: Mapping[Place, Job], present: Mapping[Place, Present]
     ) -> Sequence[Run]:
         """Write what happens now; gives the runs in which actions are due."""
-        now = self.now()
         async with self.database.across_tenants() as tx:
+            now = await self.now(tx)
             held = await policy_tasks.hold(tx, list(wanted))
             rests = {task.place: _rest(task, present.get(task.place), now) for task in held}
             tasks = await policy_clocks.read(tx, [task for task in held if rests[task.place] is None])
@@ -162,8 +163,8 @@ class EvaluatePolicies:
     ) -> None:
         """Write what came of the actions, as far as nobody has done that already. `waits` are how long those are put
         off of which something is, in this portion or in one before."""
-        now = self.now()
         async with self.database.across_tenants() as tx:
+            now = await self.now(tx)
             held = await policy_tasks.hold(tx, [run.task.place for run in runs])
             tasks = {task.place: task for task in await policy_clocks.read_guests(tx, held, _guests_of(runs))}
             settled = [

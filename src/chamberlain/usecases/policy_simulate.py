@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from msgspec import json
-
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.rules.findings import FindingSubject
@@ -23,6 +21,7 @@ from chamberlain.rules.policy_tasks import PolicyTask
 from chamberlain.rules.simulations import Simulation, SimulationOrder, Tally, chosen_fault
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 from chamberlain.shapes.policies import PolicyShape, to_policy_rules
+from chamberlain.shapes.stored import StoredDecoder
 from chamberlain.store import policies, policy_clocks, policy_tasks, subjects, tenants
 from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
@@ -35,7 +34,7 @@ PAGE = 200
 # Clients and proxies wait for a minute. It is enough for some ten thousand guests on a machine that does nothing else.
 PATIENCE = timedelta(seconds=50)
 
-_decode = json.Decoder(PolicyShape).decode
+_decode = StoredDecoder(PolicyShape).decode
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,4 +36,12 @@ class ListRequests:
         async with self.database.transaction(caller.tenant_id) as tx:
             found = await request_lists.find_page(tx, wanted, owner=owner, page=page)
             turn = frozenset[RequestId]() if user is None else await request_lists.to_decide(tx, user, found.items)
-        return Page([viewed(each, to_decide=each.request_id in turn) for each in found.items], found.next)
+        views = [
+            viewed(
+                each,
+                to_decide=each.request_id in turn,
+                may_end=extent is Extent.ALL or each.created_by.id == caller.id,
+            )
+            for each in found.items
+        ]
+        return Page(views, found.next)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from chamberlain.directory.former_marks import with_former_marks
 from chamberlain.directory.port import MOST_CHANGES, Guests, SubjectChanges
 from chamberlain.rules.departures import change_of
 from chamberlain.rules.errors import Rejected, TryAgain
@@ -84,10 +85,11 @@ class DiscoverSubjects:
         page = await self._page(tenant, known)
         if page is None:
             return Discovery(None, at), False
+        found = await with_former_marks(self.guests.observe, tenant, page.subjects)
         going_on = Discovery(page.cursor, at if known.position is None else known.scan_began_at)
         async with self.database.across_tenants() as tx:
             await subjects.hold(tx, tenant.id, [*[each.id for each in page.subjects], *page.removed])
-            await subjects.observe(tx, [entry_of(each, at=at) for each in page.subjects])
+            await subjects.observe(tx, [entry_of(each, at=at) for each in found])
             await self._leave(tx, tenant.id, page.removed, trace_id, at=at)
             await discovery.put(tx, tenant.id, going_on)
         if page.is_complete and going_on.scan_began_at is not None:
@@ -119,9 +121,10 @@ class DiscoverSubjects:
                 [SubjectReference(tenant.id, each, _extension(tenant)) for each in unseen]
             )
             gone = [each for each, observed in zip(unseen, shown, strict=True) if observed is None]
+            there = await with_former_marks(self.guests.observe, tenant, [each for each in shown if each is not None])
             async with self.database.across_tenants() as tx:
                 await subjects.hold(tx, tenant.id, unseen)
-                await subjects.observe(tx, [entry_of(each, at=at) for each in shown if each is not None])
+                await subjects.observe(tx, [entry_of(each, at=at) for each in there])
                 await self._leave(tx, tenant.id, gone, trace_id, at=at)
 
     async def _leave(

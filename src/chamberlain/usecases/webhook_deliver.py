@@ -27,6 +27,7 @@ from chamberlain.rules.ids import DeliveryId, EventId, TenantId
 from chamberlain.rules.jobs import Claim, Job
 from chamberlain.rules.webhooks import SigningSecrets, WebhookKey
 from chamberlain.store import changes, deliveries, jobs, webhook_secrets, webhook_states
+from chamberlain.store.clocks import ReadTime
 from chamberlain.store.database import Database, Transaction, repeat_if_deadlocked
 from chamberlain.store.webhook_secrets import WebhookSecrets
 
@@ -65,6 +66,7 @@ class DeliverWebhooks:
         secrets: WebhookSecrets,
         new_id: Callable[[], UUID],
         now: Callable[[], datetime],
+        decision_time: ReadTime,
         jitter: Callable[[], float],
         observe: ObserveDelivery,
     ) -> None:
@@ -73,6 +75,7 @@ class DeliverWebhooks:
         self._secrets = secrets
         self._new_id = new_id
         self._now = now
+        self._decision_time = decision_time
         self._jitter = jitter
         self._observe = observe
         self._loads: Batcher[tuple[TenantId, DeliveryId], _Taken | None] = Batcher(self._load)
@@ -143,7 +146,7 @@ class DeliverWebhooks:
         await webhook_states.recover(tx, sorted(well))
         # A call may take long: how one ends says nothing of a receiver that has taken its place meanwhile.
         still = await webhook_states.still_at(tx, {webhook: each.delivery.url or "" for webhook, each in ill.items()})
-        now = self._now()
+        now = await self._decision_time(tx)
         for webhook, failing_since in (await webhook_states.fail(tx, sorted(still), at=now)).items():
             await self._disable_if(tx, ill[webhook], failing_since, now)
 

@@ -53,7 +53,10 @@ class _Run:
 
 
 class LaneLoop:
-    """Runs the jobs of lanes until it is told to stop. `wake` is set by whoever hears that there may be some."""
+    """Runs the jobs of lanes until it is stopped. `wake` is set when one may be due.
+
+    While `may_claim` says no, running jobs go on and no further ones are claimed.
+    """
 
     def __init__(
         self,
@@ -65,6 +68,7 @@ class LaneLoop:
         new_id: Callable[[], UUID],
         hold: Hold,
         observe: Observe,
+        may_claim: Callable[[], bool] = lambda: True,
         places: Places = Places(),
     ) -> None:
         self._database = database
@@ -74,6 +78,7 @@ class LaneLoop:
         self._new_id = new_id
         self._hold = hold
         self._observe = observe
+        self._may_claim = may_claim
         self._places = places
         self._running: dict[asyncio.Task[None], _Run] = {}
         self._slow: set[Lane] = set()
@@ -105,7 +110,7 @@ class LaneLoop:
         try:
             await self._fill()
         except Unavailable:
-            logger.warning("The database is away; deliveries wait for it.")
+            # The pool has logged the cause (store/outage_record.py).
             await asyncio.sleep(self._places.pause.total_seconds())
         except Exception:
             logger.exception("The worker cannot take jobs of lanes; it tries again.")
@@ -115,6 +120,8 @@ class LaneLoop:
         self._wake.clear()
         self._ended = 0
         self._find_slow()
+        if not self._may_claim():
+            return
         places, room = self._places, self._places.all - len(self._running)
         in_slow = sum(run.lane in self._slow for run in self._running.values())
         free = min(places.fast - (len(self._running) - in_slow), room)

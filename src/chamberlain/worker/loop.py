@@ -44,7 +44,10 @@ class Pace:
 
 
 class Loop:
-    """Runs jobs until it is told to stop. `wake` is set by whoever hears that there may be something to do."""
+    """Runs jobs until it is stopped. `wake` is set when a job may be due.
+
+    While `may_claim` says no, running jobs go on and no further ones are claimed.
+    """
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class Loop:
         new_id: Callable[[], UUID],
         hold: Hold,
         observe: Observe,
+        may_claim: Callable[[], bool] = lambda: True,
         pace: Pace = Pace(),
     ) -> None:
         self._database = database
@@ -63,6 +67,7 @@ class Loop:
         self._new_id = new_id
         self._hold_for_person = hold
         self._observe = observe
+        self._may_claim = may_claim
         self._pace = pace
         self._running: dict[asyncio.Task[None], Claim] = {}
         self._stopping = False
@@ -101,7 +106,7 @@ class Loop:
         time to look."""
         self._wake.clear()
         try:
-            if self._has_room():
+            if self._may_claim() and self._has_room():
                 if (claim := await self._claim()).jobs:
                     self._start(claim)
                     return
@@ -109,7 +114,7 @@ class Loop:
                     # A tenant that has as many as it may have would be looked at in vain at each wake-up.
                     self._alone_until = asyncio.get_running_loop().time() + self._pace.poll.total_seconds()
         except Unavailable:
-            logger.warning("The database is away; the worker waits for it.")
+            # The pool has logged the cause (store/outage_record.py).
             await asyncio.sleep(self._pace.pause.total_seconds())
             return
         with contextlib.suppress(TimeoutError):

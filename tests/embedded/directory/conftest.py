@@ -13,12 +13,12 @@ from uuid import UUID
 
 import httpx2
 import pytest
-import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
+from chamberlain.bootstrap.connections import Connections
 from chamberlain.bootstrap.graph import found_together, send_whole
-from chamberlain.bootstrap.whole_answers import WholeAnswers
+from chamberlain.bootstrap.listeners import Listener, make_server
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import Unauthorized
@@ -122,7 +122,7 @@ async def serving(pool: Pool, injection: Injection | None = None) -> AsyncIterat
             injection=injection,
         )
         application = Starlette(routes=[Mount("/graph", app=graph)])
-        server = uvicorn.Server(uvicorn.Config(application, http=WholeAnswers, log_config=None, lifespan="off"))
+        server = make_server(Listener(listener, None, application), Connections())
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             async with httpx2.AsyncClient(base_url=graph_url.removesuffix("/graph"), trust_env=False) as http:

@@ -127,6 +127,7 @@ async def open_house(databases: Databases, folder: Path) -> AsyncIterator[House]
             pool=databases.application.pool,
             keys=SigningKeys(databases.application.pool, KEYRING, clock),
             now=clock,
+            token_now=clock,
             local_secret=LOCAL_SECRET,
             on_local_token=record,
         )

@@ -1,36 +1,29 @@
 """The API describes itself here: the OpenAPI document, the page made of it, and where the `type` of a problem leads."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache, partial
 from typing import Any
 
 from msgspec import json
 
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.calls import JSON, Answer, Call
 from chamberlain.api.documentation import CONTENT_SECURITY_POLICY, render
 from chamberlain.api.endpoint import About, Endpoint
+from chamberlain.api.openapi_sharing import with_shared_parts
 from chamberlain.api.problems import TITLES
+from chamberlain.api.published import Published
 from chamberlain.api.services import Services
 
 _ABOUT = About("", "", "")
 
 
 def endpoints(describe: Callable[[], Mapping[str, Any]]) -> tuple[Endpoint[None], ...]:
-    """The endpoints that serve a document, which does not describe them. It is asked for when somebody first reads it:
-    most processes never show it, and to make it takes longer than all else that the API needs to begin."""
-
-    @cache
-    def document() -> Answer:
-        return Answer(200, json.encode(describe()))
-
-    @cache
-    def page() -> Answer:
-        return Answer(200, render(describe()), _PAGE_HEADERS, b"text/html; charset=utf-8")
-
+    """Return the endpoints that serve a document, which does not describe them."""
+    document = Published(lambda: json.encode(with_shared_parts(describe())), JSON)
+    page = Published(lambda: render(describe()), b"text/html; charset=utf-8", _PAGE_HEADERS)
     return (
-        Endpoint("GET", "/openapi.json", _always(document), None, _ABOUT, ()),
-        Endpoint("GET", "/docs", _always(page), None, _ABOUT, ()),
-        *(Endpoint("GET", f"/problems/{code}", _always(partial(_see, code)), None, _ABOUT, ()) for code in TITLES),
+        Endpoint("GET", "/openapi.json", _publish(document), None, _ABOUT, ()),
+        Endpoint("GET", "/docs", _publish(page), None, _ABOUT, ()),
+        *(Endpoint("GET", f"/problems/{code}", _always(_see(code)), None, _ABOUT, ()) for code in TITLES),
     )
 
 
@@ -38,9 +31,16 @@ def _see(code: str) -> Answer:
     return Answer(303, b"", ((b"location", f"/docs#{code}".encode("ascii")),), b"text/plain")
 
 
-def _always(answer: Callable[[], Answer]) -> Callable[[Services, Call[None]], Awaitable[Answer]]:
+def _publish(document: Published) -> Callable[[Services, Call[None]], Awaitable[Answer]]:
+    async def handler(_: Services, call: Call[None]) -> Answer:
+        return await document.answer(call.listed_headers)
+
+    return handler
+
+
+def _always(answer: Answer) -> Callable[[Services, Call[None]], Awaitable[Answer]]:
     async def handler(_: Services, __: Call[None]) -> Answer:
-        return answer()
+        return answer
 
     return handler
 

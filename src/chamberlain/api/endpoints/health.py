@@ -9,12 +9,13 @@ from chamberlain.api.endpoint import About, Success
 from chamberlain.api.services import Services
 
 
-class HealthCheck(Struct, frozen=True):
-    """One thing that must be well; `detail` says what is wrong when it is not."""
+class HealthCheck(Struct, rename="camel", frozen=True):
+    """One condition. A failed one has the cause as a sentence in `detail` and as a stable code in `reasonCode`."""
 
     name: str
     passed: bool
     detail: str | None
+    reason_code: str | None
 
 
 class Health(Struct, frozen=True):
@@ -31,8 +32,9 @@ async def live(_: Services, __: Call[None]) -> Answer:
 
 async def ready(services: Services, _: Call[None]) -> Answer:
     """Whether requests would be served well at present."""
-    checks = tuple(HealthCheck(check.name, check.passed, check.detail) for check in await services.check_readiness())
-    if all(check.passed for check in checks):
+    found = await services.check_readiness()
+    checks = tuple(HealthCheck(each.name, each.passed, each.detail, each.reason_code) for each in found)
+    if all(each.passed or not each.required for each in found):
         return Answer(200, json.encode(Health("ready", checks)), _HEADERS)
     return Answer(503, json.encode(Health("notReady", checks)), _HEADERS)
 
@@ -47,7 +49,10 @@ READY = (
         200,
         "It can.",
         Health,
-        example={"status": "ready", "checks": [{"name": "database", "passed": True, "detail": None}]},
+        example={
+            "status": "ready",
+            "checks": [{"name": "database", "passed": True, "detail": None, "reasonCode": None}],
+        },
     ),
     Success(503, "It cannot at present; the checks say why.", Health),
 )

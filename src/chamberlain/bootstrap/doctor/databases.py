@@ -5,10 +5,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 from chamberlain.bootstrap.data_folder import DataFolder
+from chamberlain.bootstrap.databases import embedded_outage
 from chamberlain.embedded import postgres
-from chamberlain.embedded.postgres import EmbeddedPostgresError
+from chamberlain.embedded.postgres import AlreadyRunning, EmbeddedPostgresError
+from chamberlain.outages import Outage
 from chamberlain.rules.checkups import Checkup, doubtful, faulty, well
-from chamberlain.rules.errors import Unavailable
+from chamberlain.rules.errors import DatabaseUnavailable
 from chamberlain.settings import Settings, variable
 from chamberlain.store.database import Database, connect, open_database
 from chamberlain.store.hosts import AddressUnusable
@@ -69,7 +71,7 @@ async def _embedded(stack: AsyncExitStack, opened: Opened) -> Mapping[str, str]:
     settings, folder = opened.settings, DataFolder(opened.settings.data_dir).postgres
     found = postgres.addresses_of(folder)
     addresses = {_APPLICATION: found.application, _WORKER: found.worker}
-    if await _answers(found.worker):
+    if (outage := await _outage_of(found.worker)) is None:
         return addresses
     try:
         if not postgres.has_data(folder):
@@ -77,6 +79,11 @@ async def _embedded(stack: AsyncExitStack, opened: Opened) -> Mapping[str, str]:
             opened.checkups.append(doubtful("database", seen, "Start `chamberlain serve`, or name its --data-dir."))
             return {}
         server = await postgres.start(folder, programs=settings.postgres_bin, run_as=settings.postgres_user)
+    except AlreadyRunning:
+        outage = embedded_outage(folder, outage)
+        seen = f"The service runs, and its embedded database does not. {outage.seen}"
+        opened.checkups.append(faulty("database", seen, outage.cure))
+        return {}
     except EmbeddedPostgresError as error:
         opened.checkups.append(faulty("database", "The embedded database cannot be started.", str(error)))
         return {}
@@ -90,36 +97,41 @@ async def _embedded(stack: AsyncExitStack, opened: Opened) -> Mapping[str, str]:
     return addresses
 
 
-async def _answers(address: str) -> bool:
+async def _outage_of(address: str) -> Outage | None:
+    """Answer why no connection can be made; None when one can."""
     try:
         connection = await connect(address)
-    except Unavailable:
-        return False
+    except DatabaseUnavailable as error:
+        return error.outage
     await connection.close()
-    return True
+    return None
 
 
 async def _opened(stack: AsyncExitStack, opened: Opened, name: str, address: str) -> Database | None:
-    cure = f"Start the database, or mend {variable(name)}."
     try:
         # A look is over before a pooler could mind; what it prepares it prepares once.
         database = await open_database(address, most=1, name="chamberlain doctor", most_statements=0)
         stack.push_async_callback(database.close)
         async with database.statement() as connection:
             await connection.execute("SELECT")
-    except Unavailable as error:
-        seen = f"The database cannot be reached by {variable(name)}: {_reason(error)}."
-        opened.checkups.append(faulty("database", seen, cure))
+    except DatabaseUnavailable as error:
+        seen = f"{error.outage.seen} Seen through {variable(name)}: {_reason(error)}."
+        opened.checkups.append(faulty("database", seen, _cure(error.outage, opened, name)))
         return None
     except AddressUnusable as error:
         seen = f"The database cannot be reached by {variable(name)}: {error.reason}."
-        opened.checkups.append(faulty("database", seen, cure))
+        opened.checkups.append(faulty("database", seen, f"Correct {variable(name)}."))
         return None
     return database
 
 
-def _reason(error: Unavailable) -> str:
-    """What the server or the system says. Neither says a password."""
+def _cure(outage: Outage, opened: Opened, name: str) -> str:
+    where = "" if opened.is_embedded else f" The address is that of {variable(name)}."
+    return outage.cure + where
+
+
+def _reason(error: DatabaseUnavailable) -> str:
+    """Quote the server or the system. Neither of them quotes a password."""
     cause = error.__cause__
     said = str(cause).rstrip(".").splitlines()
     return said[0] if said else type(cause).__name__

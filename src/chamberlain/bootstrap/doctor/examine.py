@@ -11,6 +11,7 @@ from chamberlain.bootstrap.doctor.listeners import AskService, look_at_listeners
 from chamberlain.bootstrap.doctor.queue import look_at_queue
 from chamberlain.bootstrap.doctor.server import look_at_server
 from chamberlain.bootstrap.doctor.settings import look_at_settings
+from chamberlain.bootstrap.doctor.texts import look_at_texts
 from chamberlain.bootstrap.doctor.webhooks import look_at_webhooks
 from chamberlain.rules.checkups import Checkup
 from chamberlain.settings import Settings
@@ -30,5 +31,6 @@ async def examine(settings: Settings, ask: AskService) -> Sequence[Checkup]:
             *await look_at_issuers(opened, is_served=listeners.are_ours),
             *await look_at_directory(opened),
             *await look_at_webhooks(opened),
+            *await look_at_texts(opened),
             *await look_at_queue(opened),
         ]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from chamberlain.bootstrap.data_folder import DataFolder
-from chamberlain.bootstrap.origins import now
+from chamberlain.bootstrap.origins import local_now
 from chamberlain.rules.checkups import Checkup, doubtful, faulty, judge_certificate, judge_space, well
 from chamberlain.settings import Settings
 
@@ -50,4 +50,4 @@ def _certificate(authority: Path) -> Sequence[Checkup]:
         seen = f"{authority} cannot be read, or is no certificate."
         return [faulty("certificate", seen, "Restart the service, which writes it anew.")]
     ends = [ssl.cert_time_to_seconds(str(each["notAfter"])) for each in context.get_ca_certs()]
-    return [judge_certificate(datetime.fromtimestamp(end, UTC), now()) for end in ends]
+    return [judge_certificate(datetime.fromtimestamp(end, UTC), local_now()) for end in ends]

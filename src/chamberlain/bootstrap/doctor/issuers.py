@@ -12,7 +12,7 @@ from chamberlain.bootstrap.data_folder import DataFolder
 from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look
 from chamberlain.bootstrap.identity import believed_base_url, embedded_issuers
-from chamberlain.bootstrap.origins import now
+from chamberlain.bootstrap.origins import local_now
 from chamberlain.rules.checkups import Checkup, doubtful, faulty, judge_issuer_clock, well
 from chamberlain.store import tenants
 from chamberlain.store.database import Transaction
@@ -78,5 +78,5 @@ async def _ask(issuer: str, authority_pem: str | None) -> Checkup:
         cure = "Use https: keys that come over a line that others can write to prove nothing."
         return doubtful("issuers", f"{issuer} answers without https.", cure)
     keys = "1 key" if len(published.keys) == 1 else f"{len(published.keys)} keys"
-    difference = None if published.at is None else published.at - now()
+    difference = None if published.at is None else published.at - local_now()
     return judge_issuer_clock("issuers", f"{issuer} publishes {keys}.", difference)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look
-from chamberlain.bootstrap.origins import now
 from chamberlain.embedded.identity.errors import IdentityUnreachable
 from chamberlain.embedded.identity.sealed_keys import sealing_keys
 from chamberlain.rules.checkups import Checkup, doubtful, faulty, judge_keys, judge_overlaps, well
 from chamberlain.store import checkups
 from chamberlain.store.checkups import telling
+from chamberlain.store.clocks import decision_time
 from chamberlain.store.database import Transaction
 from chamberlain.store.keyring import KeysUnusable, load_keyring
 
@@ -35,7 +35,10 @@ async def look_at_keys(opened: Opened) -> Sequence[Checkup]:
         used = await checkups.sealing_keys(tx) | await _theirs(opened)
         if not known and not used:
             return [well("keys", f"There is no {path} yet, and nothing is sealed. The first start makes it.")]
-        return [judge_keys(known, used, file=str(path)), judge_overlaps(await checkups.overlaps(tx), now())]
+        return [
+            judge_keys(known, used, file=str(path)),
+            judge_overlaps(await checkups.overlaps(tx), await decision_time(tx)),
+        ]
 
     try:
         return [*found, *await look("keys", opened.worker, ours)]

@@ -7,8 +7,7 @@ from chamberlain.bootstrap.listeners import PortTaken, bind
 from chamberlain.rules.checkups import Checkup, faulty, well
 from chamberlain.settings import Settings
 
-# Asks the service at an address whether it is ready: what is wrong, one sentence each, and None when no service of
-# this kind answers there.
+# Asks the service at an address for its failed checks, one sentence each. None when no service of this kind answers.
 AskService = Callable[[str], Awaitable[Sequence[str] | None]]
 
 
@@ -27,7 +26,8 @@ async def look_at_listeners(settings: Settings, ask: AskService) -> Listeners:
     wrong = await ask(_address(settings))
     if wrong is not None:
         checkups = [
-            faulty("service", f"It answers, and is not ready: {each}", "See the lines below.") for each in wrong
+            faulty("service", f"It answers, and a check of /health/ready fails: {each}", "See the lines below.")
+            for each in wrong
         ]
         return Listeners(tuple(checkups) or (well("service", f"It answers on {where}, and is ready."),), are_ours=True)
     try:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from chamberlain.rules.checkups import Checkup, faulty
-from chamberlain.rules.errors import Unavailable
+from chamberlain.rules.errors import DatabaseUnavailable, Unavailable
 from chamberlain.store.checkups import NotThere, looking
 from chamberlain.store.database import Database, Transaction
 
@@ -19,8 +19,10 @@ async def look(
             return await at(tx)
     except NotThere as error:
         return [not_there(name, error)]
+    except DatabaseUnavailable as error:
+        return [faulty(name, f"It cannot be looked at. {error.outage.seen}", error.outage.cure)]
     except Unavailable:
-        return [faulty(name, "The database went away while this was looked at.", "Run `chamberlain doctor` again.")]
+        return [faulty(name, "Another transaction is in the way.", "Run `chamberlain doctor` again.")]
 
 
 def not_there(name: str, error: NotThere) -> Checkup:

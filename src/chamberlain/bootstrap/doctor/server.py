@@ -5,11 +5,18 @@ from collections.abc import Sequence
 from chamberlain.bootstrap.databases import MOST_APPLICATION_CONNECTIONS, MOST_WORKER_CONNECTIONS, migration_sets
 from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look
-from chamberlain.bootstrap.origins import now
-from chamberlain.rules.checkups import Checkup, judge_clock, judge_connections, judge_version
+from chamberlain.bootstrap.origins import local_now
+from chamberlain.rules.checkups import (
+    Checkup,
+    judge_clock,
+    judge_connections,
+    judge_process_clock,
+    judge_retention,
+    judge_version,
+)
 from chamberlain.rules.migrations import judge_migrations
 from chamberlain.rules.role_rights import APPLICATION, WORKER, judge_role, judge_row_security
-from chamberlain.store import checkups
+from chamberlain.store import checkups, clocks
 from chamberlain.store.database import Transaction
 from chamberlain.store.migrate import migration_state
 
@@ -28,6 +35,7 @@ async def look_at_server(opened: Opened) -> Sequence[Checkup]:
 
     return [
         *await look("database", anybody, _server),
+        *await look("clock", opened.worker, _clocks),
         *await look("migrations", anybody, migrations),
         *await look("roles", opened.application, _application),
         *await look("roles", opened.worker, _worker),
@@ -39,9 +47,14 @@ async def _server(tx: Transaction) -> Sequence[Checkup]:
     state = await checkups.server_state(tx)
     return [
         judge_version(state.version),
-        judge_clock(state.now - now()),
+        judge_clock(state.now - local_now()),
         judge_connections(state.used_connections, state.most_connections, needed=_NEEDED),
     ]
+
+
+async def _clocks(tx: Transaction) -> Sequence[Checkup]:
+    reports = [judge_process_clock(each) for each in await clocks.reports(tx)]
+    return [*reports, judge_retention(await clocks.read(tx))]
 
 
 async def _application(tx: Transaction) -> Sequence[Checkup]:

@@ -14,7 +14,7 @@ _HERE = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 def look_at_settings(settings: Settings) -> Sequence[Checkup]:
     """Each that is doubtful; one line when none is."""
-    found = [*_identity(settings), *_addresses(settings), *_webhooks(settings), *_mail(settings)]
+    found = [*_identity(settings), *_addresses(settings), *_webhooks(settings), *_proxies(settings), *_mail(settings)]
     return found or [well("settings", "None of them is doubtful.")]
 
 
@@ -54,6 +54,13 @@ def _webhooks(settings: Settings) -> Iterator[Checkup]:
         if inside or (_METADATA.version == network.version and _METADATA in network):
             seen = f"CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS has {network}: whoever sets webhooks can reach this machine."
             yield doubtful("settings", seen, "Name the networks of the receivers alone.")
+
+
+def _proxies(settings: Settings) -> Iterator[Checkup]:
+    for network in settings.proxies:
+        if network.prefixlen == 0:
+            seen = f"CHAMBERLAIN_TRUSTED_PROXIES has {network}: each caller can choose the client address."
+            yield doubtful("settings", seen, "Name the addresses of your reverse proxies only.")
 
 
 def _mail(settings: Settings) -> Iterator[Checkup]:

@@ -5,6 +5,8 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from chamberlain.rules.lines import find_unreadable
+
 # docs/how-to/import-mailboxes.md: more than that is several imports.
 MOST_BYTES, MOST_ROWS = 10 * 1024 * 1024, 50_000
 
@@ -79,6 +81,7 @@ def _read(text: str) -> Table:
             faults.append(FileFault(line, None, f"There are more than {MOST_ROWS:,} rows. Divide the file."))
             break
         else:
+            faults.extend(_cell_faults(line, columns, cells))
             named = zip(columns, cells, strict=False)
             rows.append(TableRow(line, {name: cell for name, cell in named if name and cell}))
     if not rows and not faults:
@@ -112,6 +115,12 @@ def _header_faults(line: int, columns: Sequence[str]) -> Iterator[FileFault]:
             yield FileFault(line, None, f"Column {place} has no name. Name it, or remove it.")
         elif name in columns[: place - 1]:
             yield FileFault(line, name, "There are two columns of this name. Remove one.")
+
+
+def _cell_faults(line: int, columns: Sequence[str], cells: Sequence[str]) -> Iterator[FileFault]:
+    for name, cell in zip(columns, cells, strict=False):
+        if (found := find_unreadable(cell)) is not None:
+            yield FileFault(line, name, f"The character U+{ord(found):04X} is not allowed. Remove it.")
 
 
 def _nothing(line: int, detail: str) -> Table:

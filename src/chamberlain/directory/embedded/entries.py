@@ -7,6 +7,7 @@ from chamberlain.embedded.directory.entries import GroupEntry, Mark
 from chamberlain.embedded.directory.groups import GroupShown
 from chamberlain.rules.groups import GroupReference, MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.rules.ids import GroupId, RequestId, TenantId, UserId
+from chamberlain.rules.lines import clean_line, clean_lines
 
 # The member of the extension attribute that a group or mailbox is found by; bootstrap makes both stores with it.
 KEY_MEMBER = "requestId"
@@ -60,15 +61,15 @@ def observed_of(shown: GroupShown) -> ObservedGroup:
     """A group as the directory shows it."""
     return ObservedGroup(
         id=GroupId(shown.id),
-        display_name=shown.display_name,
-        mail=shown.mail,
-        mail_nickname=shown.mail_nickname,
+        display_name=clean_line(shown.display_name),
+        mail=clean_line(shown.mail),
+        mail_nickname=clean_line(shown.mail_nickname),
         owners=frozenset(map(UserId, shown.owners)),
         members=frozenset(map(UserId, shown.members)),
         label_id=shown.label_id,
-        channels=None if shown.channels is None else tuple(shown.channels),
+        channels=None if shown.channels is None else tuple(map(clean_line, shown.channels)),
         marks=shown.values,
-        description=shown.description,
+        description=None if shown.description is None else clean_lines(shown.description),
         member_ship_type=_member_ship_type(shown),
     )
 

@@ -18,6 +18,7 @@ from chamberlain.embedded.directory.guests import (
 from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.guests import AddedBy, Guest, GuestRules, Sharing
 from chamberlain.rules.ids import WRITTEN_ID, GroupId, PolicyId, RequestId, TemplateId, TenantId, UserId
+from chamberlain.rules.lines import clean_line
 from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSite, ObservedSubject, SubjectReference, SubjectType, WantedGuestRules
 
@@ -83,8 +84,8 @@ def observed_of(shown: SubjectShown) -> ObservedSubject:
         tenant_id=TenantId(shown.tenant_id),
         id=GroupId(shown.id),
         type=SubjectType.GROUP if site is None else SubjectType.SITE,
-        display_name=shown.display_name,
-        mail=shown.mail,
+        display_name=clean_line(shown.display_name),
+        mail=None if shown.mail is None else clean_line(shown.mail),
         is_team=shown.is_team,
         member_ship_type=_member_ship_type(shown),
         request_id=None if request is None else RequestId(request),
@@ -158,7 +159,7 @@ def _rules(settings: GuestSettings, site: ObservedSite | None) -> GuestRules:
 def _site(shown: SiteShown) -> ObservedSite:
     return ObservedSite(
         url=shown.web_url,
-        display_name=shown.display_name,
+        display_name=clean_line(shown.display_name),
         sharing=_SHARINGS[shown.sharing_capability],
         default_sharing=_SHARINGS[shown.default_sharing_capability],
     )
@@ -171,8 +172,10 @@ def _member_ship_type(shown: SubjectShown) -> MemberShipType:
 
 
 def _stayed(guest: GuestShown, code: str) -> Stayed:
-    return Stayed(UserId(guest.id), code, _WHY[code].format(guest.display_name))
+    return Stayed(UserId(guest.id), code, _WHY[code].format(clean_line(guest.display_name)))
 
 
 def _guest(shown: GuestShown) -> Guest:
-    return Guest(UserId(shown.id), shown.mail, shown.display_name, shown.last_seen_at)
+    return Guest(
+        UserId(shown.id), shown.mail and clean_line(shown.mail), clean_line(shown.display_name), shown.last_seen_at
+    )

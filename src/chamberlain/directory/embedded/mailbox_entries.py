@@ -8,6 +8,7 @@ from chamberlain.embedded.directory.entries import Contact, MailboxEntry, Mark, 
 from chamberlain.embedded.directory.entries import Place as PlaceEntry
 from chamberlain.embedded.directory.mailboxes import MailboxShown
 from chamberlain.rules.ids import UserId
+from chamberlain.rules.lines import clean_line, clean_lines
 from chamberlain.rules.mailboxes import (
     AddressFields,
     MailboxReference,
@@ -76,14 +77,14 @@ def observed_mailbox_of(shown: MailboxShown) -> ObservedMailbox:
     return ObservedMailbox(
         id=shown.id,
         type=mailbox_type,
-        name=shown.name,
-        display_name=shown.display_name,
-        mail=shown.mail,
-        aliases=tuple(shown.aliases),
+        name=clean_line(shown.name),
+        display_name=clean_line(shown.display_name),
+        mail=clean_line(shown.mail),
+        aliases=tuple(map(clean_line, shown.aliases)),
         address_fields=_address_fields(shown),
         place=None if shown.place is None else _place(shown.place, shown.resource_capacity),
         books_automatically=shown.automate_processing == _ACCEPTS,
-        automatic_reply=shown.automatic_reply if is_shared else shown.additional_response,
+        automatic_reply=_clean_lines(shown.automatic_reply if is_shared else shown.additional_response),
         quota_megabytes=shown.quota_megabytes,
         capacity=shown.resource_capacity if mailbox_type is MailboxType.EQUIPMENT else None,
         is_hidden=shown.is_hidden,
@@ -113,7 +114,8 @@ def _properties(fields: AddressFields) -> Mapping[str, str]:
 
 
 def _address_fields(shown: MailboxShown) -> AddressFields:
-    properties, contact = shown.properties, shown.contact
+    contact = shown.contact
+    properties = {name: clean_line(value) for name, value in shown.properties.items()}
     return AddressFields(
         street_address=properties.get("streetAddress"),
         office_location=properties.get("officeLocation"),
@@ -121,11 +123,19 @@ def _address_fields(shown: MailboxShown) -> AddressFields:
         postal_code=properties.get("postalCode"),
         city=properties.get("city"),
         country=properties.get("country"),
-        phone=contact.phone,
+        phone=_clean_line(contact.phone),
         department=properties.get("department"),
-        business_phones=contact.business_phones,
-        notes=contact.notes,
+        business_phones=tuple(map(clean_line, contact.business_phones)),
+        notes=_clean_lines(contact.notes),
     )
+
+
+def _clean_line(text: str | None) -> str | None:
+    return None if text is None else clean_line(text)
+
+
+def _clean_lines(text: str | None) -> str | None:
+    return None if text is None else clean_lines(text)
 
 
 def _place_entry(place: Place) -> PlaceEntry:
@@ -144,11 +154,11 @@ def _place_entry(place: Place) -> PlaceEntry:
 def _place(entry: PlaceEntry, capacity: int | None) -> Place:
     return Place(
         capacity=capacity,
-        audio_device_name=entry.audio_device_name,
-        display_device_name=entry.display_device_name,
-        video_device_name=entry.video_device_name,
+        audio_device_name=_clean_line(entry.audio_device_name),
+        display_device_name=_clean_line(entry.display_device_name),
+        video_device_name=_clean_line(entry.video_device_name),
         is_wheel_chair_accessible=entry.is_wheel_chair_accessible,
-        tags=entry.tags,
+        tags=tuple(map(clean_line, entry.tags)),
         equipment=RoomEquipment(
             has_conference_phone=entry.has_conference_phone,
             has_whiteboard=entry.has_whiteboard,

@@ -10,6 +10,7 @@ from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.membership import read_rule
 from chamberlain.embedded.directory.people import Card, Found, Question, Register, Relative
 from chamberlain.rules.ids import UserId
+from chamberlain.rules.lines import clean_line
 from chamberlain.rules.people import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
 
 
@@ -52,19 +53,20 @@ def _merged(questions: Sequence[PeopleQuestion]) -> Mapping[UUID, Question]:
 
 
 def _person(card: Card) -> Person:
+    name = clean_line(card.display_name)
     names = {
-        "displayName": card.display_name,
-        "userPrincipalName": card.user_principal_name,
+        "displayName": name,
+        "userPrincipalName": clean_line(card.user_principal_name),
         "userType": card.user_type,
     }
     if card.mail is not None:
-        names["mail"] = card.mail
+        names["mail"] = clean_line(card.mail)
     return Person(
         id=UserId(card.id),
-        display_name=card.display_name,
-        mail=card.mail,
+        display_name=name,
+        mail=names.get("mail"),
         has_team_license=card.has_team_license,
-        properties=names | card.properties,
+        properties=names | {each: clean_line(text) for each, text in card.properties.items()},
     )
 
 
@@ -102,4 +104,4 @@ def _relations(question: PeopleQuestion, found: Found) -> Relations:
 
 
 def _named(relative: Relative) -> NamedPerson:
-    return NamedPerson(UserId(relative.id), relative.display_name)
+    return NamedPerson(UserId(relative.id), clean_line(relative.display_name))

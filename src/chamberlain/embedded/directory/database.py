@@ -8,6 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from chamberlain.embedded.directory.errors import Unreachable
+from chamberlain.outages import outage_of
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -25,6 +26,7 @@ _PASSING = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresIOError,
     asyncpg.TransactionRollbackError,
     asyncpg.LockNotAvailableError,
 )
@@ -36,7 +38,7 @@ def answering() -> Iterator[None]:
     try:
         yield
     except _PASSING as error:
-        raise Unreachable(f"The directory's database does not answer: {type(error).__name__} {error}") from error
+        raise Unreachable(f"The directory's database cannot be used. {outage_of(error).seen}") from error
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from chamberlain.embedded.identity.errors import IdentityUnreachable
+from chamberlain.outages import outage_of
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -23,6 +24,7 @@ _PASSING = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresIOError,
 )
 
 
@@ -35,9 +37,13 @@ async def transaction(pool: Pool, tenant_id: UUID | None = None) -> AsyncIterato
                 await connection.execute("SELECT set_config('chamberlain.tenant_id', $1, true)", str(tenant_id))
             yield connection
     except _PASSING as error:
-        raise IdentityUnreachable(f"The identity platform's database does not answer: {error}") from error
+        raise IdentityUnreachable(
+            f"The identity platform's database cannot be used. {outage_of(error).seen}"
+        ) from error
     except asyncpg.InterfaceError as error:
         # The driver has one class for a lost connection and for a wrong argument; the second is a ValueError too.
         if isinstance(error, ValueError):
             raise
-        raise IdentityUnreachable(f"The identity platform's database does not answer: {error}") from error
+        raise IdentityUnreachable(
+            f"The identity platform's database cannot be used. {outage_of(error).seen}"
+        ) from error

@@ -40,7 +40,7 @@ class SignIn:
 
 async def issue_id_token(platform: IdentityPlatform, client: RegisteredClient, sign_in: SignIn) -> str:
     """A token for the program itself."""
-    now, account = platform.now(), sign_in.account
+    now, account = platform.token_now(), sign_in.account
     claims: dict[str, object] = {
         "iss": issuer_of(platform.base_url, client.tenant_id),
         "tid": str(client.tenant_id),

@@ -36,12 +36,15 @@ class IdentityPlatform:
     Whoever knows `local_secret` and is on this machine gets tokens without a sign-in; `on_local_token` is called before
     each of them is handed out. The pool is the application's. Where `serves_people` is False, programs alone get
     tokens: people of an example are nobody's, and must not be found where strangers can reach them.
+
+    Rows go by `now`. Tokens go by `token_now`, the clock that this process verifies them with.
     """
 
     base_url: str
     pool: Pool
     keys: SigningKeys
     now: Callable[[], datetime]
+    token_now: Callable[[], datetime]
     local_secret: str = field(repr=False)
     on_local_token: OnLocalToken
     secrets: SecretChecker = field(default_factory=SecretChecker)

@@ -38,7 +38,7 @@ async def issue_for_application(platform: IdentityPlatform, client: RegisteredCl
 async def _issue(
     platform: IdentityPlatform, client: RegisteredClient, object_id: UUID, chosen: Chosen, own: dict[str, object]
 ) -> AccessToken:
-    now = platform.now().replace(microsecond=0)
+    now = platform.token_now().replace(microsecond=0)
     expires_at = now + TOKEN_LIFE
     claims: dict[str, object] = {
         "iss": issuer_of(platform.base_url, client.tenant_id),

@@ -27,7 +27,7 @@ from chamberlain.embedded.postgres.errors import (
 )
 from chamberlain.embedded.postgres.programs import find_programs, major_version
 from chamberlain.embedded.postgres.roles import database_statements
-from chamberlain.embedded.postgres.server import Server, addresses_of, has_data, start
+from chamberlain.embedded.postgres.server import Server, addresses_of, has_data, lacks_descriptors, start
 
 __all__ = [
     "FILES",
@@ -56,6 +56,7 @@ __all__ = [
     "find_programs",
     "forget",
     "has_data",
+    "lacks_descriptors",
     "major_version",
     "restore",
     "start",

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import functools
 import logging
 import os
@@ -19,6 +20,7 @@ from chamberlain.embedded.postgres.errors import EmbeddedPostgresError
 from chamberlain.embedded.postgres.folder import Folder, hold, make_folder, open_to
 from chamberlain.embedded.postgres.process import ServerProcess
 from chamberlain.embedded.postgres.programs import find_programs, major_version, programs_within_reach
+from chamberlain.embedded.postgres.server_log import said_lately
 from chamberlain.embedded.postgres.supervisor import keep_running
 from chamberlain.embedded.postgres.users import choose_server_user, service_user_name
 
@@ -62,6 +64,11 @@ def addresses_of(folder: Path, *, database: str = "chamberlain") -> Addresses:
 def has_data(folder: Path) -> bool:
     """Whether a server was started in this folder before."""
     return Folder(folder.absolute()).data.exists()
+
+
+def lacks_descriptors(folder: Path) -> bool:
+    """Whether the server's log reports it in the last seconds. A client that connects gets no answer then."""
+    return said_lately(Folder(folder.absolute()).data, os.strerror(errno.EMFILE))
 
 
 class Server:

@@ -6,11 +6,16 @@ read, never through a link.
 
 import os
 import stat
+import time
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 # Twenty lines are quoted; these are many more.
 _MOST_BYTES = 65_536
+# A call that fails looks at the end of the log alone, and waits for a connection for five seconds before.
+_MOST_BYTES_LATELY = 4_096
+_SECONDS_OF_LATELY = 15.0
 
 
 def log_sizes(data: Path) -> dict[str, int]:
@@ -30,6 +35,29 @@ def written_since(data: Path, sizes: Mapping[str, int]) -> str:
         begin = max(begin, state.st_size - _MOST_BYTES)
         parts.append((state.st_mtime_ns, os.pread(file, _MOST_BYTES, begin).decode(errors="replace")))
     return "".join(text for _, text in sorted(parts))
+
+
+def said_lately(data: Path, text: str) -> bool:
+    """Whether a line of the last seconds contains the text, such as the system's name of an error."""
+    begin = time.time() - _SECONDS_OF_LATELY
+    for _, file in _files(data):
+        state = os.fstat(file)
+        # The name of the file says nothing of its age: each is written over after a week.
+        if state.st_mtime < begin:
+            continue
+        end = os.pread(file, _MOST_BYTES_LATELY, max(0, state.st_size - _MOST_BYTES_LATELY)).decode(errors="replace")
+        if any(text in line and _is_since(line, begin) for line in end.splitlines()):
+            return True
+    return False
+
+
+def _is_since(line: str, begin: float) -> bool:
+    """Read the time that each line begins with (`%m`, in UTC)."""
+    try:
+        at = datetime.strptime(line[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    except ValueError:
+        return False
+    return at.timestamp() >= begin - 1
 
 
 def _files(data: Path) -> Iterator[tuple[str, int]]:

@@ -59,7 +59,7 @@ $$;
 CREATE OR REPLACE FUNCTION chamberlain.template_head(tenant uuid, wanted uuid)
 RETURNS TABLE (name text, kind text, active boolean, revision integer)
 LANGUAGE sql STABLE AS $$
-    SELECT r.content ->> 'name', t.kind, t.active, t.revision
+    SELECT chamberlain.clean(r.content) ->> 'name', t.kind, t.active, t.revision
     FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
     WHERE t.tenant_id = tenant AND t.template_id = wanted OFFSET 0
 $$;
@@ -68,7 +68,7 @@ $$;
 CREATE OR REPLACE FUNCTION chamberlain.policy_head(tenant uuid, wanted uuid)
 RETURNS TABLE (name text, active boolean, revision integer)
 LANGUAGE sql STABLE AS $$
-    SELECT p.content ->> 'name', p.active, p.revision FROM chamberlain.policy p
+    SELECT chamberlain.clean(p.content) ->> 'name', p.active, p.revision FROM chamberlain.policy p
     WHERE p.tenant_id = tenant AND p.policy_id = wanted OFFSET 0
 $$;
 

@@ -366,7 +366,9 @@ BEGIN
     minute_room := most_in_a_minute - (
         SELECT count(*) FROM (
             SELECT FROM chamberlain.request r
-            WHERE r.tenant_id = tenant AND r.created_at > now() - interval '1 minute' LIMIT most_in_a_minute
+            WHERE r.tenant_id = tenant AND r.created_at > now() - interval '1 minute'
+            -- Requests of a time when the clock was ahead are not of this minute.
+            AND r.created_at <= now() LIMIT most_in_a_minute
         ) recent
     );
     room := greatest(least(open_room, minute_room), 0);

@@ -1,0 +1,109 @@
+"""The tests that may kill a mutant, nearest and quickest first."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.mutation.mutants import Mutant
+from bench.mutation.python_mutants import executable_lines
+
+# Tests without a database run first: they take milliseconds.
+NEAR = ("tests/rules", "tests/bearer")
+# Tests that reach the rules through a database or HTTP. Each mutant that survives the first ones meets these.
+FAR = ("tests/shapes", "tests/usecases", "tests/directory", "tests/api")
+# Seconds of tests for each mutant, by the record. Quick tests run first, so this cuts off few and slow ones.
+NEAR_SECONDS = 6.0
+FAR_SECONDS = 6.0
+
+# SQL has no record of lines. These are the tests of each file, nearest first.
+TESTS_OF_SQL: Mapping[str, Sequence[str]] = {
+    "approvals.sql": (
+        "tests/usecases/test_requests_to_decide.py",
+        "tests/usecases/test_approval_attend.py",
+        "tests/usecases/test_request_decide.py",
+    ),
+    "assignments.sql": (
+        "tests/usecases/test_assignment_change.py",
+        "tests/usecases/test_assignment_apply.py",
+        "tests/usecases/test_policy_races.py",
+    ),
+    "counters.sql": (
+        "tests/usecases/test_group_request.py",
+        "tests/usecases/test_mailbox_request.py",
+        "tests/store/test_row_security.py",
+    ),
+    "delivery_weeks.sql": ("tests/store/test_deliveries.py", "tests/store/test_delivery_weeks.py"),
+    "events.sql": ("tests/store/test_events.py", "tests/usecases/test_event_list.py"),
+    "issuers.sql": ("tests/usecases/test_tenant_suspend.py", "tests/store/test_row_security.py"),
+    "notices.sql": ("tests/store/test_notices.py", "tests/usecases/test_notice_send.py"),
+    "request_looks.sql": ("tests/store/test_request_looks.py", "tests/usecases/test_request_watch.py"),
+    "requests.sql": (
+        "tests/store/test_idempotency.py",
+        "tests/store/test_accept_mailboxes.py",
+        "tests/usecases/test_limits.py",
+        "tests/store/test_batcher.py",
+        "tests/usecases/test_group_request.py",
+        "tests/usecases/test_mailbox_request.py",
+    ),
+    "seals.sql": (
+        "tests/store/test_seals.py",
+        "tests/usecases/test_audit_seal.py",
+        "tests/usecases/test_audit_verify.py",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Lines and seconds of each test that passed on the original."""
+
+    lines: Mapping[str, Mapping[str, frozenset[int]]]
+    seconds: Mapping[str, float]
+
+    def tests_of(self, mutant: Mutant, users: Sequence[str], at_import: frozenset[int]) -> Sequence[str]:
+        """List the tests that run the changed line. For one that runs on import: those of the module and its users."""
+        if mutant.line in at_import:
+            files = (mutant.file, *users)
+            found = [test for test, lines in self.lines.items() if any(file in lines for file in files)]
+        else:
+            found = [test for test, lines in self.lines.items() if mutant.line in lines.get(mutant.file, ())]
+        stem = f"test_{Path(mutant.file).stem}"
+        return sorted(found, key=lambda test: (f"/{stem}.py::" not in test, self.seconds[test], test))
+
+    def within(self, tests: Iterable[str], seconds: float) -> Sequence[str]:
+        """Take the first tests until their time is used up."""
+        taken: list[str] = []
+        for test in tests:
+            seconds -= self.seconds[test]
+            if seconds < 0 and taken:
+                break
+            taken.append(test)
+        return taken
+
+
+def users_of(root: Path, files: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """List for each module of the tree the modules that import from it."""
+    users: dict[str, list[str]] = {file: [] for file in files}
+    for user in files:
+        for name in re.findall(r"^from ([\w.]+) import", (root / user).read_text(), re.MULTILINE):
+            file = f"src/{name.replace('.', '/')}.py"
+            if file in users:
+                users[file].append(user)
+    return users
+
+
+def near_importers(root: Path, file: str) -> Sequence[str]:
+    """List the test files without a database that import this module."""
+    name = ".".join(Path(file).with_suffix("").parts[1:])
+    return [
+        path.relative_to(root).as_posix()
+        for folder in NEAR
+        for path in sorted((root / folder).glob("test_*.py"))
+        if f"from {name} import" in path.read_text()
+    ]
+
+
+def lines_at_import(root: Path, file: str) -> frozenset[int]:
+    """List the lines that no test runs by itself."""
+    return frozenset(executable_lines((root / file).read_bytes()))

@@ -1,0 +1,137 @@
+"""Measure pages of lists among very many rows: the first page and the hundredth, by prefix and by state.
+
+A figure is the processor time of PostgreSQL for one page of 50, the median of five, in milliseconds. It hardly depends
+on how busy the machine is, other than the elapsed time.
+"""
+
+import argparse
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import TypeAlias
+from uuid import UUID
+
+from chamberlain.embedded import postgres
+from chamberlain.rules.findings import FindingFilter, FindingState
+from chamberlain.rules.mailbox_records import MailboxFilter
+from chamberlain.rules.mailbox_states import ProvisioningState
+from chamberlain.rules.mailboxes import MailboxType
+from chamberlain.rules.pages import NamedPageWanted, NamePosition, PageWanted, Position
+from chamberlain.rules.requests import RequestFilter, RequestState
+from chamberlain.rules.subject_records import SubjectFilter
+from chamberlain.rules.subjects import SubjectType
+from chamberlain.store import finding_lists, mailbox_lists, request_lists, subject_lists
+from chamberlain.store.database import Transaction
+from tests.databases import Databases, migrated_database
+from tests.estates import ADA, ESTATE
+from tests.postgres import running_postgres
+from tests.store import test_findings, test_mailbox_lists, test_request_lists, test_subject_lists
+
+# Issue 20: every page stays below this.
+BOUND_MS = 20.0
+PAGE, PAGES, ROUNDS = 50, 100, 5
+
+Place: TypeAlias = Position | NamePosition | None
+# Reads so many rows behind a place, and gives the next place.
+Ask: TypeAlias = Callable[[Transaction, Place, int], Awaitable[Place]]
+Fill: TypeAlias = Callable[[Databases, int], Awaitable[None]]
+
+
+def main() -> int:
+    """Measure every list; the result is 1 when a page takes longer than the bound."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    rows = parser.parse_args().rows
+    lists: dict[str, tuple[Fill, Iterator[tuple[str, Ask]]]] = {
+        "mailboxes": (test_mailbox_lists.fill, _mailboxes()),
+        "requests": (test_request_lists.fill, _requests()),
+        "subjects": (test_subject_lists.fill, _subjects()),
+        "findings": (test_findings.fill, _findings()),
+    }
+    slowest = 0.0
+    with running_postgres() as server:
+        for name, (fill, asks) in lists.items():
+            slowest = max(slowest, asyncio.run(_measure(server, name, rows, fill, asks)))
+    print(f"slowest page: {slowest:.1f} ms; bound: {BOUND_MS:.0f} ms")
+    return int(slowest > BOUND_MS)
+
+
+async def _measure(server: postgres.Server, name: str, rows: int, fill: Fill, asks: Iterator[tuple[str, Ask]]) -> float:
+    slowest = 0.0
+    async with migrated_database(server) as databases:
+        await fill(databases, rows)
+        async with databases.application.transaction(ESTATE) as tx:
+            for title, ask in asks:
+                place: Place = None
+                first = await _processor_ms(tx, ask, place)
+                for _ in range(PAGES - 1):
+                    place = await ask(tx, place, PAGE)
+                    if place is None:
+                        break
+                figures = [first] if place is None else [first, await _processor_ms(tx, ask, place)]
+                slowest = max(slowest, *figures)
+                print(f"{name:10} {rows:>9,}  {title:28}", *(f"{each:7.1f}" for each in figures), flush=True)
+    return slowest
+
+
+async def _processor_ms(tx: Transaction, ask: Ask, place: Place) -> float:
+    (row,) = await tx.fetch("SELECT pg_backend_pid() AS pid")
+    figures = []
+    for _ in range(ROUNDS):
+        before = _spent_ms(row["pid"])
+        await ask(tx, place, PAGE)
+        figures.append(_spent_ms(row["pid"]) - before)
+    return median(figures)
+
+
+def _spent_ms(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e6
+
+
+def _mailboxes() -> Iterator[tuple[str, Ask]]:
+    async def ask(wanted: MailboxFilter, reader: UUID | None, tx: Transaction, place: Place, limit: int) -> Place:
+        page = PageWanted(limit, place if isinstance(place, Position) else None)
+        return (await mailbox_lists.find_page(tx, wanted, reader=reader, page=page)).next
+
+    for prefix in (None, "o", "old", "old 5", "r", "room", "room 1", "1", "19", "1999", "nobody"):
+        yield f"prefix {prefix}", functools.partial(ask, MailboxFilter(prefix=prefix), None)
+    yield "rooms, prefix old", functools.partial(ask, MailboxFilter(MailboxType.ROOM, None, "old"), None)
+    yield "of a reader", functools.partial(ask, MailboxFilter(), ADA)
+    yield "of a reader, prefix old", functools.partial(ask, MailboxFilter(prefix="old"), ADA)
+    for state in (ProvisioningState.FAILED, ProvisioningState.QUEUED):
+        yield state, functools.partial(ask, MailboxFilter(provisioning_state=state), None)
+    yield "failed, of a reader", functools.partial(ask, MailboxFilter(None, ProvisioningState.FAILED), ADA)
+
+
+def _requests() -> Iterator[tuple[str, Ask]]:
+    async def ask(wanted: RequestFilter, owner: UUID | None, tx: Transaction, place: Place, limit: int) -> Place:
+        page = PageWanted(limit, place if isinstance(place, Position) else None)
+        return (await request_lists.find_page(tx, wanted, owner=owner, page=page)).next
+
+    for state in (None, RequestState.SUCCEEDED, RequestState.FAILED, RequestState.QUEUED):
+        yield f"state {state}", functools.partial(ask, RequestFilter(state), None)
+        yield f"state {state}, of an owner", functools.partial(ask, RequestFilter(state), ADA)
+
+
+def _subjects() -> Iterator[tuple[str, Ask]]:
+    async def ask(wanted: SubjectFilter, tx: Transaction, place: Place, limit: int) -> Place:
+        page = NamedPageWanted(limit, place if isinstance(place, NamePosition) else None)
+        return (await subject_lists.find_page(tx, wanted, page)).next
+
+    for prefix in (None, "g", "group", "group 1", "1", "1999", "nobody"):
+        yield f"prefix {prefix}", functools.partial(ask, SubjectFilter(SubjectType.GROUP, prefix=prefix))
+
+
+def _findings() -> Iterator[tuple[str, Ask]]:
+    async def ask(wanted: FindingFilter, tx: Transaction, place: Place, limit: int) -> Place:
+        page = PageWanted(limit, place if isinstance(place, Position) else None)
+        return (await finding_lists.find_page(tx, ESTATE, wanted, page)).next
+
+    for state in (None, FindingState.OPEN, FindingState.GONE):
+        yield f"state {state}", functools.partial(ask, FindingFilter(state, None, None))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

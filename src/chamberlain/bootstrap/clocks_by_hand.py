@@ -1,0 +1,25 @@
+"""Confirm the database's clock from the command line, whether the service runs or not."""
+
+from chamberlain.bootstrap.databases import opened_at_hand
+from chamberlain.bootstrap.faults import CannotStart, expected_faults
+from chamberlain.bootstrap.operators import command_line
+from chamberlain.bootstrap.origins import local_now
+from chamberlain.rules.clocks import MOST_CLOCK_DIFFERENCE, ClockReading
+from chamberlain.settings import Settings
+from chamberlain.store import clocks
+
+
+async def confirm_clock(settings: Settings) -> ClockReading:
+    """Trust the database's clock as it is. Returns the reading before. Raises CannotStart.
+
+    Refused while this machine's clock differs: then one of the two is wrong.
+    """
+    with expected_faults():
+        async with opened_at_hand(settings) as database, database.across_tenants() as tx:
+            reading = await clocks.observe(tx)
+            if abs(reading.now - local_now()) > MOST_CLOCK_DIFFERENCE:
+                raise CannotStart(
+                    f"The database's clock shows {reading.now:%Y-%m-%dT%H:%M:%SZ}, this machine's "
+                    f"{local_now():%Y-%m-%dT%H:%M:%SZ}. One of them is wrong: correct it, then run this again."
+                )
+            return await clocks.confirm(tx, by=command_line().display_name)

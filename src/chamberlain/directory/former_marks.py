@@ -1,0 +1,39 @@
+"""Marks that groups and mailboxes carry under an earlier prefix of their tenant."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from chamberlain.directory.port import Adoptions, MailboxPage
+from chamberlain.rules.subjects import ObservedSubject, SubjectReference
+from chamberlain.rules.tenants import Tenant
+
+Observe: TypeAlias = Callable[[Sequence[SubjectReference]], Awaitable[Sequence[ObservedSubject | None]]]
+
+
+async def with_former_marks(
+    observe: Observe, tenant: Tenant, subjects: Sequence[ObservedSubject]
+) -> Sequence[ObservedSubject]:
+    """Look for the request of each group that has none under the current prefix. Raises TryAgain.
+
+    A tenant that never changed its prefix costs no call.
+    """
+    found = list(subjects)
+    for prefix in tenant.marked_under:
+        places = [place for place, each in enumerate(found) if each.request_id is None]
+        references = [SubjectReference(tenant.id, found[place].id, f"{prefix}_group") for place in places]
+        for place, shown in zip(places, await observe(references) if references else (), strict=True):
+            if shown is not None:
+                found[place] = replace(found[place], request_id=shown.request_id)
+    return found
+
+
+async def mailbox_page(directory: Adoptions, tenant: Tenant, cursor: str | None) -> MailboxPage:
+    """Read a page of mailboxes, each with its marks under the current prefix and all former ones. Raises TryAgain."""
+    page = await directory.mailboxes(tenant.id, f"{tenant.extension_prefix}_mailbox", cursor)
+    for prefix in tenant.marked_under:
+        older = await directory.mailboxes(tenant.id, f"{prefix}_mailbox", cursor)
+        marks = {each.id: each.marks for each in older.mailboxes}
+        mailboxes = tuple(replace(each, marks={**marks.get(each.id, {}), **each.marks}) for each in page.mailboxes)
+        page = replace(page, mailboxes=mailboxes)
+    return page

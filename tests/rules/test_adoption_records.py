@@ -1,0 +1,60 @@
+"""Records of adoptions in the audit trail."""
+
+from uuid import UUID
+
+import pytest
+
+from chamberlain.rules.adoption_records import AdoptionRecord, confirmed
+from chamberlain.rules.adoptions import AdoptionFilter, AdoptionRule, AdoptionState
+from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.changes import Json
+from chamberlain.rules.edits import Editor
+from chamberlain.rules.ids import AdoptionId, TraceId
+from chamberlain.rules.requests import TemplateReference
+from chamberlain.rules.templates import TemplateKind
+from tests.rules.adoption_values import ADA, MOMENT, TEMPLATE, TENANT
+
+FIRST, SECOND = UUID(int=1), UUID(int=2)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "shown"),
+    [
+        (AdoptionFilter(), {"q": None, "domain": None, "ids": None}),
+        (
+            AdoptionFilter(prefix="pier", domain="estate.example"),
+            {"q": "pier", "domain": "estate.example", "ids": None},
+        ),
+        (AdoptionFilter(ids=frozenset()), {"q": None, "domain": None, "ids": []}),
+        (AdoptionFilter(ids=frozenset({SECOND, FIRST})), {"q": None, "domain": None, "ids": [str(FIRST), str(SECOND)]}),
+    ],
+)
+def test_a_confirmation_shows_the_whole_rule(chosen: AdoptionFilter, shown: dict[str, Json]) -> None:
+    record = AdoptionRecord(
+        id=AdoptionId(UUID(int=3)),
+        tenant_id=TENANT,
+        rule=AdoptionRule(TemplateKind.SHARED, TEMPLATE, chosen),
+        template=TemplateReference(TEMPLATE, "Shared"),
+        template_revision=1,
+        state=AdoptionState.RUNNING,
+        total=4,
+        adopted=0,
+        refused=0,
+        released=0,
+        editor=Editor(Actor(ActorType.USER, ADA, "Ada"), None, TraceId("0" * 32)),
+        created_at=MOMENT,
+        updated_at=MOMENT,
+        finished_at=None,
+    )
+
+    change = confirmed(record)
+
+    assert change.action == "adoption.confirm"
+    assert change.before is None
+    assert change.after == {
+        "state": "running",
+        "kind": TemplateKind.SHARED,
+        "templateId": str(TEMPLATE),
+        "filter": shown,
+        "total": 4,
+    }
