@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from itertools import cycle
 from pathlib import Path
 
 from tests.services import Service, restarted_service
@@ -138,31 +137,43 @@ def attack(port: int, number: int, seconds: float, kinds: Sequence[str]) -> tupl
 
 
 async def _attack(port: int, number: int, seconds: float, kinds: Sequence[str]) -> tuple[int, int]:
-    # Sockets open side by side: all have to be there before the first deadline ends.
+    # All sockets are open before the first of them sends anything, so no deadline ends one before the last is open.
     turns = asyncio.Semaphore(AT_ONCE)
     with ExitStack() as opened:
 
-        async def open_one(index: int, kind: str) -> socket.socket | None:
+        async def connect(index: int) -> socket.socket | None:
             attacker = opened.enter_context(socket.socket())
             attacker.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
             attacker.settimeout(0)
-            with_tls = index // len(kinds) % 2 == 1
             async with turns:
-                try:
+                with suppress(OSError):
                     async with asyncio.timeout(GIVES_UP_AFTER):
-                        await asyncio.get_running_loop().sock_connect(attacker, ("127.0.0.1", port + with_tls))
-                        return await _misbehave(attacker, kind, port, with_tls=with_tls)
-                except OSError:
-                    # The service refused it, or was too slow for it.
-                    return None
+                        address = ("127.0.0.1", port + _with_tls(index, kinds))
+                        await asyncio.get_running_loop().sock_connect(attacker, address)
+                        return attacker
+            return None
 
-        found = await asyncio.gather(*itertools.starmap(open_one, zip(range(number), cycle(kinds), strict=False)))
-        attackers = [each for each in found if each is not None]
+        async def misbehave(index: int, attacker: socket.socket) -> None:
+            # The service may have closed it: at the cap, the connections without progress for longest are closed.
+            async with turns:
+                with suppress(OSError):
+                    async with asyncio.timeout(GIVES_UP_AFTER):
+                        kind = kinds[index % len(kinds)]
+                        await _misbehave(attacker, kind, port, with_tls=_with_tls(index, kinds))
+
+        found = enumerate(await asyncio.gather(*map(connect, range(number))))
+        attackers = {index: attacker for index, attacker in found if attacker is not None}
+        await asyncio.gather(*itertools.starmap(misbehave, attackers.items()))
         await asyncio.sleep(seconds)
-        return len(attackers), sum(not _has_ended(each) for each in attackers)
+        return len(attackers), sum(not _has_ended(each) for each in attackers.values())
 
 
-async def _misbehave(attacker: socket.socket, kind: str, port: int, *, with_tls: bool) -> socket.socket:
+def _with_tls(index: int, kinds: Sequence[str]) -> bool:
+    """Whether this socket goes to the port with TLS: every second one of each kind."""
+    return index // len(kinds) % 2 == 1
+
+
+async def _misbehave(attacker: socket.socket, kind: str, port: int, *, with_tls: bool) -> None:
     loop = asyncio.get_running_loop()
     call = f"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
     if kind == "half-open":
@@ -174,7 +185,6 @@ async def _misbehave(attacker: socket.socket, kind: str, port: int, *, with_tls:
     elif kind == "unread":
         calls = call * PIPELINED
         await loop.sock_sendall(attacker, await _handshaken(attacker, calls) if with_tls else calls)
-    return attacker
 
 
 async def _handshaken(attacker: socket.socket, message: bytes) -> bytes:

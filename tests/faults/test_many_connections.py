@@ -3,7 +3,7 @@
 import asyncio
 import resource
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -51,12 +51,14 @@ def test_it_answers_when_it_may_have_few_files() -> None:
         service.headers()
         load = Load([service])
         most = open_files(service) + 200
-        resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (most, most))
         # The process looks at its limit once a second, and keeps half of so few for everything else.
-        opened.enter_context(idle_connections(service, 150))
-        wait_until(lambda: open_files(service) <= most - most // 3, within=20)
-        opened.enter_context(idle_connections(service, 150))
-        wait_until(lambda: open_files(service) <= most - most // 3, within=20)
+        cap = most - most // 2
+        resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (most, most))
+        # The cap is in force when the process has closed connections for it.
+        idle = opened.enter_context(idle_connections(service, cap + 10))
+        wait_until(lambda: ended(idle) >= 10, within=20)
+        idle += opened.enter_context(idle_connections(service, cap))
+        wait_until(lambda: len(idle) - ended(idle) <= cap, within=20)
 
         load.run(100)
         wait_until(lambda: service.answers("/health/ready") == 200, within=20)
@@ -110,12 +112,17 @@ async def slow_bodies(service: Service, load: Load) -> list[bytes]:
 
 
 @contextmanager
-def idle_connections(service: Service, number: int) -> Iterator[None]:
-    """So many connections over which nothing is said."""
+def idle_connections(service: Service, number: int) -> Iterator[list[socket.socket]]:
+    """Open this many connections that send nothing."""
     with ExitStack() as opened:
-        for _ in range(number):
-            opened.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=30))
-        yield
+        address = ("127.0.0.1", service.port)
+        yield [opened.enter_context(socket.create_connection(address, timeout=30)) for _ in range(number)]
+
+
+def ended(connections: Sequence[socket.socket]) -> int:
+    """How many of these connections the service has closed."""
+    # TCP_INFO begins with the state; 1 is ESTABLISHED.
+    return sum(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != 1 for each in connections)
 
 
 def open_files(service: Service) -> int:
