@@ -1,37 +1,47 @@
 """What has become of everything that was acknowledged, as the database has it."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from bench.histories import stored
+from bench.histories.records import Rule, Submission
 from tests.postgres import connected
 from tests.services import wait_until
 
 # Leases of the dead last for ten seconds, and a backlog takes its time.
 DONE_WITHIN = 180.0
 
-LOST = "SELECT count(*) FROM (SELECT unnest($1::uuid[]) EXCEPT SELECT request_id FROM chamberlain.request) AS lost"
-# Names carry the key of their caller, so one that is there twice was accepted twice.
-DOUBLE = """
-SELECT count(*) FROM (
-    SELECT FROM chamberlain.request WHERE display_name = ANY ($1::text[]) GROUP BY display_name HAVING count(*) > 1
-) AS double
-"""
 UNFINISHED = "SELECT count(*) FROM chamberlain.job WHERE kind = 'groupProvision'"
-# Of those that were not lost, how many do not have exactly one group.
-NOT_MADE = """
-SELECT count(*) FROM chamberlain.request r
-WHERE r.request_id = ANY ($1::uuid[]) AND (
-    SELECT count(*) FROM directory.extension_values v
-    WHERE v.tenant_id = r.tenant_id AND v.name = 'chamberlain_group' AND v.member = 'requestId'
-        AND v.value = r.request_id::text
-) <> 1
-"""
 LEASED = (
     "SELECT coalesce(array_agg(lease_id::text || ' ' || job_id), '{}') FROM chamberlain.job WHERE lease_until > now()"
 )
 STILL_LEASED = """
 SELECT count(*) FROM chamberlain.job WHERE lease_id IS NOT NULL AND lease_id::text || ' ' || job_id = ANY ($1::text[])
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Broken promises by kind: requests that are lost, that exist twice, and that do not have exactly one group."""
+
+    lost: int
+    double: int
+    not_made: int
+    # All violations that the checker found, those above included.
+    violations: int
+
+
+def losses(address: str, submissions: Sequence[Submission]) -> Losses:
+    """Count what the history checker finds, given all submissions that the database has ever received."""
+    rules = Counter(each.rule for each in stored.violations(address, submissions))
+    return Losses(
+        lost=rules[Rule.REQUEST_LOST],
+        double=rules[Rule.REQUEST_DUPLICATED] + rules[Rule.KEY_ACCEPTED_TWICE],
+        not_made=rules[Rule.GROUPS_WRONG] + rules[Rule.REQUEST_UNFINISHED],
+        violations=rules.total(),
+    )
 
 
 def count(address: str, statement: str, values: Sequence[str] | None = None) -> int:

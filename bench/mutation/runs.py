@@ -322,10 +322,10 @@ def _in_child(run: Callable[[], dict[str, object]], answer: Path, output: Path) 
             os.dup2(written, stream)
         answer.write_text(json.dumps(run()))
         code = 0
-    except BaseException:
-        traceback.print_exc()
-        raise
     finally:
+        if code:
+            # The process ends below, before Python would report the exception that is under way.
+            traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()
         # Nothing of the parent's is cleaned up twice.

@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from secrets import randbelow
 
-from bench.killing.acknowledged import DOUBLE, LOST, NOT_MADE, count, wait_until_made
+from bench.histories.records import Submission
+from bench.killing.acknowledged import Losses, losses, wait_until_made
 from bench.killing.power import COMMITS_UNFLUSHED, NEVER_FLUSHES, DidNotStart, PoweredService, powered_service
 from bench.kills import AFTER, BEFORE, LONGEST_MOMENT_MS, asking, wait_for_more
-from deploy.failover.callers import Accepted, Callers
+from deploy.failover.callers import Callers
 
 # Cuts of a control that lose nothing, before that counts as never. One may come just after everything was written.
 MOST_CONTROLS = 10
@@ -28,20 +29,19 @@ class Cut:
 
     seconds: float
     acknowledged: int
-    lost: int
-    double: int
-    not_made: int
+    losses: Losses
 
     def __str__(self) -> str:
         return (
             f"{self.acknowledged:4} acknowledged, ready after {self.seconds:4.1f} s; "
-            f"of all so far {self.lost} lost, {self.double} double, {self.not_made} without exactly one group"
+            f"of all so far {self.losses.lost} lost, {self.losses.double} double, "
+            f"{self.losses.not_made} without exactly one group, {self.losses.violations} violations"
         )
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing was lost or done twice."""
-        return (self.lost, self.double, self.not_made) == (0, 0, 0)
+        """Whether the history checker found nothing."""
+        return self.losses.violations == 0
 
 
 def main() -> None:
@@ -65,16 +65,16 @@ def main() -> None:
 def prove(cuts: int, callers: int) -> Sequence[Cut]:
     """Cut the power of one service again and again, and print the figures of each cut."""
     done: list[Cut] = []
-    accepted: list[Accepted] = []
+    submissions: list[Submission] = []
     with powered_service() as powered:
         for number in range(cuts):
-            done.append(cut_under_load(powered, callers, accepted))
+            done.append(cut_under_load(powered, callers, submissions))
             print(f"Cut {number + 1:2}: {done[-1]}", flush=True)
     return done
 
 
-def cut_under_load(powered: PoweredService, callers: int, accepted: list[Accepted]) -> Cut:
-    """Cut the power at a random moment, go on for a while, and compare all requests ever `accepted`.
+def cut_under_load(powered: PoweredService, callers: int, submissions: list[Submission]) -> Cut:
+    """Cut the power at a random moment, go on for a while, and check all `submissions` ever made.
 
     Callers repeat a call without an answer under its Idempotency-Key. Raises DidNotStart.
     """
@@ -84,17 +84,10 @@ def cut_under_load(powered: PoweredService, callers: int, accepted: list[Accepte
         time.sleep(randbelow(LONGEST_MOMENT_MS) / 1000)
         seconds = powered.cut_power()
         wait_for_more(called, AFTER)
-    accepted += called.accepted
+    submissions += called.submissions
     address = powered.service.embedded_addresses.worker
     wait_until_made(address)
-    ids = [each.request_id for each in accepted]
-    return Cut(
-        seconds,
-        acknowledged=len(called.accepted),
-        lost=count(address, LOST, ids),
-        double=count(address, DOUBLE, [each.name for each in accepted]),
-        not_made=count(address, NOT_MADE, ids),
-    )
+    return Cut(seconds, len(called.accepted), losses(address, submissions))
 
 
 def lose(settings: Sequence[str], callers: int) -> str:
@@ -105,8 +98,8 @@ def lose(settings: Sequence[str], callers: int) -> str:
                 cut = cut_under_load(powered, callers, [])
             except DidNotStart:
                 return "the database did not start any more: everything"
-            if cut.lost:
-                return f"{cut.lost} of {cut.acknowledged} acknowledged requests"
+            if cut.losses.lost:
+                return f"{cut.losses.lost} of {cut.acknowledged} acknowledged requests"
     return ""
 
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import httpx2
 
+from bench.histories.records import Call, Outcome, Submission
 from tests.services import GROUP_TEMPLATE, TLS, Service
 
 # What a caller does without an answer waits for no longer than this.
@@ -35,6 +36,8 @@ class Callers:
     at_once: int
     accepted: list[Accepted] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
+    # Every attempt, for the history checker.
+    submissions: list[Submission] = field(default_factory=list)
     stopping: bool = False
     given_up: bool = False
 
@@ -69,28 +72,35 @@ class Callers:
         key = str(uuid4())
         body = {"displayName": f"Failover {key}", "templateId": GROUP_TEMPLATE}
         while not self.given_up:
-            asked = time.monotonic()
-            answer = await self._answer(client, self.services[service].groups_url, body, headers[service], key)
-            if answer is not None:
-                self.accepted.append(
-                    Accepted(body["displayName"], answer["requestId"], service, asked, time.monotonic())
-                )
+            attempt = await self._attempt(client, self.services[service].groups_url, body, headers[service], key)
+            self.submissions.append(attempt)
+            if attempt.request_id is not None:
+                call = attempt.call
+                self.accepted.append(Accepted(attempt.name, attempt.request_id, service, call.invoked, call.answered))
                 return
             await asyncio.sleep(PAUSE)
 
-    async def _answer(
+    async def _attempt(
         self, client: httpx2.AsyncClient, url: str, body: Mapping[str, str], headers: Mapping[str, str], key: str
-    ) -> Mapping[str, str] | None:
+    ) -> Submission:
+        """Send one call. The submission has a request id if it was accepted."""
+        invoked, name = time.monotonic(), body["displayName"]
         try:
             answer = await client.post(url, json=body, headers={**headers, "idempotency-key": key})
         except httpx2.TransportError as error:
             self._count(type(error).__name__)
-            return None
+            return Submission(Call(invoked, time.monotonic(), Outcome.UNKNOWN), name, key)
         if answer.status_code != 202:
             self._count(f"{answer.status_code} {answer.json()['code']}")
-            return None
-        told: Mapping[str, str] = answer.json()
-        return told
+            outcome = Outcome.UNKNOWN if answer.is_server_error else Outcome.FAILED
+            return Submission(Call(invoked, time.monotonic(), outcome), name, key)
+        return Submission(
+            Call(invoked, time.monotonic(), Outcome.OK),
+            name,
+            key,
+            answer.json()["requestId"],
+            "idempotency-replayed" in answer.headers,
+        )
 
     def _count(self, what: str) -> None:
         self.refused[what] = self.refused.get(what, 0) + 1

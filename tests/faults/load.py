@@ -1,7 +1,6 @@
 """Groups that are asked for, many at once, as long as a test lets them be."""
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,18 +8,11 @@ from itertools import count
 
 import httpx2
 
-from bench.histories.checker import check_requests
-from bench.histories.records import Call, FinalRequest, Outcome, Submission, Violation
-from tests.services import ADA_MAIL, GROUP_TEMPLATE, Service, look_up
+from bench.histories import stored
+from bench.histories.records import Call, Outcome, Submission, Violation
+from tests.services import ADA_MAIL, GROUP_TEMPLATE, Service
 
 AT_ONCE = 32
-REQUESTS = """
-SELECT coalesce(json_agg(json_build_array(r.request_id, r.display_name, r.state, (
-    SELECT count(*) FROM directory.extension_values v
-    WHERE v.tenant_id = r.tenant_id AND v.name = 'chamberlain_group' AND v.member = 'requestId'
-        AND v.value = r.request_id::text
-))), '[]') FROM chamberlain.request r WHERE r.kind = 'group'
-"""
 
 
 @dataclass(slots=True)
@@ -84,6 +76,4 @@ class Load:
 
     def violations(self, address: str) -> list[Violation]:
         """List the broken promises of these calls by what the database holds; `address` is the worker's."""
-        rows = json.loads(str(look_up(address, REQUESTS)))
-        found = [FinalRequest(id_, name, state, groups=groups) for id_, name, state, groups in rows]
-        return list(check_requests(self.submissions, found))
+        return stored.violations(address, self.submissions)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.killing.acknowledged import Losses
 from bench.killing.power import COMMITS_UNFLUSHED
 from bench.proofs.power_cuts import lose, prove
 
@@ -19,7 +20,7 @@ CUTS = 2
 def test_it_works() -> None:
     cuts = prove(CUTS, callers=8)
 
-    assert [(each.lost, each.double, each.not_made) for each in cuts] == [(0, 0, 0)] * CUTS
+    assert [each.losses for each in cuts] == [Losses(lost=0, double=0, not_made=0, violations=0)] * CUTS
     assert all(each.acknowledged >= 100 for each in cuts)
 
 
