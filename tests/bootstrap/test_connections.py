@@ -120,6 +120,31 @@ async def test_a_client_that_reads_slowly_gets_the_whole_answer(tls: Tls) -> Non
         assert connections.unread == 0
 
 
+async def test_a_client_that_ends_its_side_of_the_connection_gets_the_whole_answer() -> None:
+    connections = Connections()
+    async with served(answer_large, connections=connections) as talk:
+        talk[1].write(HEAD + b"{}")
+        await until_unread(connections)
+
+        talk[1].write_eof()
+
+        await talk[0].readuntil(b"\r\n\r\n")
+        assert await until_the_end(talk) == len(LARGE)
+
+
+async def test_a_client_that_ends_its_side_and_does_not_read_is_cut_off() -> None:
+    connections = Connections()
+    async with served(answer_large, connections=connections) as talk:
+        talk[1].write(HEAD + b"{}")
+        await until_unread(connections)
+        talk[1].write_eof()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        connections.sweep(in_time(WRITE_SECONDS + 1))
+
+        assert await until_the_end(talk) < len(LARGE)
+
+
 async def test_a_quiet_stream_stays_open(tls: Tls) -> None:
     go_on = asyncio.Event()
 

@@ -92,6 +92,10 @@ class Speaker(Protocol):
         """Bytes of calls that wait for the answer to an earlier call."""
         ...
 
+    def ends_after_rest(self) -> bool:
+        """Whether a complete answer is still being sent; then the connection closes behind it."""
+        ...
+
     def connection_made(self, transport: asyncio.Transport) -> None: ...
     def data_received(self, data: bytes) -> None: ...
     def eof_received(self) -> None: ...
@@ -189,7 +193,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._tls is not None:
             return self._tls.eof_received()
         self._speaker.eof_received()
-        return None
+        # A client may end its side and read on (half-closed connection, RFC 9293, 3.6).
+        return self._speaker.ends_after_rest()
 
     def pause_writing(self) -> None:
         """Note that the kernel has not taken everything."""

@@ -50,6 +50,12 @@ class WholeAnswers(BoundedHeads):
         """Bytes of answers that the kernel has taken."""
         return self.gathering.taken()
 
+    def ends_after_rest(self) -> bool:
+        """Whether a complete answer is still being sent; then the connection closes behind it."""
+        if self._is_unread:
+            self.gathering.close()
+        return self._is_unread
+
     def on_response_complete(self) -> None:
         """Send what was gathered, so that it is known whether the client reads."""
         self.gathering.flush()
