@@ -1,6 +1,7 @@
 """What is written in one turn of the event loop leaves together, and nothing is lost at the end."""
 
 import asyncio
+import logging
 import socket
 
 import pytest
@@ -8,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from chamberlain.api.whole import WholeCall
 from chamberlain.bootstrap.connections import Connection, Connections
-from chamberlain.bootstrap.listeners import Listener, make_server
+from chamberlain.bootstrap.listeners import GRACE_SECONDS, Listener, make_server
 from chamberlain.bootstrap.whole_answers import GatheringTransport, WholeAnswers
 from tests.bootstrap.talks import HEAD, HEADERS, call, echo, served
 from tests.garbage import ever_collected
@@ -235,3 +236,32 @@ async def test_it_rejects_a_header_with_a_line_break(value: bytes) -> None:
 
     assert got[0] == b"HTTP/1.1 500 Internal Server Error"
     assert not any(line.startswith(b"set-cookie") for line in got)
+
+
+async def test_a_stop_ends_a_call_whose_body_does_not_come(caplog: pytest.LogCaptureFixture) -> None:
+    begun = asyncio.Event()
+
+    class Hasty(WholeAnswers):
+        upload_seconds = 0.05
+
+    async def application(_scope: Scope, receive: Receive, _send: Send) -> None:
+        begun.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = make_server(Listener(listening, None, application), Connections(), protocol=Hasty)
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    reader, writer = await asyncio.open_connection(*listening.getsockname())
+    writer.write(HEAD + b"{")
+    await begun.wait()
+
+    server.should_exit = True
+    async with asyncio.timeout(GRACE_SECONDS / 2):
+        await serving
+        received = await reader.read()
+    writer.close()
+
+    # No work has begun, so the client can send it again.
+    assert received == b""
+    assert not [each for each in caplog.records if each.levelno >= logging.ERROR]

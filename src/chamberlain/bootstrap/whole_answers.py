@@ -17,11 +17,14 @@ Data = bytes | bytearray | memoryview
 CLOSE = (b"connection", b"close")
 # Bytes of an answer that are copied at once. The rest stays where it is, which for documents is shared by all clients.
 PIECE = 16 * 1024
+# How long a body may still take when the process stops: the call itself needs some of the grace (listeners.py).
+SECONDS_FOR_UPLOAD = 5
 
 
 class WholeAnswers(BoundedHeads):
     """The server's own way to speak HTTP, with its bounds, over a transport that gathers what is written."""
 
+    upload_seconds: float = SECONDS_FOR_UPLOAD
     # Whether the process stops.
     ends_after_next = False
 
@@ -40,6 +43,15 @@ class WholeAnswers(BoundedHeads):
             self.gathering.close()
         elif self.cycle is not None:
             self.cycle.keep_alive = False
+            self.loop.call_later(self.upload_seconds, self._end_upload)
+
+    def _end_upload(self) -> None:
+        """End a call whose body did not come. No work on it has begun, so its client can send it again."""
+        cycle = self.cycle
+        if cycle.more_body and not cycle.response_started and not cycle.disconnected:
+            cycle.disconnected = True
+            cycle.message_event.set()
+            self.gathering.close()
 
     @property
     def is_idle(self) -> bool:
