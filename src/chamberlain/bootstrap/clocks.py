@@ -43,9 +43,25 @@ class ClockWatch:
         return abs(self.clock.difference) <= MOST_CLOCK_DIFFERENCE
 
     async def read(self) -> None:
-        """Read the database's clock once. Raises Unavailable."""
+        """Read the database's clock once and store what is news. Raises Unavailable."""
+        await self._read_time()
+        await self._store()
+
+    async def run(self) -> None:
+        """Read for ever. While the database is away, the last reading is carried forward."""
+        while True:
+            await asyncio.sleep(READ_EVERY.total_seconds())
+            with contextlib.suppress(Unavailable, TimeoutError):
+                async with asyncio.timeout(PATIENCE.total_seconds()):
+                    await self._read_time()
+                # Outside the time limit: after a step back it moves all waiting jobs.
+                await self._store()
+
+    async def _read_time(self) -> None:
         async with self.database.statement() as connection:
             self.clock.set(await clocks.read_time(connection))
+
+    async def _store(self) -> None:
         difference = self.clock.difference
         async with self.database.across_tenants() as tx:
             reading = await clocks.observe(tx)
@@ -57,14 +73,6 @@ class ClockWatch:
         clock_seen(difference_seconds=difference.total_seconds(), retention_paused=reading.is_doubted)
         self._log_difference(difference)
         self._log_doubt(reading)
-
-    async def run(self) -> None:
-        """Read for ever. While the database is away, the last reading is carried forward."""
-        while True:
-            await asyncio.sleep(READ_EVERY.total_seconds())
-            with contextlib.suppress(Unavailable, TimeoutError):
-                async with asyncio.timeout(PATIENCE.total_seconds()):
-                    await self.read()
 
     def _log_difference(self, difference: timedelta) -> None:
         is_off = not self.agrees()
