@@ -6,6 +6,7 @@ from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import asynccontextmanager
+from ssl import SSLContext
 from typing import TYPE_CHECKING
 
 from joserfc import jws
@@ -24,6 +25,8 @@ class Issuer:
         self.address = address
         self.keys: list[RSAKey | ECKey] = []
         self.asked: Counter[str] = Counter()
+        self.connections = 0
+        self.headers: list[Mapping[str, str]] = []
         self.answers: dict[str, Callable[[], Answer]] = {}
         self.hold: asyncio.Event | None = None
 
@@ -55,7 +58,13 @@ def sign(claims: Mapping[str, object], key: RSAKey | ECKey, **header: object) ->
     algorithm = "RS256" if isinstance(key, RSAKey) else "ES256"
     whole = {"alg": algorithm, "typ": "JWT", "kid": key.kid, **header}
     protected = {name: value for name, value in whole.items() if value is not None}
-    signed = b".".join(encoded(json.dumps(part).encode()) for part in (protected, claims))
+    return sign_with_header(claims, key, json.dumps(protected).encode())
+
+
+def sign_with_header(claims: Mapping[str, object], key: RSAKey | ECKey, header: bytes) -> str:
+    """A signed token with this header, letter by letter."""
+    algorithm = "RS256" if isinstance(key, RSAKey) else "ES256"
+    signed = b".".join(encoded(part) for part in (header, json.dumps(claims).encode()))
     signature = jws.JWSRegistry.algorithms[algorithm].sign(signed, key)
     return b".".join((signed, encoded(signature))).decode()
 
@@ -64,24 +73,34 @@ def encoded(part: bytes) -> bytes:
     return urlsafe_b64encode(part).rstrip(b"=")
 
 
+async def read_head(reader: asyncio.StreamReader) -> str:
+    """The request line and the headers; the empty text when the connection is closed."""
+    try:
+        return (await reader.readuntil(b"\r\n\r\n")).decode().strip()
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return ""
+
+
 @asynccontextmanager
-async def run_issuer() -> "AsyncIterator[Issuer]":
-    """An issuer on a free port."""
+async def run_issuer(context: SSLContext | None = None) -> "AsyncIterator[Issuer]":
+    """An issuer on a free port, behind https if there is a context for that."""
     issuers: list[Issuer] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        request = await reader.readuntil(b"\r\n\r\n")
-        path = request.split(b" ")[1].decode()
-        status, body = issuers[0].answer(path)
-        if issuers[0].hold is not None:
-            await issuers[0].hold.wait()
-        location = b"Location: /moved\r\n" if status == 302 else b""
-        head = b"HTTP/1.1 %d X\r\n%sContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, location, len(body))
-        writer.write(head + body)
-        await writer.drain()
+        issuers[0].connections += 1
+        while head := await read_head(reader):
+            line, *headers = head.splitlines()
+            issuers[0].headers.append(dict(header.lower().split(": ", 1) for header in headers))
+            status, body = issuers[0].answer(line.split(" ")[1])
+            if issuers[0].hold is not None:
+                await issuers[0].hold.wait()
+            location = b"Location: /moved\r\n" if status == 302 else b""
+            writer.write(b"HTTP/1.1 %d X\r\n%sContent-Length: %d\r\n\r\n" % (status, location, len(body)) + body)
+            await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
     async with server:
-        issuers.append(Issuer(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"))
+        scheme = "http" if context is None else "https"
+        issuers.append(Issuer(f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}"))
         yield issuers[0]

@@ -87,6 +87,31 @@ def classified(claims: "Mapping[str, object]") -> ActorType | str | None:
 
 
 @pytest.mark.parametrize(
+    "claims",
+    [
+        {"azp": "AUTOMATION", "sub": "automation", "scp": "profile"},
+        {"azp": "automation", "oid": "AUTOMATION", "scp": "profile"},
+        {"azp": "AUTOMATION", "idtyp": "app", "preferred_username": "automation"},
+        {"azp": "AUTOMATION", "idtyp": "app", "upn": "Service-Account-Automation"},
+    ],
+)
+def test_a_client_is_the_same_in_another_letter_case(claims: "Mapping[str, object]") -> None:
+    assert classified({"iss": "https://login.example", "aud": "https://api.example", "exp": 0, **claims}) is (
+        ActorType.APPLICATION
+    )
+
+
+@pytest.mark.parametrize("name", ["sid", "uid", "preferred_username", "upn", "unique_name"])
+def test_a_contradiction_names_the_claim_of_a_user(name: str) -> None:
+    claims = {"iss": "https://login.example", "aud": "https://api.example", "exp": 0, "idtyp": "app", name: USER}
+
+    with pytest.raises(Contradiction) as refused:
+        classify(msgspec.json.decode(msgspec.json.encode(claims), type=Claims))
+
+    assert f"claim {name} " in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("claims", "expected"),
     [
         ({"sub": "ada", "oid": "ada"}, ActorType.APPLICATION),

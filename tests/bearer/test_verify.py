@@ -21,7 +21,7 @@ from chamberlain.rules.errors import Unauthenticated, Unavailable
 from chamberlain.rules.ids import ClientId, TenantId
 from chamberlain.rules.issuers import Issuer as RegisteredIssuer
 from chamberlain.rules.permissions import ScopePrefixes
-from tests.bearer.issuer import Issuer, make_key, run_issuer, sign
+from tests.bearer.issuer import Issuer, make_key, run_issuer, sign, sign_with_header
 
 MAIN = "https://api.example"
 INSIDERS = "https://insiders.example"
@@ -145,7 +145,7 @@ async def test_it_works_with_an_elliptic_key(world: World) -> None:
     assert (await world.verify(world.user_claims(), ELLIPTIC_KEY)).id == UUID(USER)
 
 
-@pytest.mark.parametrize("authorization", [None, "", "Bearer", "Bearer ", "Basic YTpi", "Digest x"])
+@pytest.mark.parametrize("authorization", [None, "", "Bearer", "Bearer ", "Bearer   ", "Basic YTpi", "Digest x"])
 async def test_it_rejects_a_call_without_a_token(world: World, authorization: str | None) -> None:
     assert await world.refusal_of(authorization) == "tokenMissing"
 
@@ -168,6 +168,29 @@ async def test_it_rejects_a_call_without_a_token(world: World, authorization: st
 )
 async def test_it_rejects_what_is_no_token(world: World, token: str) -> None:
     assert await world.refusal_of(f"Bearer {token}") == "tokenInvalid"
+
+
+async def test_a_header_of_16_kib_is_read_and_a_longer_one_is_refused(world: World) -> None:
+    header = f"Bearer {sign(world.user_claims(), KEY)}"
+
+    assert (await world.verifier.verify(header.ljust(16 * 1024))).id == UUID(USER)
+    assert await world.refusal_of(header.ljust(16 * 1024 + 1)) == "tokenInvalid"
+
+
+async def test_a_token_with_nested_values_is_proven_or_refused_at_any_depth(world: World) -> None:
+    """Two parsers read a header, and neither follows it without end."""
+    outcomes = set()
+    for depth in range(500, 1_100):
+        header = b'{"alg": "ES256", "kid": "curve", "x": %s%s}' % (b"[" * depth, b"]" * depth)
+        token = sign_with_header(world.user_claims(), ELLIPTIC_KEY, header)
+        try:
+            await world.verifier.verify(f"Bearer {token}")
+        except Unauthenticated as refused:
+            outcomes.add(refused.code)
+        else:
+            outcomes.add("proven")
+
+    assert outcomes == {"proven", "tokenInvalid"}
 
 
 async def test_it_takes_the_scheme_in_either_letter_case(world: World) -> None:
@@ -244,6 +267,19 @@ async def test_it_rejects_a_changed_token(world: World) -> None:
     better = encoded(world.user_claims(scp="admin/Config.ReadWrite.All"))
 
     assert await world.refusal_of(f"Bearer {header}.{better}.{signature}") == "tokenInvalid"
+
+
+@pytest.mark.parametrize("signature", ["A", "AA", "A" * 86, "A" * 342, "_" * 86, "_" * 342])
+@pytest.mark.parametrize("key", [KEY, ELLIPTIC_KEY])
+async def test_it_rejects_a_made_up_signature(world: World, key: RSAKey | ECKey, signature: str) -> None:
+    signed, _, _ = sign(world.user_claims(), key).rpartition(".")
+
+    assert await world.refusal_of(f"Bearer {signed}.{signature}") == "tokenInvalid"
+
+
+async def test_without_a_key_id_no_issuer_is_asked(world: World) -> None:
+    assert await world.refusal(world.user_claims(), kid=None) == "tokenInvalid"
+    assert not world.issuer.asked
 
 
 async def test_it_rejects_a_foreign_issuer(world: World) -> None:
@@ -414,6 +450,22 @@ async def test_a_contradiction_is_logged_again_after_a_minute(world: World) -> N
     assert len(logs) == 2
 
 
+async def test_a_thousand_clients_that_contradict_themselves_are_known_at_a_time(world: World) -> None:
+    async def lines(*clients: int) -> int:
+        with capture_logs() as logs:
+            for client in clients:
+                await world.refusal(world.user_claims(idtyp="app", sid="5f1c", azp=str(client)), ELLIPTIC_KEY)
+        return len(logs)
+
+    assert await lines(*range(1_000)) == 1_000
+    assert await lines(0) == 0
+
+    # One more, and the one that was heard of longest ago is forgotten.
+    assert await lines(1_000) == 1
+    assert await lines(0, 2) == 0
+    assert await lines(1) == 1
+
+
 async def test_a_forged_contradiction_is_not_logged(world: World) -> None:
     with capture_logs() as logs:
         assert await world.refusal(world.user_claims(idtyp="app", sid="5f1c"), OTHER_KEY, kid="first") == "tokenInvalid"
@@ -563,6 +615,30 @@ async def test_a_token_is_proven_once_a_minute(world: World) -> None:
     await world.verifier.verify(token)
 
     assert world.lookups == 2
+
+
+async def test_the_header_that_was_proven_longest_ago_is_forgotten_first(world: World) -> None:
+    verifier = Verifier(API_AUDIENCES, world.find_issuer, world.keys, world.clock, most_remembered=3)
+    token = sign(world.user_claims(), KEY)
+
+    async def proofs(*headers: int) -> int:
+        """How many of these headers, told from each other by their spaces, are proven and not remembered."""
+        before = world.lookups
+        for spaces in headers:
+            await verifier.verify(f"Bearer {' ' * spaces}{token}")
+        return world.lookups - before
+
+    assert await proofs(1, 2, 3) == 3
+    assert await proofs(1, 2, 3) == 0
+    assert await proofs(4) == 1
+    assert await proofs(2, 3, 4) == 0
+    assert await proofs(1) == 1
+
+    # Each is proven again after its minute, and is the youngest then.
+    world.now = START + timedelta(seconds=60)
+    assert await proofs(4) == 1
+    assert await proofs(5, 6) == 2
+    assert await proofs(4) == 0
 
 
 async def test_a_registration_that_is_gone_is_noticed_within_a_minute(world: World) -> None:

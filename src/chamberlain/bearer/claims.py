@@ -85,6 +85,6 @@ _Part = TypeVar("_Part", Header, Claims)
 def _read(segment: str, part: type[_Part]) -> _Part:
     try:
         return msgspec.json.decode(urlsafe_b64decode(segment + "=" * (-len(segment) % 4)), type=part)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         problem = "cannot be read, or a value in it is missing or mistyped"
         raise token_invalid(f"The {part.__name__.lower()} of the bearer token {problem}.") from error

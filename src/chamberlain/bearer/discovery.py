@@ -64,7 +64,7 @@ async def ask_issuer(client: httpx2.AsyncClient, issuer: str) -> Published:
 
 async def _get(client: httpx2.AsyncClient, address: str) -> tuple[bytes, datetime | None]:
     if not _is_safe(address):
-        raise UnusableAnswer(f"{address!r} is neither https nor on this machine")
+        raise UnusableAnswer(f"{address!r} is no URL, or neither https nor on this machine")
     # Unpacking could make far more of the answer than the limit sees.
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     body = bytearray()
@@ -109,7 +109,8 @@ def _is_safe(address: str) -> bool:
     """Keys that come over a line that others can write to prove nothing."""
     try:
         parts = urlsplit(address)
-        host = parts.hostname
+        # The client fails in other ways with a port above 65535.
+        host, _ = parts.hostname, parts.port
     except ValueError:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and host in ("localhost", "127.0.0.1", "::1"))

@@ -53,11 +53,14 @@ class Verifier:
         find_issuer: FindIssuer,
         keys: IssuerKeys,
         now: Callable[[], datetime],
+        *,
+        most_remembered: int = _MOST_VERIFIED,
     ) -> None:
         self._audiences = audiences
         self._find_issuer = find_issuer
         self._keys = keys
         self._now = now
+        self._most_remembered = most_remembered
         self._verified: dict[bytes, _Verified] = {}
         self._contradictions: dict[tuple[str, str | None], datetime] = {}
 
@@ -115,15 +118,16 @@ class Verifier:
     def _audience(self, claims: Claims, issuer: Issuer) -> tuple[str, bool]:
         """The one audience that is ours, and whether the token is for others as well."""
         named = (claims.aud,) if isinstance(claims.aud, str) else claims.aud
-        addresses = {name if name in self._audiences else issuer.audiences.get(name, "") for name in named}
-        ours = addresses & self._audiences
+        addresses = {name if name in self._audiences else issuer.audiences.get(name) for name in named}
+        ours = self._audiences & addresses
         if len(ours) != 1:
             raise Unauthenticated(
                 "audienceUnknown",
                 "The bearer token is for another service, or for several of ours. Ask for one of these audiences: "
                 f"{', '.join(sorted(self._audiences))}.",
             )
-        return ours.pop(), len(addresses) > 1
+        (audience,) = ours
+        return audience, len(addresses) > 1
 
     def _caller_type(self, claims: Claims, issuer: Issuer, now: datetime) -> ActorType:
         try:
@@ -154,7 +158,7 @@ class Verifier:
         self._contradictions[key] = last
 
     def _remember(self, digest: bytes, caller: Caller, now: datetime) -> None:
-        while len(self._verified) >= _MOST_VERIFIED:
+        while len(self._verified) >= self._most_remembered:
             del self._verified[next(iter(self._verified))]
         self._verified[digest] = _Verified(min(caller.expires_at + _LEEWAY, now + _TRUSTED_FOR), caller)
 
@@ -201,7 +205,7 @@ def _check_header(header: Header) -> None:
 def _check_signature(token: str, key: Key) -> None:
     try:
         jws.deserialize_compact(token, key, registry=_REGISTRY)
-    except (JoseError, ValueError, RecursionError) as error:
+    except (JoseError, RecursionError) as error:
         raise token_invalid("The signature of the bearer token is wrong.") from error
 
 

@@ -1,0 +1,110 @@
+"""The documents of an issuer: how they are asked for, from where, and how long they may be."""
+
+import os
+import resource
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from chamberlain.bearer.discovery import UNANSWERED, UnusableAnswer, ask_issuer, issuers_client
+from chamberlain.embedded.identity import make_server_certificate
+from tests.bearer.issuer import Issuer, make_key, run_issuer
+
+KEY = make_key("first")
+DISCOVERY = "/.well-known/openid-configuration"
+
+
+@pytest.fixture
+async def issuer() -> AsyncIterator[Issuer]:
+    async with run_issuer() as issuer:
+        issuer.keys = [KEY]
+        yield issuer
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx2.AsyncClient]:
+    async with issuers_client(None) as client:
+        yield client
+
+
+async def test_it_works(client: httpx2.AsyncClient, issuer: Issuer) -> None:
+    published = await ask_issuer(client, issuer.address)
+
+    assert [*published.keys] == [("first", "RS256")]
+    assert published.at is None
+    assert issuer.asked == {DISCOVERY: 1, "/keys": 1}
+
+
+async def test_each_document_is_asked_for_as_plain_json_on_a_connection_of_its_own(
+    client: httpx2.AsyncClient, issuer: Issuer
+) -> None:
+    await ask_issuer(client, issuer.address)
+
+    assert issuer.connections == len(issuer.headers) == 2
+    for headers in issuer.headers:
+        assert headers["accept"] == "application/json"
+        # An answer that unpacks to far more than it weighs would pass the limit.
+        assert headers["accept-encoding"] == "identity"
+
+
+async def test_an_authority_of_its_own_is_trusted_where_it_is_given(client: httpx2.AsyncClient, tmp_path: Path) -> None:
+    certificate = make_server_certificate(tmp_path, datetime.now(UTC))
+    async with run_issuer(certificate.context) as issuer, issuers_client(certificate.authority_pem) as trusting:
+        issuer.keys = [KEY]
+
+        assert (await ask_issuer(trusting, issuer.address)).keys
+        with pytest.raises(httpx2.ConnectError):
+            await ask_issuer(client, issuer.address)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost"])
+async def test_this_machine_may_be_asked_without_https(client: httpx2.AsyncClient, host: str) -> None:
+    # It is asked, and does not answer.
+    with pytest.raises(httpx2.ConnectError):
+        await ask_issuer(client, f"http://{host}:1")
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:65536", "https://127.0.0.1:keys", "http://127.0.0.2"])
+async def test_an_address_that_proves_nothing_is_not_asked(client: httpx2.AsyncClient, address: str) -> None:
+    with pytest.raises(UnusableAnswer):
+        await ask_issuer(client, address)
+
+
+@pytest.mark.parametrize("address", ["https://issuer\x01.example", f"https://\u00fc{'a' * 70}.example"])
+async def test_an_address_that_is_no_url_is_one_that_does_not_answer(client: httpx2.AsyncClient, address: str) -> None:
+    with pytest.raises(UNANSWERED) as refused:
+        await ask_issuer(client, address)
+
+    assert isinstance(refused.value, httpx2.InvalidURL)
+
+
+async def test_without_file_descriptors_there_is_no_answer(client: httpx2.AsyncClient, issuer: Issuer) -> None:
+    # The first call imports modules, which needs descriptors too.
+    await ask_issuer(client, issuer.address)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, hard))
+    try:
+        with pytest.raises(UNANSWERED):
+            await ask_issuer(client, issuer.address)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("path", [DISCOVERY, "/keys"])
+async def test_an_answer_of_256_kib_is_read_and_a_longer_one_is_refused(
+    client: httpx2.AsyncClient, issuer: Issuer, path: str
+) -> None:
+    usual = issuer.answer(path)[1]
+    padded = usual + b" " * (256 * 1024 - len(usual))
+
+    issuer.answers[path] = lambda: (200, padded + b" ")
+    with pytest.raises(UnusableAnswer):
+        await ask_issuer(client, issuer.address)
+
+    issuer.answers[path] = lambda: (200, padded)
+    assert (await ask_issuer(client, issuer.address)).keys
