@@ -2,8 +2,8 @@
 
 import pytest
 
-from chamberlain.rules.actions import DECISIONS, Action, actions_in, not_now, require_allowed
-from chamberlain.rules.errors import Conflict
+from chamberlain.rules.actions import DECISIONS, Action, actions_in, not_now, present, require_allowed
+from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.requests import RequestState
 
 ALLOWED = {
@@ -42,3 +42,14 @@ def test_it_says_when_it_would_be_possible() -> None:
     refusal = not_now(Action.RETRY, RequestState.SUCCEEDED)
 
     assert refusal.detail == "A request that is succeeded cannot be retried; only one that is failed."
+
+
+def test_the_actions_are_called_so_in_paths_and_answers() -> None:
+    assert [*Action] == ["approve", "reject", "cancel", "retry"]
+
+
+def test_a_request_that_was_removed_a_moment_ago_is_not_found() -> None:
+    with pytest.raises(NotFound) as refused:
+        present(None)
+
+    assert refused.value.code == "notFound"

@@ -15,6 +15,8 @@ from chamberlain.rules.templates import TemplateKind
 from tests.rules.adoption_values import ADA, MOMENT, TEMPLATE, TENANT
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)
+# Far apart, so that a set has them in another order.
+MANY = [UUID(int=number << 90) for number in range(1, 60)]
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,7 @@ FIRST, SECOND = UUID(int=1), UUID(int=2)
         ),
         (AdoptionFilter(ids=frozenset()), {"q": None, "domain": None, "ids": []}),
         (AdoptionFilter(ids=frozenset({SECOND, FIRST})), {"q": None, "domain": None, "ids": [str(FIRST), str(SECOND)]}),
+        (AdoptionFilter(ids=frozenset(MANY)), {"q": None, "domain": None, "ids": [str(each) for each in MANY]}),
     ],
 )
 def test_a_confirmation_shows_the_whole_rule(chosen: AdoptionFilter, shown: dict[str, Json]) -> None:

@@ -9,8 +9,11 @@ from chamberlain.rules.adoptions import (
     MOST_TAKEN,
     AdoptionFilter,
     AdoptionState,
+    ItemState,
+    ObjectType,
     Obstacle,
     is_chosen,
+    object_type_of,
     preview_of,
     require_as_shown,
     require_undoable,
@@ -100,6 +103,8 @@ def test_a_mailbox_holds_its_name_and_its_addresses() -> None:
         (("quay@other.example",), None),
         (("o'quay@estate.example", "quay@estate.example"), "quay"),
         (("quay@other.example", "dock@estate.example", "quay@estate.example"), "dock"),
+        ((f"{'q' * 64}@estate.example",), "q" * 64),
+        ((f"{'q' * 65}@estate.example", "dock@estate.example"), "dock"),
     ],
 )
 def test_an_alias_is_one_that_a_record_can_hold(aliases: tuple[str, ...], alias: str | None) -> None:
@@ -247,6 +252,42 @@ def test_what_is_given_away_is_not_taken_again() -> None:
 
     assert preview.taken == ()
     assert preview.conflict_counts == {"addressTaken": 1, "nameTaken": 1}
+
+
+def test_conflicts_are_counted_in_the_order_of_their_codes() -> None:
+    codes = ["typeDiffers", "noOwner", "typeDiffers", "alreadyManaged", "gone", "domainNotVerified"]
+    candidates = [replace(candidate(number), obstacle=Obstacle(code, "")) for number, code in enumerate(codes)]
+
+    counts = preview_of(RULE, HEAD, candidates, given=()).conflict_counts
+
+    assert [*counts.items()] == [
+        ("alreadyManaged", 1), ("domainNotVerified", 1), ("gone", 1), ("noOwner", 1), ("typeDiffers", 2),
+    ]  # fmt: skip
+
+
+def test_states_and_types_are_called_so_in_answers() -> None:
+    assert [*AdoptionState] == ["running", "succeeded", "undoing", "undone"]
+    assert [*ItemState] == ["pending", "adopted", "refused", "released"]
+    assert [*ObjectType] == ["mailbox", "group"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "noun"),
+    [
+        (TemplateKind.SHARED, ObjectType.MAILBOX),
+        (TemplateKind.EQUIPMENT, ObjectType.MAILBOX),
+        (TemplateKind.ROOM, ObjectType.MAILBOX),
+        (TemplateKind.GROUP, ObjectType.GROUP),
+        (TemplateKind.TEAM, ObjectType.GROUP),
+    ],
+)
+def test_a_template_makes_mailboxes_or_groups(kind: TemplateKind, noun: ObjectType) -> None:
+    assert object_type_of(kind) is noun
+
+
+def test_nothing_is_adopted_by_a_template_of_guests() -> None:
+    with pytest.raises(ValueError, match="guest"):
+        object_type_of(TemplateKind.GUEST)
 
 
 def test_a_digest_is_of_those_who_are_taken_and_of_nobody_else() -> None:

@@ -12,6 +12,7 @@ from chamberlain.rules.approvals import (
     ApprovalState,
     Approver,
     ApproverType,
+    DecisionOutcome,
     approvers_of,
     begin_approvals,
     blocked_by,
@@ -81,3 +82,10 @@ def test_it_is_blocked_when_nobody_is_found(answer: PeopleAnswer | None) -> None
     assert [each.state for each in approvals] == ["blocked", "notReached"]
     assert (approvals[0].approvers, approvals[0].deadline) == ((), None)
     assert blocked_by(approvals) == "noApprover"
+
+
+def test_modes_types_states_and_outcomes_are_called_so_in_answers() -> None:
+    assert [*ApprovalMode] == ["any", "all"]
+    assert [*ApproverType] == ["user", "group", "manager"]
+    assert [*ApprovalState] == ["notReached", "pending", "approved", "rejected", "blocked"]
+    assert [*DecisionOutcome] == ["approved", "rejected"]

@@ -83,6 +83,37 @@ def test_it_says_how_it_stands(checkup: Checkup, state: CheckupState, says: str)
 
 
 @pytest.mark.parametrize(
+    ("checkups", "name"),
+    [
+        ([judge_version(150_004), judge_version(140_011)], "database"),
+        ([judge_clock(SECOND), judge_clock(6 * SECOND), judge_clock(31 * SECOND)], "clock"),
+        ([judge_space("/data", each) for each in (2**30, 2**29, 2**20)], "disk"),
+        ([judge_connections(1, 100, needed=40), judge_connections(61, 100, needed=40)], "connections"),
+        ([judge_keys({"k1"}, {"k1"}, file="/keys"), judge_keys(set(), {"k1"}, file="/keys")], "keys"),
+        ([judge_certificate(NOW + each * DAY, NOW) for each in (31, 1, 0)], "certificate"),
+        ([judge_queue(0, timedelta(), is_stopped=False), judge_queue(2, DAY, is_stopped=False)], "queue"),
+        ([judge_overlaps([], NOW), judge_overlaps([NOW - 4 * HOUR], NOW)], "webhook secrets"),
+        ([judge_row_security([]), judge_row_security(["a.b"])], "row-level security"),
+        ([judge_issuer_clock("issuer X", "It answers.", each * SECOND) for each in (0, 31, 61)], "issuer X"),
+    ],
+)
+def test_a_checkup_has_one_name_whatever_it_says(checkups: list[Checkup], name: str) -> None:
+    assert {each.name for each in checkups} == {name}
+
+
+def test_the_states_are_called_so_for_programs() -> None:
+    assert [*CheckupState] == ["ok", "warning", "fault"]
+
+
+def test_missing_keys_are_named_in_order() -> None:
+    names = [f"k{number}" for number in range(10, 60)]
+
+    seen = judge_keys({"k1"}, set(names), file="/keys").seen
+
+    assert ", ".join(f'"{name}"' for name in names) in seen
+
+
+@pytest.mark.parametrize(
     ("state", "states", "says"),
     [
         (MigrationState(), [OK], "All files"),

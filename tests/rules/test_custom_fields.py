@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
-from chamberlain.rules.custom_fields import Metadata, field_faults, named_users, unknown_user_faults
+from chamberlain.rules.custom_fields import Metadata, default_faults, field_faults, named_users, unknown_user_faults
 from chamberlain.rules.templates import CustomField, FieldType
 from tests.rules.group_values import ADA, BEN
 
@@ -74,3 +76,33 @@ def test_it_rejects_users_whom_nobody_knows() -> None:
 
     assert [(fault.pointer, fault.code) for fault in faults] == [("/metadata/lead", "customFieldInvalid")]
     assert list(unknown_user_faults([USER], metadata, {ADA})) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "metadata", "is_right"),
+    [
+        (TEXT, None, True),
+        (TEXT, {"el-text-1": "x"}, True),
+        (TEXT, {"el-text-1": "x" * 1025}, False),
+        (BOOLEAN, {"secret": True}, True),
+        (BOOLEAN, {"secret": "true"}, False),
+        (CHOICE, {"size": "small"}, True),
+        (CHOICE, {"size": "huge"}, False),
+        (USER, {"lead": str(ADA)}, True),
+        (USER, {"lead": "ada"}, False),
+        # Callers fill in what is required.
+        (replace(CHOICE, required=True), {"size": " "}, True),
+        (replace(CHOICE, required=True), {"size": "huge"}, False),
+        (replace(CHOICE, required=True), {}, True),
+        # A choice without choices is a fault elsewhere.
+        (replace(CHOICE, choices=()), {"size": "huge"}, True),
+    ],
+)
+def test_the_values_of_a_template_fit_its_own_fields(
+    field: CustomField, metadata: Metadata | None, *, is_right: bool
+) -> None:
+    faults = list(default_faults([field], metadata, "/defaults"))
+
+    assert [(fault.pointer, fault.code) for fault in faults] == (
+        [] if is_right else [(f"/defaults/metadata/{field.key}", "customFieldInvalid")]
+    )

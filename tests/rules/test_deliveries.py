@@ -5,13 +5,17 @@ from uuid import UUID
 
 import pytest
 
+from chamberlain.rules.callers import ActorType
+from chamberlain.rules.changes import Subject
 from chamberlain.rules.deliveries import (
     GONE,
     KEPT_ANSWER,
     SCHEDULE,
     SILENT,
     DeliveryState,
+    DueDelivery,
     Reply,
+    disabled_by,
     kept_answer,
     next_try,
     payload_document,
@@ -20,7 +24,7 @@ from chamberlain.rules.deliveries import (
     without_metadata,
 )
 from chamberlain.rules.events import Event, EventType
-from chamberlain.rules.ids import EventId, RequestId, TemplateId, TenantId
+from chamberlain.rules.ids import DeliveryId, EventId, RequestId, TemplateId, TenantId, TraceId
 
 NOW = datetime(2026, 11, 20, 9, 30, 1, 4_600, tzinfo=UTC)
 TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
@@ -152,3 +156,29 @@ def test_a_payload_without_metadata_keeps_all_else() -> None:
 
     assert without_metadata(payload) == {"id": "1", "data": {"state": "failed", "metadata": {}}}
     assert without_metadata({"id": "1", "data": None}) == {"id": "1", "data": None}
+
+
+def test_the_record_of_a_disabled_webhook_says_which_and_why() -> None:
+    event = webhook_disabled(EVENT, TENANT, TEMPLATE, url="https://hooks.estate.example/", reason=GONE, now=NOW)
+    due = DueDelivery(
+        DeliveryId(UUID(int=7)), TENANT, EVENT, TEMPLATE, None, b"{}", tries=3, trace_id=TraceId("7" * 32)
+    )
+
+    change = disabled_by(due, event, template_name="Team", reason=GONE)
+
+    assert (change.tenant_id, change.action, change.actor.type) == (TENANT, "webhook.disable", ActorType.SYSTEM)
+    assert change.subject == Subject("template", TEMPLATE, "Team")
+    assert (change.before, change.after) == ({"active": True}, {"active": False, "disabledReason": GONE})
+    assert (change.client_id, change.request_id, change.trace_id) == (None, None, "7" * 32)
+    assert change.event is event
+
+
+def test_an_answer_counts_as_sent_and_an_error_before_the_call_does_not() -> None:
+    assert reply(500).was_sent
+    assert Reply.unsent(NOW, "There is no secret.") == Reply(
+        NOW, timedelta(), error="There is no secret.", was_sent=False
+    )
+
+
+def test_the_states_are_called_so_in_answers() -> None:
+    assert [*DeliveryState] == ["pending", "succeeded", "failed", "cancelled"]

@@ -14,6 +14,7 @@ from chamberlain.rules.drift import (
     assignment_differences,
     group_differences,
     mailbox_differences,
+    others_permitted,
 )
 from chamberlain.rules.drift_properties import (
     PROPERTIES,
@@ -25,7 +26,7 @@ from chamberlain.rules.drift_properties import (
 from chamberlain.rules.drift_works import assignment_repair, group_repair, mailbox_repair, steps_of
 from chamberlain.rules.groups import MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.rules.guests import AddedBy, Sharing
-from chamberlain.rules.ids import PolicyId, TemplateId
+from chamberlain.rules.ids import PolicyId, TemplateId, UserId
 from chamberlain.rules.mailbox_plans import EFFECTS, is_done
 from chamberlain.rules.mailboxes import (
     AddressFields,
@@ -267,6 +268,10 @@ def test_without_a_template_guests_may_do_what_somebody_has_set() -> None:
          'The city: wanted is "Town", and the directory shows nothing.'),
         (of_mailbox(ROOM, place_with(tags=("a", "b", "c", "d", "e")))[0],
          'The tags: wanted is "quiet", "bright", and the directory shows "a", "b", "c" and 2 more.'),
+        (of_mailbox(ROOM, place_with(tags=("a", "b", "c")))[0],
+         'The tags: wanted is "quiet", "bright", and the directory shows "a", "b", "c".'),
+        (of_mailbox(ROOM, place_with(tags=()))[0],
+         'The tags: wanted is "quiet", "bright", and the directory shows nothing.'),
         (of_mailbox(SHARED, with_values(quota_megabytes=None))[0],
          "The capacity: wanted is 12, and the directory shows nothing."),
         (next(group_differences(TEAM, replace(shown_group(TEAM), member_ship_type=MemberShipType.PUBLIC))),
@@ -344,6 +349,33 @@ def _camel(name: str) -> str:
     return first + "".join(part.title() for part in rest)
 
 
+def test_people_and_domains_are_told_in_order() -> None:
+    # Far apart, so that a set has them in another order.
+    users = [UserId(UUID(int=number << 90)) for number in range(1, 60)]
+    domains = [f"{number}.example" for number in range(10, 60)]
+    wanted = replace(wanted_of(SHARED), permissions=dict.fromkeys(reversed(users), FULL), revoked=frozenset())
+    nobody = replace(shown_of(wanted), permissions={}, auto_mapped=frozenset())
+    everybody = replace(nobody, permissions=dict.fromkeys(reversed(users), FULL))
+
+    missing = {each.name: each for each in mailbox_differences(wanted, nobody, replies_freely=False)}
+    unmapped = {each.name: each for each in mailbox_differences(wanted, everybody, replies_freely=False)}
+    ruled_out = ruled(allowed_domains=tuple(reversed(domains)), blocked_domains=("Z.example", *reversed(domains)))
+    rules = {each.name: each for each in assignment_differences(ASSIGNED, ruled_out)}
+
+    assert _keys(missing[P.MAILBOX_PERMISSIONS].wanted) == _keys(missing[P.MAILBOX_PERMISSIONS].observed)
+    assert _keys(missing[P.MAILBOX_PERMISSIONS].wanted) == [str(user) for user in users]
+    assert _keys(unmapped[P.MAILBOX_AUTO_MAPPING].wanted) == [str(user) for user in users]
+    assert others_permitted(replace(wanted, permissions={}), everybody) == tuple(users)
+    assert rules[P.ASSIGNMENT_ALLOWED_DOMAINS].observed == domains
+    assert rules[P.ASSIGNMENT_BLOCKED_DOMAINS].observed == [*domains, "z.example"]
+    assert [*mailbox_repair(wanted, nobody, {P.MAILBOX_PERMISSIONS}).permissions] == users
+
+
+def _keys(value: object) -> list[str]:
+    assert isinstance(value, dict)
+    return [*value]
+
+
 def test_a_group_gets_back_its_owner_and_nobody_else() -> None:
     observed = replace(shown_group(TEAM), owners=frozenset({ADA}), members=frozenset({ADA}), label_id=None)
 
@@ -366,6 +398,29 @@ def test_of_a_group_only_what_is_put_right_is_wanted(broken: set[DriftProperty],
     observed = replace(shown_group(TEAM), members=frozenset({ADA, BEN}))
 
     assert group_repair(TEAM, observed, broken) == narrow
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        (P.GROUP_DISPLAY_NAME, "display_name"),
+        (P.GROUP_DESCRIPTION, "description"),
+        (P.GROUP_MEMBER_SHIP_TYPE, "member_ship_type"),
+        (P.GROUP_LABEL, None),
+    ],
+)
+def test_one_value_of_a_group_is_put_right_and_the_others_stay(name: P, field: str | None) -> None:
+    shown: dict[str, Any] = {
+        "display_name": "Moon",
+        "description": "Landers",
+        "member_ship_type": MemberShipType.PUBLIC,
+    }
+
+    narrow = group_repair(TEAM, replace(shown_group(TEAM), **shown), {name})
+
+    assert {each: getattr(narrow, each) for each in shown} == {
+        each: getattr(TEAM, each) if each == field else value for each, value in shown.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -430,6 +485,20 @@ def test_a_tenant_says_how_a_property_is_treated(name: DriftProperty) -> None:
 )
 def test_what_people_may_change_by_themselves_is_left_alone(name: DriftProperty, treatment: Treatment) -> None:
     assert treatment_of(name, {}) is treatment
+
+
+def test_what_no_step_leads_to_can_only_be_observed_or_ignored() -> None:
+    assert {name for name in P if not PROPERTIES[name].is_repairable} == {
+        P.MAILBOX_EXISTS,
+        P.MAILBOX_ADDRESS,
+        P.GROUP_EXISTS,
+        P.GROUP_MAIL,
+        P.GROUP_ADDITIONAL_OWNERS,
+        P.GROUP_ADDITIONAL_MEMBERS,
+    }
+    assert [(fault.pointer, fault.code) for fault in treatment_faults({P.GROUP_MAIL: Treatment.MANAGED}, "/x")] == [
+        ("/x/group.mail", "unknownValue")
+    ]
 
 
 def test_every_property_of_a_mailbox_that_a_step_brings_about_is_compared() -> None:

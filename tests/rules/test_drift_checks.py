@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules.drift_checks import (
+    LATE,
     PHASES,
     DriftCheck,
     Position,
@@ -60,6 +61,25 @@ def test_a_part_of_a_stretch_ends_where_its_last_thing_is() -> None:
 
     assert stretch.first(3) is stretch
     assert stretch.first(2) == Stretch(stretch.managed[:2], places[1])
+
+
+@pytest.mark.parametrize(
+    ("number", "at"),
+    [
+        (0, timedelta(hours=2)),
+        (1, timedelta(hours=2, microseconds=909_206)),
+        (7918, timedelta(hours=3, minutes=59, seconds=59, microseconds=90_794)),
+        (7919, timedelta(hours=2)),
+    ],
+)
+def test_tenants_are_spread_over_the_hours_from_two_to_four(number: int, at: timedelta) -> None:
+    midnight = datetime(2026, 11, 21, tzinfo=UTC)
+
+    assert next_night(TenantId(UUID(int=number)), NOON) == midnight + at
+
+
+def test_what_is_not_shown_is_late_for_an_hour() -> None:
+    assert timedelta(hours=1) == LATE
 
 
 @pytest.mark.parametrize("number", [0, 1, 7918, 7919, 10**30])

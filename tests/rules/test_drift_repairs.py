@@ -74,6 +74,20 @@ def test_it_works(treatment: Treatment, standing: Standing, *, repairs: bool, ju
     assert judge(CITY, treatment, standing, repairs=repairs, now=NOW) == judgement
 
 
+@pytest.mark.parametrize(
+    ("judgement", "is_repaired"),
+    [
+        (Judgement(REPAIR, FIRST), True),
+        # It was put right an hour ago, and the directory may be late.
+        (Judgement(REPORT, ONCE), True),
+        (Judgement(REPORT, None), False),
+        (Judgement(GIVE_UP, STOPPED), False),
+    ],
+)
+def test_what_is_put_right_or_was_so_just_now_counts_as_repaired(judgement: Judgement, *, is_repaired: bool) -> None:
+    assert judgement.is_repaired is is_repaired
+
+
 def test_what_no_step_puts_right_is_reported() -> None:
     gone = replace(CITY, steps=())
 

@@ -42,8 +42,10 @@ def test_it_handles_the_version_that_there_is(seen: frozenset[str] | None) -> No
 
 @pytest.mark.parametrize("seen", [frozenset({'"2"'}), frozenset({"1"}), frozenset[str]()])
 def test_it_rejects_another_version(seen: frozenset[str]) -> None:
-    with pytest.raises(Stale, match="The policy has changed"):
+    with pytest.raises(Stale, match="The policy has changed") as refused:
         require_match('"1"', Edit(seen, TRACE), "policy")
+
+    assert refused.value.code == "etagStale"
 
 
 @pytest.mark.parametrize(

@@ -142,9 +142,8 @@ def judge_space(place: str, free: int) -> Checkup:
 
 def judge_connections(used: int, most: int, *, needed: int) -> Checkup:
     """The connections of the database server, and how many of them one more process may take."""
-    left = max(most - used, 0)
     seen = f"{used} of {most} connections are in use."
-    if left >= needed:
+    if most - used >= needed:
         return well("connections", seen)
     cure = f"A process takes up to {needed}: raise max_connections, put a pooler before it, or run fewer processes."
     return doubtful("connections", seen, cure)
