@@ -1,7 +1,6 @@
 """The documents of an issuer: how they are asked for, from where, and how long they may be."""
 
-import os
-import resource
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,9 @@ import httpx2
 import pytest
 
 from chamberlain.bearer.discovery import UNANSWERED, UnusableAnswer, ask_issuer, issuers_client
+from chamberlain.bearer.keys import IssuerKeys
 from chamberlain.embedded.identity import make_server_certificate
+from chamberlain.rules.errors import Unavailable
 from tests.bearer.issuer import Issuer, make_key, run_issuer
 
 KEY = make_key("first")
@@ -81,18 +82,16 @@ async def test_an_address_that_is_no_url_is_one_that_does_not_answer(client: htt
     assert isinstance(refused.value, httpx2.InvalidURL)
 
 
-async def test_without_file_descriptors_there_is_no_answer(client: httpx2.AsyncClient, issuer: Issuer) -> None:
-    # The first call imports modules, which needs descriptors too.
-    await ask_issuer(client, issuer.address)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    lowest_free = os.dup(0)
-    os.close(lowest_free)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, hard))
-    try:
-        with pytest.raises(UNANSWERED):
-            await ask_issuer(client, issuer.address)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+async def test_an_issuer_that_takes_too_long_in_all_does_not_answer(issuer: Issuer) -> None:
+    issuer.hold = asyncio.Event()
+    keys = IssuerKeys(lambda: datetime.now(UTC), timeout_seconds=0.05)
+
+    with pytest.raises(Unavailable) as refused:
+        await keys.find(issuer.address, "first", "RS256")
+
+    assert refused.value.code == "issuerUnavailable"
+    issuer.hold.set()
+    await keys.close()
 
 
 @pytest.mark.parametrize("path", [DISCOVERY, "/keys"])

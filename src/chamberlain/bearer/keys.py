@@ -24,11 +24,19 @@ _log = structlog.get_logger()
 class IssuerKeys:
     """Finds an issuer's key by its id; asks the issuer seldom, and never twice at the same time.
 
-    `authority_pem` is trusted beside the authorities of the system. Proxies of the environment are not used.
+    `authority_pem` is trusted beside the authorities of the system. Proxies of the environment are not used. An issuer
+    has `timeout_seconds` for both of its documents.
     """
 
-    def __init__(self, now: Callable[[], datetime], *, authority_pem: str | None = None) -> None:
+    def __init__(
+        self,
+        now: Callable[[], datetime],
+        *,
+        authority_pem: str | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
         self._now = now
+        self._timeout_seconds = timeout_seconds
         self._client = issuers_client(authority_pem)
         self._held: dict[str, _Held] = {}
 
@@ -72,7 +80,7 @@ class IssuerKeys:
 
     async def _ask(self, issuer: str, held: "_Held", now: datetime) -> None:
         try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
+            async with asyncio.timeout(self._timeout_seconds):
                 held.keys = (await ask_issuer(self._client, issuer)).keys
             held.answered_at = now
             held.failed = False
