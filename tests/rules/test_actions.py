@@ -38,10 +38,19 @@ def test_it_rejects_what_a_state_does_not_allow(state: RequestState, action: Act
     assert caught.value.code == "stateDoesNotAllow"
 
 
-def test_it_says_when_it_would_be_possible() -> None:
-    refusal = not_now(Action.RETRY, RequestState.SUCCEEDED)
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        (Action.APPROVE, "approved; only one that is pendingApproval."),
+        (Action.REJECT, "rejected; only one that is pendingApproval."),
+        (Action.CANCEL, "cancelled; only one that is failed or pendingApproval or queued or waiting."),
+        (Action.RETRY, "retried; only one that is failed."),
+    ],
+)
+def test_it_says_when_it_would_be_possible(action: Action, says: str) -> None:
+    refusal = not_now(action, RequestState.SUCCEEDED)
 
-    assert refusal.detail == "A request that is succeeded cannot be retried; only one that is failed."
+    assert refusal.detail == f"A request that is succeeded cannot be {says}"
 
 
 def test_the_actions_are_called_so_in_paths_and_answers() -> None:
