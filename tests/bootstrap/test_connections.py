@@ -104,6 +104,19 @@ async def test_a_client_that_does_not_read_is_cut_off(tls: Tls) -> None:
     assert refused(Refused.ANSWER_NOT_READ) == before + 1
 
 
+async def test_a_client_that_is_cut_off_leaves_nothing_in_the_kernel() -> None:
+    connections = Connections()
+    async with served(answer_large, connections=connections) as talk:
+        talk[1].write(HEAD + b"{}")
+        await until_unread(connections)
+        connections.sweep(in_time(WRITE_SECONDS + 1))
+
+        # A reset drops what was not sent. An ordinary end waits until the client has read it.
+        with pytest.raises(ConnectionResetError):
+            while await talk[0].read(1_000_000):
+                pass
+
+
 async def test_a_client_that_reads_slowly_gets_the_whole_answer(tls: Tls) -> None:
     connections = Connections()
     async with served(answer_large, connections=connections, tls=tls) as talk:

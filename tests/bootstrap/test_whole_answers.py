@@ -99,6 +99,17 @@ async def test_an_abrupt_end_sends_nothing_more() -> None:
     assert (recording.sent, recording.ended) == ([], "aborted")
 
 
+async def test_what_was_kept_is_dropped_when_the_client_has_left() -> None:
+    recording = Recording()
+    transport = gathering(recording)
+
+    transport.write(b"late")
+    recording.close()
+    transport.flush()
+
+    assert recording.sent == []
+
+
 async def test_it_speaks_over_a_real_connection() -> None:
     here, there = socket.socketpair()
     there.settimeout(0)
