@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -17,6 +17,7 @@ from chamberlain.worker.lanes import LaneLoop, Places
 from chamberlain.worker.loop import Handler
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, open_estate, rows, until
+from tests.worker.test_loop import Clock
 
 PLACES = Places(
     poll=timedelta(milliseconds=20),
@@ -71,7 +72,9 @@ class Doors:
 
 
 @asynccontextmanager
-async def serving(databases: Databases, handler: Handler, places: Places = PLACES) -> AsyncIterator[LaneLoop]:
+async def serving(
+    databases: Databases, handler: Handler, places: Places = PLACES, *, may_claim: Callable[[], bool] = lambda: True
+) -> AsyncIterator[LaneLoop]:
     loop = LaneLoop(
         databases.worker,
         JobKind.WEBHOOK_DELIVER,
@@ -80,6 +83,7 @@ async def serving(databases: Databases, handler: Handler, places: Places = PLACE
         new_id=uuid4,
         hold=HoldJob(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
         observe=lambda *_: None,
+        may_claim=may_claim,
         places=places,
     )
     task = asyncio.create_task(loop.run())
@@ -98,6 +102,18 @@ async def test_it_works(databases: Databases) -> None:
 
     assert doors.done == {lane: 300}
     assert doors.most[lane] <= PLACES.fast_of_one
+
+
+async def test_a_worker_with_a_wrong_clock_claims_nothing_until_the_clock_is_right(databases: Databases) -> None:
+    doors, clock, lane = Doors(databases), Clock(), uuid4()
+    await doors.queue(lane, 1)
+    async with serving(databases, doors, may_claim=clock):
+        await until(clock.was_asked_often)
+        done_before = doors.done[lane]
+        clock.is_right = True
+        await until(lambda: is_empty(databases, lane))
+
+    assert (done_before, doors.done[lane]) == (0, 1)
 
 
 async def test_lanes_that_hang_delay_nobody_else(databases: Databases) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -49,6 +49,7 @@ async def working(
     pace: Pace = PACE,
     wake: asyncio.Event | None = None,
     seen: Seen | None = None,
+    may_claim: Callable[[], bool] = lambda: True,
 ) -> AsyncIterator[tuple[Loop, asyncio.Task[None]]]:
     """A worker that works for as long as the block, and is then told to stop."""
     handlers: Mapping[JobKind, Handler] = {JobKind.GROUP_PROVISION: handler}
@@ -59,6 +60,7 @@ async def working(
         new_id=uuid4,
         hold=HoldJob(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
         observe=seen or Seen(),
+        may_claim=may_claim,
         pace=pace,
     )
     task = asyncio.create_task(loop.run())
@@ -110,6 +112,22 @@ class Stuck:
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
+
+
+class Clock:
+    """Says whether a worker may claim, as the clock watch does."""
+
+    def __init__(self) -> None:
+        self.is_right = False
+        self._asked = 0
+
+    def __call__(self) -> bool:
+        self._asked += 1
+        return self.is_right
+
+    async def was_asked_often(self) -> bool:
+        """Whether a worker that did not listen would have claimed by now."""
+        return self._asked > 10
 
 
 class CountingDatabase(Database):
@@ -169,6 +187,18 @@ async def test_a_stop_in_the_middle_of_three_hundred_jobs_gives_all_back(databas
     left = await rows(databases, "SELECT lease_id, lease_until, attempts, held_reason FROM chamberlain.job")
     assert left == [(None, None, 0, None)] * 300
     assert stuck.cancelled == 2
+
+
+async def test_a_worker_with_a_wrong_clock_claims_nothing_until_the_clock_is_right(databases: Databases) -> None:
+    completer, clock, subject = Completer(databases), Clock(), uuid4()
+    await queue(databases, ESTATE, subject)
+    async with working(databases, completer, may_claim=clock):
+        await until(clock.was_asked_often)
+        done_before = list(completer.done)
+        clock.is_right = True
+        await until(lambda: queue_is_empty(databases))
+
+    assert (done_before, completer.done) == ([], [subject])
 
 
 async def make_it_look(wake: asyncio.Event, *, times: int) -> None:
