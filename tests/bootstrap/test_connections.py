@@ -113,8 +113,7 @@ async def test_a_client_that_is_cut_off_leaves_nothing_in_the_kernel() -> None:
 
         # A reset drops what was not sent. An ordinary end waits until the client has read it.
         with pytest.raises(ConnectionResetError):
-            while await talk[0].read(1_000_000):
-                pass
+            await talk[0].read()
 
 
 async def test_a_client_that_reads_slowly_gets_the_whole_answer(tls: Tls) -> None:
