@@ -42,7 +42,7 @@ ORDINARY_WAY = ("requirements-ordinary.lock",)
 
 # How the ordinary tests run; a file stays together, for it may share a running service. The files keep their order:
 # by the number of their tests the long ones, which are a story each, would come last and leave one core idle.
-ORDINARY = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", "-m", "not heavy")
+ORDINARY = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", "-m", "not heavy")
 
 # Parts of the machine that heavy tests name by the marker `needs`: is it there, and how does one get it?
 PARTS: dict[str, tuple[Callable[[], object], str]] = {

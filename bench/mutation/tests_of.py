@@ -28,6 +28,7 @@ TESTS_OF_SQL: Mapping[str, Sequence[str]] = {
         "tests/usecases/test_assignment_apply.py",
         "tests/usecases/test_policy_races.py",
     ),
+    "clocks.sql": ("tests/usecases/test_clock_guard.py", "tests/usecases/test_retention_sweep.py"),
     "counters.sql": (
         "tests/usecases/test_group_request.py",
         "tests/usecases/test_mailbox_request.py",
@@ -36,6 +37,7 @@ TESTS_OF_SQL: Mapping[str, Sequence[str]] = {
     "delivery_weeks.sql": ("tests/store/test_deliveries.py", "tests/store/test_delivery_weeks.py"),
     "events.sql": ("tests/store/test_events.py", "tests/usecases/test_event_list.py"),
     "issuers.sql": ("tests/usecases/test_tenant_suspend.py", "tests/store/test_row_security.py"),
+    "mailbox_lists.sql": ("tests/store/test_mailbox_lists.py", "tests/usecases/test_mailbox_read.py"),
     "notices.sql": ("tests/store/test_notices.py", "tests/usecases/test_notice_send.py"),
     "request_looks.sql": ("tests/store/test_request_looks.py", "tests/usecases/test_request_watch.py"),
     "requests.sql": (

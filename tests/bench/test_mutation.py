@@ -11,6 +11,7 @@ import pytest
 from bench.mutation.mutants import mutants_of, sample
 from bench.mutation.python_mutants import python_edits
 from bench.mutation.sql_mutants import sql_edits
+from bench.mutation.tests_of import TESTS_OF_SQL
 from bench.proofs.mutation import EQUIVALENT, ROOT, read_reviewed, sampled
 
 TOY = '''
@@ -137,6 +138,13 @@ def test_a_sample_stays_the_same_when_other_lines_change(tmp_path: Path) -> None
 
     assert len(before) == 10
     assert [mutant.key for mutant in after] == [mutant.key for mutant in before]
+
+
+def test_each_sql_file_has_its_tests() -> None:
+    files = {path.name for path in (ROOT / "src/chamberlain/store/sql").glob("*.sql")}
+
+    assert set(TESTS_OF_SQL) == files
+    assert all((ROOT / test).is_file() for tests in TESTS_OF_SQL.values() for test in tests)
 
 
 def test_each_reviewed_entry_is_about_a_mutant_of_today() -> None:

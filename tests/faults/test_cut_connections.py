@@ -14,14 +14,14 @@ CUT = """
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE application_name = $1 AND (state <> 'idle' OR wait_event IS DISTINCT FROM 'ClientRead')
 """
+# Of each kind of connection.
+CUTS = 10
 APPLICATION, WORKER = "chamberlain application", "chamberlain worker"
 
 
+@pytest.mark.heavy
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize(
-    "cuts", [pytest.param(5, id="5 of each"), pytest.param(50, id="50 of each", marks=pytest.mark.heavy)]
-)
-def test_it_works(cuts: int) -> None:
+def test_it_works() -> None:
     with outside_database() as outside, ThreadPoolExecutor(max_workers=1) as beside:
         service, worker = outside.ready_service("--no-worker"), outside.start_worker()
         wait_until(lambda: "The worker is at work." in worker.said(), within=20)
@@ -33,7 +33,7 @@ def test_it_works(cuts: int) -> None:
             wait_until(lambda: len(load.accepted) >= 50, within=30)
             # A role may end its own connections.
             for name, address in ((APPLICATION, outside.addresses.application), (WORKER, outside.addresses.worker)):
-                cut_connections(address, name, cuts)
+                cut_connections(address, name, CUTS)
             since = len(load.accepted)
             wait_until(lambda: len(load.accepted) >= since + 50, within=30)
         finally:

@@ -26,10 +26,11 @@ MANY = 60
 SOME = 10
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "what",
     [
-        pytest.param("PERFORM pg_sleep(0.2)", id="slow", marks=pytest.mark.heavy),
+        pytest.param("PERFORM pg_sleep(0.2)", id="slow"),
         pytest.param("RAISE EXCEPTION 'Not now.' USING ERRCODE = 'cannot_connect_now'", id="failing"),
     ],
 )
