@@ -31,6 +31,7 @@ def test_a_service_without_descriptors_says_so_and_recovers() -> None:
                 return answer if "file descriptors" in answer.json().get("detail", "") else None
 
             answer = wait_until(refused, within=20)
+            assert answer is not None
             ready = client.get("/health/ready")
             limit_descriptors(pid, 1024)
 
