@@ -25,8 +25,8 @@ class Issuer:
         self.address = address
         self.keys: list[RSAKey | ECKey] = []
         self.asked: Counter[str] = Counter()
-        self.connections = 0
         self.headers: list[Mapping[str, str]] = []
+        self.connections = 0
         self.answers: dict[str, Callable[[], Answer]] = {}
         self.hold: asyncio.Event | None = None
 
@@ -85,8 +85,10 @@ async def read_head(reader: asyncio.StreamReader) -> str:
 async def run_issuer(context: SSLContext | None = None) -> "AsyncIterator[Issuer]":
     """An issuer on a free port, behind https if there is a context for that."""
     issuers: list[Issuer] = []
+    writers: list[asyncio.StreamWriter] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
         issuers[0].connections += 1
         while head := await read_head(reader):
             line, *headers = head.splitlines()
@@ -103,4 +105,9 @@ async def run_issuer(context: SSLContext | None = None) -> "AsyncIterator[Issuer
     async with server:
         scheme = "http" if context is None else "https"
         issuers.append(Issuer(f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}"))
-        yield issuers[0]
+        try:
+            yield issuers[0]
+        finally:
+            # A test that fails may leave some open.
+            for writer in writers:
+                writer.close()

@@ -86,12 +86,14 @@ async def test_an_issuer_that_takes_too_long_in_all_does_not_answer(issuer: Issu
     issuer.hold = asyncio.Event()
     keys = IssuerKeys(lambda: datetime.now(UTC), timeout_seconds=0.05)
 
-    with pytest.raises(Unavailable) as refused:
-        await keys.find(issuer.address, "first", "RS256")
+    try:
+        with pytest.raises(Unavailable) as refused:
+            await keys.find(issuer.address, "first", "RS256")
+    finally:
+        issuer.hold.set()
+        await keys.close()
 
     assert refused.value.code == "issuerUnavailable"
-    issuer.hold.set()
-    await keys.close()
 
 
 @pytest.mark.parametrize("path", [DISCOVERY, "/keys"])
