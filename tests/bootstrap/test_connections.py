@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
-from starlette.types import Receive, Send
+from starlette.types import Receive, Scope, Send
 
 from chamberlain.api.whole import WholeCall
 from chamberlain.bootstrap.connections import (
@@ -19,10 +20,13 @@ from chamberlain.bootstrap.connections import (
     LEAST_TAKEN,
     READ_SIZE,
     WRITE_SECONDS,
+    Connection,
     ConnectionLimits,
     Connections,
 )
+from chamberlain.bootstrap.listeners import Listener, make_server
 from chamberlain.bootstrap.refusals import Refusals, Refused
+from chamberlain.bootstrap.whole_answers import WholeAnswers
 from chamberlain.embedded.identity import make_server_certificate
 from chamberlain.metrics import exposition_without_database
 from tests.bootstrap.talks import HEAD, HEADERS, Talk, call, echo, served
@@ -314,6 +318,28 @@ async def test_an_address_at_its_cap_gets_no_further_connection() -> None:
         async with another(first) as fourth:
             assert (await call(*fourth, HEAD + b"{}"))[-1] == b"{}"
     assert refused(Refused.TOO_MANY_OF_ADDRESS) == before + 1
+
+
+async def test_addresses_of_one_ipv6_network_count_as_one() -> None:
+    connections = Connections(ConnectionLimits(most_of_address=1))
+    addresses = ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "::ffff:192.0.2.1", "192.0.2.1", "192.0.2.2"]
+
+    admitted = [connections.admit(connection_from(address)) for address in addresses]
+
+    assert admitted == [True, False, True, True, False, True]
+
+
+def connection_from(address: str) -> Connection:
+    """A connection of such a client, without a socket."""
+    with socket.socket() as listening:
+        server = make_server(Listener(listening, None, no_application), Connections())
+    connection = Connection(Connections(), WholeAnswers(server.config, server.server_state, {}), None)
+    connection.address = address
+    return connection
+
+
+async def no_application(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise AssertionError("The application was called.")
 
 
 async def test_a_trusted_proxy_has_no_cap() -> None:
