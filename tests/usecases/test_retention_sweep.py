@@ -403,3 +403,68 @@ async def test_a_sweep_passes_by_a_week_that_somebody_holds(estate: Estate) -> N
 
     assert removed == 0
     assert await estate.rows("SELECT FROM chamberlain.delivery") == []
+
+
+FAULT = """
+INSERT INTO chamberlain.clock_fault (from_at, until_at, resumed_at)
+VALUES (now() - interval '1 day', now() + interval '1 day', now() + interval '600 days')
+"""
+ADOPTION = """
+INSERT INTO chamberlain.adoption (
+    tenant_id, adoption_id, kind, template_id, template_revision, template_name, filter, state, total, created_by,
+    trace_id, created_at, updated_at, finished_at
+)
+VALUES ($1, gen_random_uuid(), 'group', gen_random_uuid(), 1, '', '{}', 'undone', 0, '{}', '', now(), now(), now())
+"""
+FINDING = """
+INSERT INTO chamberlain.finding (
+    tenant_id, finding_id, kind, state, source, subject_type, subject_id, subject_name, about, detail, first_seen_at,
+    last_seen_at
+)
+VALUES ($1, gen_random_uuid(), 'drift', 'gone', 'drift', 'group', gen_random_uuid(), '', '', '', now(), now())
+"""
+REPAIR = """
+INSERT INTO chamberlain.drift_repair (tenant_id, subject_id, about, repairs, digest, found_at, has_given_up)
+VALUES ($1, gen_random_uuid(), 'city', 2, '', now(), false)
+"""
+
+
+async def test_rows_of_a_clock_fault_are_not_old_before_the_clock_was_right_for_so_long(estate: Estate) -> None:
+    await failed(estate, ["Apollo"])
+    ended = await estate.request("Hermes")
+    await put(estate, ended.request_id, RequestState.SUCCEEDED)
+    await finish(estate, ended.request_id, days_ago=0)
+    for statement in (ADOPTION, FINDING, REPAIR):
+        await estate.rows(statement, ESTATE)
+    await tell(estate, 1, days_ago=0)
+    await deliver(estate, days_ago=0)
+    await deliver(estate, days_ago=0, known_by_time=False)
+    await estate.rows("UPDATE chamberlain.delivery SET state = 'succeeded'")
+    await estate.rows(FAULT)
+    before = await left(estate)
+
+    await sweep(estate, days=600)
+    during = await left(estate)
+    await estate.rows("UPDATE chamberlain.clock_fault SET resumed_at = now()")
+    await sweep(estate, days=600)
+
+    assert during == before
+    # The control: with an earlier end of the fault all of them are old.
+    assert await left(estate) == {
+        "adoption": 0, "finding": 0, "drift_repair": 0, "delivery": 0,
+        "event of a group": 0, "failed request": 0, "succeeded request": 0,
+    }  # fmt: skip
+
+
+async def left(estate: Estate) -> dict[str, int]:
+    """The rows of each kind that retention removes or ends."""
+    tables = {
+        "adoption": "adoption",
+        "finding": "finding",
+        "drift_repair": "drift_repair",
+        "delivery": "delivery",
+        "event of a group": "event WHERE type = 'group.created'",
+        "failed request": "request WHERE state = 'failed'",
+        "succeeded request": "request WHERE state = 'succeeded'",
+    }
+    return {name: len(await estate.rows(f"SELECT FROM chamberlain.{table}")) for name, table in tables.items()}
