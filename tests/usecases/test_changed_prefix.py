@@ -58,7 +58,7 @@ async def test_a_request_that_an_older_process_took_up_is_not_done_twice(estate:
         await deadly(await estate.claim())
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("UPDATE chamberlain.request SET extension_prefix = NULL")
-    for prefix in ("other", "chamberlain", "third"):
+    for prefix in ("other", "chamberlain", "third", "fourth"):
         await set_prefix(estate, prefix)
     await expire_leases(estate)
 
