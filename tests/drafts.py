@@ -55,5 +55,8 @@ def draft(
             request_id=request_id,
             trace_id=TRACE,
         ),
+        approvals=(),
+        warnings=(),
+        mailbox=None,
         ask_addresses=ask_addresses,
     )

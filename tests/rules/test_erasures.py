@@ -4,9 +4,12 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.rules.changes import Json
-from chamberlain.rules.erasures import without_names
+from chamberlain.rules.callers import SERVICE
+from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.erasures import Erasure, erased, without_names
 from chamberlain.rules.ids import UserId
+from tests.rules.editor_values import TRACE
+from tests.rules.group_values import TENANT
 
 BEN = UserId(UUID("be000000-0000-4000-8000-000000000002"))
 ADA = "ada00000-0000-4000-8000-000000000001"
@@ -36,3 +39,39 @@ ADA = "ada00000-0000-4000-8000-000000000001"
 def test_it_works(document: Json, after: Json) -> None:
     assert without_names(document, BEN) == after
     assert without_names(after, BEN) == after
+
+
+def test_the_record_says_how_many_rows_were_emptied() -> None:
+    erasure = Erasure(
+        tenant_id=TENANT,
+        audit_rows=1,
+        sequences="sha256:00",
+        requests=2,
+        bodies=4,
+        bodies_left=8,
+        mailboxes=16,
+        events=32,
+        others=64,
+    )
+
+    assert erasure.rows == 1 + 2 + 4 + 16 + 32 + 64
+    assert erased(erasure, BEN, actor=SERVICE, trace_id=TRACE) == Change(
+        tenant_id=TENANT,
+        action="user.erase",
+        actor=SERVICE,
+        client_id=None,
+        subject=Subject("user", BEN, ""),
+        before=None,
+        after={
+            "auditRows": 1,
+            "auditSequences": "sha256:00",
+            "requests": 2,
+            "bodies": 4,
+            "bodiesLeft": 8,
+            "mailboxes": 16,
+            "events": 32,
+            "others": 64,
+        },
+        request_id=None,
+        trace_id=TRACE,
+    )

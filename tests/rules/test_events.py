@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -19,7 +20,9 @@ from chamberlain.rules.events import (
     group_created,
     mailbox_created,
     request_cancelled,
+    request_expired,
     request_failed,
+    request_rejected,
 )
 from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.ids import EventId, GroupId, MailboxId, PolicyId
@@ -253,3 +256,77 @@ def test_it_names_the_service_itself_without_an_id() -> None:
     event = request_failed(EVENT, by_service, now=NOW)
 
     assert event.data["createdBy"] == {"type": "system", "id": None, "displayName": "Example estate"}
+
+
+def test_the_types_are_those_of_the_reference() -> None:
+    assert [str(each) for each in EventType] == [
+        "mailbox.created",
+        "group.created",
+        "team.created",
+        "group.assignmentChanged",
+        "site.assignmentChanged",
+        "request.approvalRequired",
+        "request.rejected",
+        "request.failed",
+        "request.cancelled",
+        "request.expired",
+        "policy.reminder",
+        "policy.actionTaken",
+        "webhook.disabled",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "event_type"),
+    [
+        (request_failed, EventType.REQUEST_FAILED),
+        (request_rejected, EventType.REQUEST_REJECTED),
+        (request_expired, EventType.REQUEST_EXPIRED),
+        (request_cancelled, EventType.REQUEST_CANCELLED),
+    ],
+)
+def test_each_end_of_a_request_has_its_type(make: Callable[..., Event], event_type: EventType) -> None:
+    assert make(EVENT, SUMMARY, now=NOW).type is event_type
+
+
+@pytest.mark.parametrize(
+    ("subject_type", "event_type", "name"),
+    [
+        (SubjectType.GROUP, EventType.GROUP_ASSIGNMENT_CHANGED, "group"),
+        (SubjectType.SITE, EventType.SITE_ASSIGNMENT_CHANGED, "site"),
+    ],
+)
+def test_it_tells_what_was_assigned_before_and_after(
+    subject_type: SubjectType, event_type: EventType, name: str
+) -> None:
+    subject = AssignedSubject(TENANT, GroupId(UUID(int=1)), subject_type, "All staff")
+    before, after = Assignment(TEMPLATE.head.id, None), Assignment(None, PolicyId(UUID(int=2)))
+
+    event = assignment_changed(EVENT, subject, before, after, request_id=None, changed_by=SUMMARY.created_by, now=NOW)
+
+    assert event == Event(
+        id=EVENT,
+        type=event_type,
+        timestamp=NOW,
+        tenant_id=TENANT,
+        request_id=None,
+        data={
+            name: {"id": "00000000-0000-0000-0000-000000000001", "displayName": "All staff"},
+            "before": {"templateId": "7e000000-0000-4000-8000-000000000011", "policyId": None},
+            "after": {"templateId": None, "policyId": "00000000-0000-0000-0000-000000000002"},
+            "changedBy": CREATED_BY,
+        },
+    )
+
+
+@pytest.mark.parametrize(("more", "number"), [("", 12), ("x", 11)])
+def test_approvers_fill_their_room_to_the_last_byte(more: str, number: int) -> None:
+    # Each of them takes 1,000 bytes, and there is room for 12,000.
+    name = LETTER * 233 + "abc"
+    people = [*[NamedPerson(BEN, name)] * 11, NamedPerson(BEN, name + more)]
+
+    approvers = approval_required(EVENT, SUMMARY, level=1, approvers=people, now=NOW).data["approvers"]
+
+    assert isinstance(approvers, list)
+    assert len(json.dumps(approvers[0], ensure_ascii=False).encode()) == 1_000
+    assert len(approvers) == number

@@ -1,10 +1,10 @@
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chamberlain.rules.forwarding import LONGEST_LINE, MOST_HOPS, client_address
+from chamberlain.rules.forwarding import LONGEST_LINE, MOST_HOPS, client_address, is_trusted
 
 PROXY, OUTER = "10.0.0.1", "10.0.0.2"
 TRUSTED = (ip_network("10.0.0.0/24"), ip_network("2001:db8::1"))
@@ -124,3 +124,14 @@ def test_what_a_client_sends_never_replaces_what_the_proxy_appends(
 
         assert client_address(PROXY, appended, TRUSTED) in {client, PROXY}
         assert client_address(PROXY, added, TRUSTED) == client
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [("10.0.0.9", True), ("192.168.7.1", True), ("172.16.0.1", False), ("2001:db8::1", True), ("2001:db8::2", False)],
+)
+def test_an_address_is_trusted_in_any_of_the_networks(address: str, *, expected: bool) -> None:
+    trusted = (*TRUSTED, ip_network("192.168.0.0/16"))
+
+    assert is_trusted(ip_address(address), trusted) is expected
+    assert not is_trusted(ip_address(address), ())

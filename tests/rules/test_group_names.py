@@ -76,3 +76,11 @@ def test_it_rejects_when_every_address_is_taken() -> None:
 
     assert refusal.code == "addressTaken"
     assert "apollo@estate.example" in refusal.detail
+
+
+@pytest.mark.parametrize("is_reserved", [True, False])
+def test_a_name_without_a_free_address_is_a_conflict(*, is_reserved: bool) -> None:
+    conflict = address_taken(names(ORDER), is_reserved=is_reserved)
+
+    assert conflict.code == "addressTaken"
+    assert "apollo@estate.example" in conflict.detail

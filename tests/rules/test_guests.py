@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.rules.guests import AddedBy, Guest, GuestRules, Sharing, is_against
+from chamberlain.rules.guests import AddedBy, Guest, GuestRules, PresentGuests, Sharing, is_against
 from chamberlain.rules.ids import UserId
 
 GIL = Guest(UserId(UUID("9e570000-0000-4000-8000-000000000001")), "gil@partner.example", "Gil Hartmann")
@@ -60,3 +60,9 @@ def test_it_does_not_look_at_who_may_add_guests_nor_at_sharing() -> None:
     strict = replace(ANYBODY, added_by=AddedBy.ADMINISTRATORS, sharing=Sharing.DISABLED)
 
     assert is_against(GIL, strict) is None
+
+
+def test_the_api_shows_these_words() -> None:
+    assert [str(each) for each in AddedBy] == ["members", "owners", "administrators"]
+    assert [str(each) for each in Sharing] == ["disabled", "existingGuests", "newAndExistingGuests", "anyone"]
+    assert [str(each) for each in PresentGuests] == ["keep", "remove"]

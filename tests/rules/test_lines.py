@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.rules.errors import Rejected, TryAgain
-from chamberlain.rules.lines import one_line
+from chamberlain.rules.lines import clean_line, clean_lines, find_unreadable, one_line, replace_unreadable
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,24 @@ def test_it_works_to_keep_what_outsiders_say() -> None:
     rejected, later = Rejected("nameTaken", said), TryAgain(timedelta(seconds=1), said)
 
     assert [rejected.detail, str(rejected), later.reason, str(later)] == ["The name is taken."] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "unreadable", "line", "lines", "replaced"),
+    [
+        ("Zürich", None, "Zürich", "Zürich", "Zürich"),
+        ("a\tb\r\nc", None, "a b c", "a\tb\r\nc", "a\tb\r\nc"),
+        ("a\x00b\x1fc", "\x00", "abc", "abc", "a\ufffdb\ufffdc"),
+        ("a\x85b", "\x85", "a b", "ab", "a\ufffdb"),
+        ("\ud83cb", "\ud83c", "b", "b", "\ufffdb"),
+        ("\u202ea", None, "\u202ea", "\u202ea", "\u202ea"),
+        ("", None, "", "", ""),
+    ],
+)
+def test_it_finds_and_cleans_control_characters(
+    text: str, unreadable: str | None, line: str, lines: str, replaced: str
+) -> None:
+    assert find_unreadable(text) == unreadable
+    assert clean_line(text) == line
+    assert clean_lines(text) == lines
+    assert replace_unreadable(text) == replaced

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from chamberlain.rules.mailbox_templates import compile_mailbox_template, completed
+from chamberlain.rules.mailbox_templates import MAILBOX_KINDS, compile_mailbox_template, completed
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxProperties, PermissionLevel, RoomEquipment
 from chamberlain.rules.naming import NamingRuleInvalid
 from tests.rules.group_values import BEN, CLEO
@@ -68,3 +68,7 @@ def test_it_knows_what_its_address_needs() -> None:
 def test_it_rejects_a_rule_that_is_none() -> None:
     with pytest.raises(NamingRuleInvalid):
         compile_mailbox_template(replace(SHARED, address_rule="{nobody}"))
+
+
+def test_a_template_of_a_mailbox_is_one_of_these_kinds() -> None:
+    assert {str(kind) for kind in MAILBOX_KINDS} == {"shared", "equipment", "room"}

@@ -144,3 +144,32 @@ def test_it_looks_at_planned_steps_only() -> None:
 @pytest.mark.parametrize("step", Step)
 def test_it_has_a_title_for_every_step(step: Step) -> None:
     assert title(step)
+
+
+def test_the_api_shows_these_steps() -> None:
+    assert [str(each) for each in Step] == [
+        "checkPeople",
+        "createGroup",
+        "addOwners",
+        "addMembers",
+        "setLabel",
+        "createTeam",
+        "createChannels",
+        "assignGuestRules",
+        "setProperties",
+        "createMailbox",
+        "setAddressFields",
+        "setPlace",
+        "setBooking",
+        "setAutomaticReply",
+        "setQuota",
+        "setCapacity",
+        "setVisibility",
+        "setAliases",
+        "setPermissions",
+        "setOwners",
+        "markAssignment",
+        "setGuestAccess",
+        "setGuestDomains",
+        "setSharingCapability",
+    ]

@@ -59,6 +59,8 @@ def owners(*reminders: int) -> PolicyRules:
         (inactivity(6, 7), ["/inactivity/reminderDays/0"]),
         (owners(3, 400), []),
         (owners(3, 3), ["/minimumOwners/reminderDays/1"]),
+        (owners(3, 3, 1, 3, 5), ["/minimumOwners/reminderDays/3"]),
+        (owners(3, 1, 1, 3, 5), ["/minimumOwners/reminderDays/3", "/minimumOwners/reminderDays/2"]),
     ],
 )
 def test_it_works_for_days_that_go_together(rules: PolicyRules, pointers: list[str]) -> None:
@@ -82,3 +84,8 @@ def test_it_rejects_one_that_cannot_be_used(found: PolicyHead | None, code: str 
     fault = policy_fault(found, "/guestPolicyId")
 
     assert (fault and (fault.pointer, fault.code)) == (code and ("/guestPolicyId", code))
+
+
+def test_the_api_shows_these_words() -> None:
+    assert [str(each) for each in PolicyAction] == ["notify", "disable", "remove"]
+    assert [str(each) for each in ConfirmedBy] == ["owners", "administrators"]

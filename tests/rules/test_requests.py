@@ -2,7 +2,8 @@ import pytest
 
 from chamberlain.rules import requests
 from chamberlain.rules.plans import Step
-from chamberlain.rules.requests import MOVES, RequestState, StepRecord, StepState, begin_steps
+from chamberlain.rules.requests import MOVES, Accepted, RequestKind, RequestState, StepRecord, StepState, begin_steps
+from tests.rules.group_values import REQUEST, TENANT
 
 # The allowed moves in one line, as the API promises them.
 PROMISED = (
@@ -41,3 +42,25 @@ def test_it_begins_with_nothing_done() -> None:
         StepRecord(Step.CREATE_GROUP, StepState.PENDING),
         StepRecord(Step.SET_LABEL, StepState.PENDING),
     )
+
+
+def test_the_api_shows_these_words() -> None:
+    assert [str(each) for each in RequestKind] == ["shared", "equipment", "room", "group", "team", "assignment"]
+    assert [str(each) for each in RequestState] == [
+        "pendingApproval",
+        "queued",
+        "running",
+        "waiting",
+        "succeeded",
+        "failed",
+        "rejected",
+        "cancelled",
+        "expired",
+    ]
+    assert [str(each) for each in StepState] == ["pending", "running", "waiting", "succeeded", "warning", "failed"]
+
+
+def test_a_request_is_new_unless_it_is_said_to_be_replayed() -> None:
+    accepted = Accepted(REQUEST, TENANT, approval_required=False)
+
+    assert accepted == Accepted(REQUEST, TENANT, approval_required=False, replayed=False)

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chamberlain.rules.errors import Rejected, TryAgain
+from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.rules.plans import Step
 from chamberlain.rules.retries import ENDS, After, GiveUp, retry_step
 
@@ -67,3 +67,40 @@ def test_it_gives_up_at_once_when_the_directory_says_never() -> None:
     again = retry_step(Step.CREATE_GROUP, fault, attempt=1, first=FIRST, now=FIRST)
 
     assert again == GiveUp("addressTaken", "Somebody else has this address.")
+
+
+MINUTES_OF = {
+    20: {
+        Step.ADD_OWNERS,
+        Step.ADD_MEMBERS,
+        Step.SET_LABEL,
+        Step.ASSIGN_GUEST_RULES,
+        Step.SET_PROPERTIES,
+        Step.SET_ADDRESS_FIELDS,
+        Step.SET_BOOKING,
+        Step.SET_AUTOMATIC_REPLY,
+        Step.SET_QUOTA,
+        Step.SET_CAPACITY,
+        Step.SET_VISIBILITY,
+        Step.SET_ALIASES,
+        Step.SET_OWNERS,
+        Step.SET_GUEST_ACCESS,
+        Step.SET_GUEST_DOMAINS,
+        Step.SET_SHARING_CAPABILITY,
+    },
+    120: {Step.CREATE_TEAM, Step.CREATE_CHANNELS, Step.SET_PERMISSIONS},
+    1440: {Step.CHECK_PEOPLE, Step.CREATE_GROUP, Step.CREATE_MAILBOX, Step.MARK_ASSIGNMENT, Step.SET_PLACE},
+}
+
+
+@pytest.mark.parametrize(("minutes", "steps"), MINUTES_OF.items())
+def test_each_step_is_tried_for_so_long(minutes: int, steps: set[Step]) -> None:
+    assert {step for step, end in ENDS.items() if end == timedelta(minutes=minutes)} == steps
+
+
+def test_a_fault_of_no_known_kind_is_raised() -> None:
+    fault = OutsideFault("Something else.")
+
+    with pytest.raises(OutsideFault) as caught:
+        retry_step(Step.CREATE_GROUP, fault, attempt=1, first=FIRST, now=FIRST)
+    assert caught.value is fault

@@ -9,6 +9,7 @@ import pytest
 
 from chamberlain.rules.ids import RequestId, TenantId, TraceId
 from chamberlain.rules.seals import (
+    LOG_PERIOD,
     NO_DIGEST,
     AuditFacts,
     ErasureRecord,
@@ -21,7 +22,9 @@ from chamberlain.rules.seals import (
     faults_of_copy,
     faults_of_end,
     faults_of_erasures,
+    faults_of_sealer,
     head_of,
+    next_look,
 )
 
 TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
@@ -176,3 +179,41 @@ def test_a_copy_shows_what_has_changed_up_to_it(found: bytes | None, kinds: list
 )
 def test_a_head_is_read_as_it_was_written(text: str, head: Head | None) -> None:
     assert head_of(text) == head
+
+
+@pytest.mark.parametrize(("sealed", "seconds"), [(0, 60), (1, 5), (199_999, 5), (200_000, 1)])
+def test_the_next_look_comes_sooner_where_there_is_more(sealed: int, seconds: int) -> None:
+    assert next_look(sealed=sealed) == timedelta(seconds=seconds)
+
+
+def test_the_head_is_logged_every_minute() -> None:
+    assert timedelta(minutes=1) == LOG_PERIOD
+
+
+def test_faults_have_these_words() -> None:
+    assert [str(each) for each in FaultKind] == ["changed", "missing", "inserted", "cut", "unreadable", "held"]
+
+
+def test_a_sealer_that_is_held_is_a_fault() -> None:
+    assert list(faults_of_sealer(None)) == []
+    assert [(fault.kind, fault.sequence) for fault in faults_of_sealer("It broke.")] == [(FaultKind.HELD, None)]
+
+
+@pytest.mark.parametrize(("position", "missing"), [(8, "Position 7 "), (9, "Positions 7 to 8 ")])
+def test_a_gap_is_named_by_its_positions(position: int, missing: str) -> None:
+    (fault,) = faults_of(TENANT, resealed(replace(LINK, position=position)), BEFORE)
+
+    assert (fault.kind, fault.sequence) == (MISSING, None)
+    assert missing in fault.detail
+
+
+@pytest.mark.parametrize(("stored", "missing"), [(7, "Position 7 "), (9, "Positions 7 to 9 ")])
+def test_a_tail_that_was_cut_off_is_named_by_its_positions(stored: int, missing: str) -> None:
+    (fault,) = faults_of_end(BEFORE, Head(stored, OTHER))
+
+    assert missing in fault.detail
+
+
+def test_a_fault_of_a_row_names_it() -> None:
+    for link in (replace(LINK, facts=None), replace(LINK, agrees=False), replace(LINK, digest=OTHER)):
+        assert [fault.sequence for fault in faults_of(TENANT, link, BEFORE)] == [9]

@@ -1,13 +1,27 @@
 """What administrators may say of their tenant: nobody takes away the last of them."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 
+from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.drift_properties import DriftProperty, Treatment
+from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.people import NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
-from chamberlain.rules.tenant_records import TenantSettings, changed, members_question, question_of, settings_faults
+from chamberlain.rules.tenant_records import (
+    TenantRecord,
+    TenantSettings,
+    changed,
+    members_question,
+    present,
+    question_of,
+    replaced,
+    settings_faults,
+)
 from chamberlain.rules.tenants import Applicability, Tenant
+from tests.rules.editor_values import EDITOR, NOW, TRACE
 
 ADA, GONE, GIL = UserId(UUID(int=1)), UserId(UUID(int=2)), UserId(UUID(int=6))
 STAFF, EMPTY, DISSOLVED, GUESTS = (GroupId(UUID(int=number)) for number in (3, 4, 5, 7))
@@ -124,3 +138,71 @@ def test_the_default_domain_comes_first_and_the_others_keep_their_order(
     assert not after.administrator_users
     assert after.administrator_groups == {STAFF}
     assert (after.repairs_drift, after.applicability, after.limits) == (True, Applicability.WARN, TENANT.limits)
+
+
+def test_the_record_of_a_change_has_what_changed() -> None:
+    users = tuple(UserId(UUID(int=number)) for number in range(30, 10, -1))
+    groups = tuple(GroupId(UUID(int=number)) for number in range(60, 40, -1))
+    properties = {DriftProperty.MAILBOX_HIDDEN: Treatment.IGNORED, DriftProperty.GROUP_OWNERS: Treatment.OBSERVED}
+    wanted = TenantSettings(
+        "House",
+        "old.example",
+        users,
+        groups,
+        repairs_drift=True,
+        applicability=Applicability.WARN,
+        repair_properties=properties,
+    )
+
+    change = replaced(TENANT, changed(TENANT, wanted), EDITOR)
+
+    assert change == Change(
+        tenant_id=TENANT.id,
+        action="tenant.replace",
+        actor=EDITOR.actor,
+        client_id=EDITOR.client_id,
+        subject=Subject("tenant", TENANT.id, "House"),
+        before={
+            "name": "Estate",
+            "defaultDomain": "estate.example",
+            "administrators": {"users": [str(ADA)], "groups": []},
+            "repair": {"drift": False, "properties": {}},
+            "applicability": "refuse",
+        },
+        after={
+            "name": "House",
+            "defaultDomain": "old.example",
+            "administrators": {
+                "users": [str(UUID(int=number)) for number in range(11, 31)],
+                "groups": [str(UUID(int=number)) for number in range(41, 61)],
+            },
+            "repair": {
+                "drift": True,
+                "properties": {"group.owners": "observed", "mailbox.hideFromGAL": "ignored"},
+            },
+            "applicability": "warn",
+        },
+        request_id=None,
+        trace_id=TRACE,
+    )
+    assert change.after is not None
+    repair = change.after["repair"]
+    assert isinstance(repair, dict)
+    assert isinstance(repair["properties"], dict)
+    assert list(repair["properties"]) == ["group.owners", "mailbox.hideFromGAL"]
+
+
+def test_what_stays_is_not_on_record() -> None:
+    change = replaced(TENANT, replace(TENANT, applicability=Applicability.WARN), EDITOR)
+
+    assert (change.before, change.after) == ({"applicability": "refuse"}, {"applicability": "warn"})
+
+
+def test_a_tenant_is_there_or_it_is_not() -> None:
+    record = TenantRecord(TENANT, (), NOW, NOW)
+
+    assert present(record) is record
+    assert record.etag == '"3"'
+    with pytest.raises(NotFound) as caught:
+        present(None)
+    assert caught.value.code == "notFound"

@@ -8,6 +8,7 @@ from chamberlain.rules.requests import (
     ENDED,
     Progress,
     RequestError,
+    RequestRecord,
     RequestState,
     StepRecord,
     StepState,
@@ -81,3 +82,17 @@ def test_what_has_ended_has_the_time_of_its_end(to: RequestState) -> None:
     (happening,) = happenings_of(record(), [(2, state(to))])
 
     assert happening.what == replace(record(), state=to, updated_at=LATER, finished_at=LATER if to in ENDED else None)
+
+
+@pytest.mark.parametrize("to", RequestState)
+def test_only_what_waits_for_an_approval_is_blocked(to: RequestState) -> None:
+    blocked = replace(record(), state=RequestState.PENDING_APPROVAL, blocked="noApprover")
+
+    (happening,) = happenings_of(blocked, [(2, state(to))])
+
+    assert isinstance(happening.what, RequestRecord)
+    assert happening.what.blocked == ("noApprover" if to is RequestState.PENDING_APPROVAL else None)
+
+
+def test_watchers_are_told_these_kinds() -> None:
+    assert [str(each) for each in EntryKind] == ["state", "step", "approval"]

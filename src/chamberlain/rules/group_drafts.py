@@ -26,7 +26,7 @@ class Situation:
     request_id: RequestId
     tenant: Tenant
     compiled: CompiledGroupTemplate
-    ask_addresses: bool = False
+    ask_addresses: bool
 
     @property
     def template(self) -> GroupTemplate:

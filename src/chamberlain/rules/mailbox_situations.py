@@ -26,7 +26,7 @@ class MailboxSituation:
     tenant: Tenant
     compiled: CompiledMailboxTemplate
     source: TemplateSource
-    ask_addresses: bool = False
+    ask_addresses: bool
 
     @property
     def template(self) -> MailboxTemplate:

@@ -55,10 +55,10 @@ class Draft:
     idempotency: IdempotencyKey | None
     job: JobKind | None
     change: Change
-    approvals: tuple[ApprovalRecord, ...] = ()
-    warnings: tuple[str, ...] = ()
-    mailbox: MailboxDraft | None = None
-    ask_addresses: bool = False
+    approvals: tuple[ApprovalRecord, ...]
+    warnings: tuple[str, ...]
+    mailbox: MailboxDraft | None
+    ask_addresses: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,20 @@
+"""The words for mailboxes that the API and rows have."""
+
+from chamberlain.rules.mailbox_states import ProvisioningState
+from chamberlain.rules.mailboxes import MailboxType, PermissionLevel, TemplateSource
+
+
+def test_the_api_shows_these_words() -> None:
+    assert [str(each) for each in MailboxType] == ["shared", "equipment", "room"]
+    assert [str(each) for each in PermissionLevel] == ["None", "SendAs", "FullAccess"]
+    assert [str(each) for each in TemplateSource] == ["request", "default"]
+    assert [str(each) for each in ProvisioningState] == [
+        "pendingApproval",
+        "queued",
+        "provisioning",
+        "active",
+        "failed",
+        "rejected",
+        "cancelled",
+        "expired",
+    ]

@@ -1,0 +1,35 @@
+"""Records of tenants that are not served for a while."""
+
+import pytest
+
+from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.suspensions import resumed, suspended, tenant_unknown
+from tests.rules.editor_values import EDITOR, TRACE
+from tests.rules.group_values import TENANT
+from tests.rules.mailbox_values import HOUSE
+
+
+@pytest.mark.parametrize(
+    ("change", "action", "before", "after"),
+    [
+        (suspended(HOUSE, EDITOR), "tenant.suspend", False, True),
+        (resumed(HOUSE, EDITOR), "tenant.resume", True, False),
+    ],
+)
+def test_it_works(change: Change, action: str, *, before: bool, after: bool) -> None:
+    assert change == Change(
+        tenant_id=TENANT,
+        action=action,
+        actor=EDITOR.actor,
+        client_id=EDITOR.client_id,
+        subject=Subject("tenant", TENANT, "Example Estate"),
+        before={"suspended": before},
+        after={"suspended": after},
+        request_id=None,
+        trace_id=TRACE,
+    )
+
+
+def test_a_tenant_that_is_not_there_is_not_found() -> None:
+    assert tenant_unknown(TENANT).code == "notFound"
+    assert str(TENANT) in tenant_unknown(TENANT).detail
