@@ -1,18 +1,21 @@
 """The documents of an issuer: how they are asked for, from where, and how long they may be."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
 import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from chamberlain.bearer.discovery import UNANSWERED, UnusableAnswer, ask_issuer, issuers_client
 from chamberlain.bearer.keys import IssuerKeys
 from chamberlain.embedded.identity import make_server_certificate
 from chamberlain.rules.errors import Unavailable
-from tests.bearer.issuer import Issuer, make_key, run_issuer
+from tests.bearer.issuer import Issuer, encoded, make_key, run_issuer
 
 KEY = make_key("first")
 DISCOVERY = "/.well-known/openid-configuration"
@@ -109,3 +112,53 @@ async def test_an_answer_of_256_kib_is_read_and_a_longer_one_is_refused(
 
     issuer.answers[path] = lambda: (200, padded)
     assert (await ask_issuer(client, issuer.address)).keys
+
+
+def short_modulus() -> str:
+    """Of a key that can be broken; it is made without the library that warns of it."""
+    modulus = generate_private_key(65537, 1024).public_key().public_numbers().n  # noqa: S505 - it must be refused
+    return encoded(modulus.to_bytes(128, "big")).decode()
+
+
+async def test_it_passes_over_keys_that_are_of_no_use(client: httpx2.AsyncClient, issuer: Issuer) -> None:
+    public = KEY.as_dict(private=False)
+    bare = {"kty": "RSA", "kid": "bare", "n": public["n"], "e": public["e"]}
+    curve = ECKey.generate_key("P-256", {"kid": "curve"}).as_dict(private=False)
+    useless: list[object] = [
+        {**public, "kid": "for encryption", "use": "enc"},
+        {**public, "kid": "of another algorithm", "alg": "RS512"},
+        {**public, "kid": "to sign with", "key_ops": ["sign"], "use": "sig"},
+        {**public, "kid": "without a list", "key_ops": "verify"},
+        {**public, "kid": 7},
+        {**public, "kid": "broken", "n": 7},
+        {**public, "kid": "more broken", "n": "*" * 400},
+        {**public, "kid": "short", "n": short_modulus()},
+        {**public, "kid": "long", "n": "A" * 1367},
+        {**curve, "kid": "of another curve", "crv": "P-384"},
+        {**curve, "kid": "of another curve's algorithm", "alg": "ES384"},
+        {**curve, "kid": "beside the curve", "x": curve["y"]},
+        OctKey.generate_key(256, {"kid": "shared"}).as_dict(private=True),
+        {"kty": "new", "kid": "unknown kind"},
+        {},
+    ]
+    usable = [
+        bare,
+        {**bare, "kid": "said", "use": "sig", "alg": "RS256", "key_ops": ["sign", "verify"]},
+        curve,
+        {**curve, "kid": "curve too", "use": "sig", "alg": "ES256", "key_ops": ["verify"]},
+    ]
+    issuer.answers["/keys"] = lambda: (200, json.dumps({"keys": useless + usable}).encode())
+
+    published = await ask_issuer(client, issuer.address)
+
+    assert [*published.keys] == [("bare", "RS256"), ("said", "RS256"), ("curve", "ES256"), ("curve too", "ES256")]
+
+
+async def test_it_never_holds_a_private_key(client: httpx2.AsyncClient, issuer: Issuer) -> None:
+    private = KEY.as_dict(private=True)
+    issuer.answers["/keys"] = lambda: (200, json.dumps({"keys": [private]}).encode())
+
+    key = (await ask_issuer(client, issuer.address)).keys["first", "RS256"]
+
+    assert isinstance(key, RSAKey)
+    assert not key.is_private

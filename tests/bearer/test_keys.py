@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
-from joserfc.jwk import ECKey, OctKey, RSAKey
 from structlog.testing import capture_logs
 
 from chamberlain.bearer.keys import IssuerKeys
 from chamberlain.rules.errors import Unavailable
-from tests.bearer.issuer import Answer, Issuer, encoded, make_key, run_issuer
+from tests.bearer.issuer import Answer, Issuer, make_key, run_issuer
 
 START = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 FIRST, SECOND = make_key("first"), make_key("second")
@@ -218,12 +216,6 @@ async def test_it_rejects_addresses_that_prove_nothing(issuer: str) -> None:
     await keys.close()
 
 
-def short_modulus() -> str:
-    """Of a key that can be broken; it is made without the library that warns of it."""
-    modulus = generate_private_key(65537, 1024).public_key().public_numbers().n  # noqa: S505 - it must be refused
-    return encoded(modulus.to_bytes(128, "big")).decode()
-
-
 def discovery(world: World, **changes: object) -> Callable[[], Answer]:
     return lambda: (200, json.dumps({**world.issuer.discovery, **changes}).encode())
 
@@ -272,45 +264,6 @@ async def test_it_follows_nobody_elsewhere(world: World, path: str) -> None:
 
     assert await world.is_unavailable()
     assert world.issuer.asked["/moved"] == 0
-
-
-async def test_it_passes_over_keys_that_are_of_no_use(world: World) -> None:
-    public = FIRST.as_dict(private=False)
-    curve = ECKey.generate_key("P-256", {"kid": "curve"}).as_dict(private=False)
-    useless: list[object] = [
-        {**public, "kid": "for encryption", "use": "enc"},
-        {**public, "kid": "of another algorithm", "alg": "RS512"},
-        {**public, "kid": "to sign with", "key_ops": ["sign"], "use": "sig"},
-        {**public, "kid": 7},
-        {**public, "kid": "broken", "n": 7},
-        {**public, "kid": "more broken", "n": "*" * 400},
-        {**public, "kid": "short", "n": short_modulus()},
-        {**curve, "kid": "of another curve", "crv": "P-384"},
-        {**curve, "kid": "beside the curve", "x": curve["y"]},
-        OctKey.generate_key(256, {"kid": "shared"}).as_dict(private=True),
-        {"kty": "new", "kid": "unknown kind"},
-        {},
-    ]
-    usable = [{"kty": "RSA", "kid": "bare", "n": public["n"], "e": public["e"]}, curve]
-    world.issuer.answers["/keys"] = lambda: (200, json.dumps({"keys": useless + usable}).encode())
-
-    assert await world.knows("bare")
-    assert await world.knows("curve", "ES256")
-    assert not await world.knows("bare", "ES256")
-    assert not await world.knows("curve", "RS256")
-    for key in useless:
-        assert isinstance(key, dict)
-        assert not await world.knows(str(key.get("kid")))
-
-
-async def test_it_never_holds_a_private_key(world: World) -> None:
-    private = FIRST.as_dict(private=True)
-    world.issuer.answers["/keys"] = lambda: (200, json.dumps({"keys": [private]}).encode())
-
-    key = await world.keys.find(world.issuer.address, "first", "RS256")
-
-    assert isinstance(key, RSAKey)
-    assert not key.is_private
 
 
 async def until(condition: Callable[[], bool]) -> None:
