@@ -37,7 +37,7 @@ def ambiguity(headers: Sequence[tuple[bytes, bytes]], authority: bytes | None, h
         if sum(each == name for each, _ in headers) > 1:
             return f"The header {name.decode('ascii').capitalize()} is there more than once. Send it once."
     if authority is not None and not (is_ours(authority, hosts) and _names(headers, authority)):
-        return "The request line has an absolute address of another host. Send the path alone."
+        return "The request line names no path of this service. Send the path alone."
     return None
 
 
