@@ -63,7 +63,9 @@ class AdoptiveHome:
         self._refuse()
         preview = shown(caller.tenant_id, rule)
         require_as_shown(preview, digest)
-        editor = Editor(Actor(caller.type, caller.id, "Ada Achterberg"), caller.client_id, act.trace_id)
+        editor = Editor(
+            Actor(caller.type, caller.id, "Ada Achterberg"), caller.client_id, act.trace_id, act.client_address
+        )
         self.records.insert(0, new_record(preview, ADOPTION, editor, at=AT))
         self.acts.append(act)
         return KeptAnswer(render(AdoptionView(self.records[0], ())), self.replayed)

@@ -161,7 +161,9 @@ class Grounds:
     ) -> KeptAnswer:
         self._refuse()
         before = present_finding(next((each for each in self.findings if each.id == finding_id), None))
-        editor = Editor(Actor(caller.type, caller.id, "Ada Achterberg"), caller.client_id, act.trace_id)
+        editor = Editor(
+            Actor(caller.type, caller.id, "Ada Achterberg"), caller.client_id, act.trace_id, act.client_address
+        )
         return KeptAnswer(render(accepted(before, wanted, editor, now=ASSIGNED_AT)))
 
     async def confirm_finding(

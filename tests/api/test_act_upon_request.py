@@ -33,6 +33,7 @@ async def test_it_works_without_a_body(api: httpx2.AsyncClient, house: House, pa
     (act,) = acts(house)
     assert (act.comment, act.idempotency) == (None, None)
     assert act.trace_id == answer.headers["request-id"]
+    assert act.client_address == "127.0.0.1"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 from uuid import UUID
@@ -32,6 +33,7 @@ ROW = {
     "after": {"templateId": "7e000000-0000-4000-8000-000000000021"},
     "requestId": None,
     "traceId": "4bf92f3577b34da6a3ce929d0e0e4736",
+    "clientAddress": "192.0.2.1",
     "seal": {"previous": f"sha256:{'00' * 32}", "digest": f"sha256:{'aa' * 32}"},
 }
 
@@ -72,12 +74,23 @@ async def test_a_cursor_belongs_to_its_filters(api: httpx2.AsyncClient) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidCursor")
 
 
+@pytest.mark.parametrize("accept", ["application/json", "application/x-ndjson"])
+async def test_a_change_that_no_call_made_has_no_address(api: httpx2.AsyncClient, house: House, accept: str) -> None:
+    house.trail.records = [replace(audit_record(1043, USER), client_address=None)]
+
+    answer = await api.get(PATH, headers={**ADMINISTRATOR, "accept": accept})
+
+    document = answer.json()
+    row = document["items"][0] if "items" in document else document
+    assert row == {**ROW, "sequence": 1043, "clientAddress": None}
+
+
 async def test_what_was_emptied_says_so_and_no_more(api: httpx2.AsyncClient, house: House) -> None:
     house.trail.records = [audit_record(1043, USER, is_erased=True)]
 
     (row,) = (await api.get(PATH, headers=ADMINISTRATOR)).json()["items"]
 
-    emptied = ("actor", "client", "subject", "before", "after")
+    emptied = ("actor", "client", "subject", "before", "after", "clientAddress")
     assert row == {**ROW, "sequence": 1043, **dict.fromkeys(emptied), "erased": True}
 
 

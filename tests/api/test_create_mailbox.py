@@ -95,6 +95,7 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
     assert json.loads(submission.body) == BODY
     assert submission.idempotency is None
     assert submission.trace_id == answer.headers["request-id"]
+    assert submission.client_address == "127.0.0.1"
 
 
 async def test_it_takes_every_property_and_shows_it_as_it_was_sent(api: httpx2.AsyncClient, house: House) -> None:

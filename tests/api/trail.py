@@ -77,6 +77,7 @@ def audit_record(sequence: int, caller: Caller, *, is_erased: bool = False) -> A
         after=None if is_erased else b'{"templateId":"7e000000-0000-4000-8000-000000000021"}',
         request_id=None,
         trace_id=TraceId("4bf92f3577b34da6a3ce929d0e0e4736"),
+        client_address=None if is_erased else "192.0.2.1",
         seal=AuditSeal(bytes(32), b"\xaa" * 32),
         is_erased=is_erased,
     )

@@ -298,6 +298,7 @@ def test_it_reads_the_trail(admin: Chamberlain, ada: Chamberlain) -> None:
 
     assert request_id in {row.request_id for row in rows}
     assert request_id in {row.request_id for row in lines}
+    assert {row.client_address for row in rows} == {"127.0.0.1"}
     assert [row.sequence for row in lines] == sorted(row.sequence for row in lines)
     assert admin.jobs.list().page().items == ()
     with pytest.raises(NotFound):

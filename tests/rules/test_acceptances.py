@@ -23,7 +23,7 @@ from chamberlain.rules.subjects import SubjectType
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 TENANT = TenantId(UUID(int=1))
-ADA = Editor(Actor(ActorType.USER, UUID(int=2), "Ada"), None, TraceId("0" * 32))
+ADA = Editor(Actor(ActorType.USER, UUID(int=2), "Ada"), None, TraceId("0" * 32), "192.0.2.1")
 FINDING = FindingRecord(
     id=UUID(int=3),
     kind=FindingKind.DRIFT,
@@ -71,6 +71,7 @@ def test_the_record_shows_the_reason_and_the_end(until: datetime | None) -> None
 
     change = change_of_acceptance(FINDING, after, ADA)
 
+    assert (change.trace_id, change.client_address) == (ADA.trace_id, "192.0.2.1")
     assert change.before == {"state": "open"}
     assert change.after == {
         "state": "accepted",

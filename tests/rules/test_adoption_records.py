@@ -44,7 +44,7 @@ def test_a_confirmation_shows_the_whole_rule(chosen: AdoptionFilter, shown: dict
         adopted=0,
         refused=0,
         released=0,
-        editor=Editor(Actor(ActorType.USER, ADA, "Ada"), None, TraceId("0" * 32)),
+        editor=Editor(Actor(ActorType.USER, ADA, "Ada"), None, TraceId("0" * 32), "192.0.2.1"),
         created_at=MOMENT,
         updated_at=MOMENT,
         finished_at=None,
@@ -52,7 +52,7 @@ def test_a_confirmation_shows_the_whole_rule(chosen: AdoptionFilter, shown: dict
 
     change = confirmed(record)
 
-    assert change.action == "adoption.confirm"
+    assert (change.action, change.client_address) == ("adoption.confirm", "192.0.2.1")
     assert change.before is None
     assert change.after == {
         "state": "running",

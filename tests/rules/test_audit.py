@@ -26,6 +26,7 @@ def record(actor: Actor | None, client: AuditClient | None) -> AuditRecord:
         after=None,
         request_id=None,
         trace_id=TraceId("0" * 32),
+        client_address=None,
         seal=None,
         is_erased=False,
     )

@@ -186,7 +186,7 @@ def test_it_rejects_to_take_what_a_template_that_is_left_out_needs(
 )
 def test_it_goes_on_record_as_what_is_done_over_http_does(verb: Verb, action: str) -> None:
     change = PlannedChange(HOUSE, verb, Noun.POLICY, UUID(B), "Policy", {"a": 1}, {"a": 2})
-    editor = Editor(Actor(ActorType.SYSTEM, None, "Command line"), None, TraceId("0" * 32))
+    editor = Editor(Actor(ActorType.SYSTEM, None, "Command line"), None, TraceId("0" * 32), None)
 
     record = record_of(change, editor)
 

@@ -154,13 +154,14 @@ def test_guests_confirm_nobody() -> None:
 
 def test_a_confirmed_finding_is_gone_and_on_record() -> None:
     after = confirmed_finding(FINDING, now=NOW)
-    editor = Editor(Actor(ActorType.USER, ADA, "Ada"), ClientId("cli"), TraceId("7" * 32))
+    editor = Editor(Actor(ActorType.USER, ADA, "Ada"), ClientId("cli"), TraceId("7" * 32), "192.0.2.1")
 
     change = change_of_confirmation(FINDING, after, editor, Act("Stays.", None, TraceId("7" * 32)))
 
     assert after == replace(FINDING, state=FindingState.GONE, last_seen_at=NOW)
     assert (change.tenant_id, change.action, change.request_id) == (TENANT, "finding.confirm", None)
-    assert (change.actor, change.client_id, change.trace_id) == (editor.actor, "cli", "7" * 32)
+    assert (change.actor, change.client_id) == (editor.actor, "cli")
+    assert (change.trace_id, change.client_address) == ("7" * 32, "192.0.2.1")
     assert change.subject == Subject("finding", FINDING.id, "reviewDue: All staff")
     assert change.before == {"state": "open"}
     assert change.after == {"state": "gone", "guest": OBSERVED, "comment": "Stays."}

@@ -35,7 +35,7 @@ ANSWER = PeopleAnswer(people={user: person(user) for user in (ADA, BEN)})
 ADDRESSES = (MailAddress("apollo", "apollo@estate.example"), MailAddress("apollo2", "apollo2@estate.example"))
 BY_BEN = ApprovalRule((ApprovalLevel(ApprovalMode.ANY, (Approver(ApproverType.USER, BEN),)),), deadline_days=None)
 TENANT_3, TEMPLATE_2 = replace(HOUSE, revision=3), replace(GROUP_HEAD, revision=2)
-SUBMISSION = Submission(b'{"displayName": "Apollo"}', IdempotencyKey("key", b"digest"), TraceId("7" * 32))
+SUBMISSION = Submission(b'{"displayName": "Apollo"}', IdempotencyKey("key", b"digest"), TraceId("7" * 32), "192.0.2.1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def test_it_works() -> None:
     assert (change.actor, change.client_id) == (Actor(ActorType.USER, ADA, "Somebody"), "cli")
     assert change.subject == Subject("request", REQUEST, "Apollo")
     assert (change.before, change.after) == (None, {"displayName": "Apollo", "templateId": str(GROUP_HEAD.id)})
-    assert (change.trace_id, change.event) == ("7" * 32, None)
+    assert (change.trace_id, change.client_address, change.event) == ("7" * 32, "192.0.2.1", None)
 
 
 @pytest.mark.parametrize(

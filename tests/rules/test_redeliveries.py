@@ -47,6 +47,7 @@ def test_it_works() -> None:
         after={"state": "pending", "reason": "Mended."},
         request_id=REQUEST,
         trace_id=TRACE,
+        client_address="192.0.2.1",
     )
 
 

@@ -27,6 +27,7 @@ def test_it_works(change: Change, action: str, *, before: bool, after: bool) -> 
         after={"suspended": after},
         request_id=None,
         trace_id=TRACE,
+        client_address="192.0.2.1",
     )
 
 

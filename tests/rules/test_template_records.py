@@ -45,6 +45,7 @@ def record_of(verb: str, before: Content | None, after: Content | None) -> Chang
         after=after,
         request_id=None,
         trace_id=TRACE,
+        client_address="192.0.2.1",
     )
 
 

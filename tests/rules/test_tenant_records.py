@@ -184,6 +184,7 @@ def test_the_record_of_a_change_has_what_changed() -> None:
         },
         request_id=None,
         trace_id=TRACE,
+        client_address="192.0.2.1",
     )
     assert change.after is not None
     repair = change.after["repair"]

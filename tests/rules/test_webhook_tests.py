@@ -38,6 +38,7 @@ def test_the_record_says_what_came_back() -> None:
         after={"url": "https://hooks.example/", "status": 500, "error": None},
         request_id=None,
         trace_id=TRACE,
+        client_address="192.0.2.1",
     )
 
 

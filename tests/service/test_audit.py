@@ -135,7 +135,7 @@ def test_what_is_made_changed_and_removed_is_on_record(service: Service, path: s
     assert [row["action"].split(".")[1] for row in (created, renamed, removed)] == ["create", "replace", "delete"]
     for row in (created, renamed, removed):
         assert row["actor"] == {"type": "user", "id": ADA, "displayName": "Ada Achterberg"}
-        assert row["client"] == CLI
+        assert (row["client"], row["clientAddress"]) == (CLI, "127.0.0.1")
     assert (created["before"], created["after"]["name"]) == (None, "Recorded")
     assert (renamed["before"], renamed["after"]) == ({"name": "Recorded"}, {"name": "Renamed"})
     assert (removed["before"]["name"], removed["after"]) == ("Renamed", None)
@@ -152,7 +152,7 @@ def test_an_assignment_is_on_record(service: Service) -> None:
     assert [row["action"] for row in (assigned, cleared)] == ["group.assign", "group.assign"]
     assert (assigned["before"]["templateId"], assigned["after"]["templateId"]) == (None, NO_GUESTS)
     assert (cleared["before"]["templateId"], cleared["after"]["templateId"]) == (NO_GUESTS, None)
-    assert assigned["client"] == CLI
+    assert (assigned["client"], assigned["clientAddress"]) == (CLI, "127.0.0.1")
 
 
 def test_what_becomes_of_a_request_is_on_record(service: Service) -> None:
@@ -180,6 +180,7 @@ def test_a_token_of_a_program_is_on_record(service: Service) -> None:
 
     assert row["client"]["displayName"] == "automation"
     assert row["actor"] == {"type": "system", "id": None, "displayName": "chamberlain token"}
+    assert row["clientAddress"] is None
     assert "resource" in row["after"]
 
 

@@ -2,12 +2,33 @@
 
 import json
 import ssl
+from typing import Any
 
 import httpx2
 import pytest
 
+from tests.commands import run_here
+from tests.service.estate import ESTATE
+from tests.service.test_audit import wait_for_seals
 from tests.service.test_sign_in_pages import platform_of
-from tests.services import ADA_MAIL, API, TLS, Service, restarted_service, wait_until
+from tests.services import (
+    ADA,
+    ADA_MAIL,
+    API,
+    APPROVED_TEMPLATE,
+    COLLAB,
+    GROUP_TEMPLATE,
+    TLS,
+    Service,
+    restarted_service,
+    wait_until,
+)
+
+ALL_STAFF = "94000000-0000-4000-8000-000000000001"
+NO_GUESTS = "7e000000-0000-4000-8000-000000000021"
+DARA_MAIL = "dara@estate.example"
+# JSON documents, whose types are what is tested here.
+Row = dict[str, Any]
 
 CONFIG = f"{API}/admin/Config.ReadWrite.All"
 CLIENT = {"X-Forwarded-For": "192.0.2.1"}
@@ -70,3 +91,87 @@ def find_line(service: Service, trace_id: str) -> dict[str, str]:
 @pytest.mark.parametrize("headers", [CLIENT, {"Forwarded": "for=192.0.2.1"}])
 def test_headers_of_callers_that_are_no_proxy_have_no_effect(service: Service, headers: dict[str, str]) -> None:
     assert local_token(service, headers) == 200
+
+
+def call(
+    service: Service, method: str, path: str, headers: dict[str, str], *, who: str = ADA_MAIL, **sent: object
+) -> httpx2.Response:
+    scope = CONFIG if path.startswith("/admin/") else COLLAB
+    answer = httpx2.request(
+        method,
+        f"{service.url}{path}",
+        headers={**service.headers(who, scope), **headers},
+        json=sent,
+        timeout=30,
+        verify=TLS,
+    )
+    assert answer.is_success, answer.text
+    return answer
+
+
+def change_things(service: Service, headers: dict[str, str]) -> list[str]:
+    """Ask for a group, decide on two requests, assign a template and make one; gives the trace ids of the calls."""
+    decided, cancelled = (
+        service.post_group({"displayName": name, "templateId": APPROVED_TEMPLATE}).json()["requestId"]
+        for name in ("To be decided", "To be cancelled")
+    )
+    answers = [
+        service.post_group({"displayName": "Addressed", "templateId": GROUP_TEMPLATE}, **headers),
+        call(service, "POST", f"/requests/v1/{decided}/approve/", headers, who=DARA_MAIL),
+        call(service, "POST", f"/requests/v1/{cancelled}/cancel/", headers),
+        call(service, "PATCH", f"/admin/collab/v1/manage/groups/{ALL_STAFF}/", headers, templateId=NO_GUESTS),
+        call(service, "POST", "/admin/collab/v1/templates/", headers, kind="group", name="Addressed"),
+    ]
+    return [each.headers["request-id"] for each in answers]
+
+
+def trail(service: Service) -> list[Row]:
+    """The newest rows, those of the calls above among them."""
+    rows: list[Row] = service.get("/admin/v1/audit/?limit=200", ADA_MAIL, CONFIG).json()["items"]
+    return rows
+
+
+def addresses(service: Service, calls: list[str]) -> dict[str, str | None]:
+    """What was done by these calls, and the address that is on record with it."""
+    return {row["action"]: row["clientAddress"] for row in trail(service) if row["traceId"] in calls and row["client"]}
+
+
+CHANGES = ("group.create", "request.approve", "request.cancel", "group.assign", "template.create")
+
+
+def test_the_audit_trail_has_the_address_of_the_client_until_it_is_erased() -> None:
+    with restarted_service(environment={"CHAMBERLAIN_TRUSTED_PROXIES": "127.0.0.0/8"}) as service:
+        calls = change_things(service, CLIENT)
+        lines = call(service, "GET", "/admin/v1/audit/", {"accept": "application/x-ndjson"}).text.splitlines()
+
+        assert addresses(service, calls) == dict.fromkeys(CHANGES, "192.0.2.1")
+        exported = [json.loads(line) for line in lines]
+        assert {row["clientAddress"] for row in exported if row["traceId"] == calls[0]} == {"192.0.2.1"}
+        assert {row["clientAddress"] for row in exported if row["action"] == "token.issue"} == {None}
+        wait_for_seals(service)
+        assert verify(service).startswith("well ")
+
+        erased = run(service, "erase", "--user", ADA, "--tenant", ESTATE, "--yes")
+
+        assert erased.startswith(f"Tenant {ESTATE}: ")
+        assert {row["clientAddress"] for row in trail(service) if row.get("erased")} == {None}
+        assert [row["clientAddress"] for row in trail(service) if row["action"] == "user.erase"] == [None]
+        assert verify(service).startswith("well ")
+
+
+@pytest.mark.parametrize("environment", [{}, {"CHAMBERLAIN_TRUSTED_PROXIES": "10.20.0.7"}])
+def test_the_audit_trail_has_the_address_of_a_peer_that_is_no_proxy(environment: dict[str, str]) -> None:
+    with restarted_service(environment=environment) as service:
+        calls = change_things(service, {**CLIENT, "Forwarded": "for=192.0.2.1"})
+
+        assert addresses(service, calls) == dict.fromkeys(CHANGES, "127.0.0.1")
+
+
+def verify(service: Service) -> str:
+    return run(service, "audit", "verify", "--tenant", ESTATE)
+
+
+def run(service: Service, *arguments: str) -> str:
+    done = run_here(*arguments, "--data-dir", str(service.data_dir), environment=service.environment)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    return done.stdout

@@ -182,8 +182,24 @@ async def test_the_change_that_came_last_is_first_though_it_began_first(database
     assert await actions(databases) == waiting
 
 
+async def test_a_row_has_the_address_of_the_call_or_none(databases: Databases) -> None:
+    await record(databases, change("by.call", client_address="2001:db8::1"), change("by.job"))
+    await seal(databases)
+
+    by_job, by_call = (await read(databases, AuditFilter())).items
+
+    assert (by_call.action, by_call.client_address) == ("by.call", "2001:db8::1")
+    assert (by_job.action, by_job.client_address) == ("by.job", None)
+    # A row without an address is written as it was before there were any.
+    written = await rows(
+        databases, "SELECT payload::text LIKE '%clientAddress%' FROM chamberlain.audit ORDER BY sequence"
+    )
+    assert written == [(True,), (False,)]
+
+
 @pytest.mark.parametrize(
-    "payload", ["{}", "[]", '{"actor": 1}', '{"erased": {}}', "null", '{"actor": {"type": "king"}}']
+    "payload",
+    ["{}", "[]", '{"actor": 1}', '{"erased": {}}', "null", '{"actor": {"type": "king"}}', '{"clientAddress": 5}'],
 )
 async def test_it_handles_a_payload_that_is_none_of_ours(databases: Databases, payload: str) -> None:
     await record(databases, change())
@@ -192,7 +208,7 @@ async def test_it_handles_a_payload_that_is_none_of_ours(databases: Databases, p
 
     (found,) = (await read(databases, AuditFilter())).items
 
-    assert (found.actor, found.subject, found.is_erased) == (None, None, False)
+    assert (found.actor, found.subject, found.client_address, found.is_erased) == (None, None, None, False)
 
 
 async def test_it_is_seen_while_a_look_is_half_done(databases: Databases) -> None:

@@ -21,12 +21,13 @@ from tests.estates import ESTATE, TRACE, Estate, caller_of
 
 PREFIX = "https://api.estate.example"
 PREFIXES = ScopePrefixes(PREFIX, PREFIX)
-ACT = Act(None, None, TRACE)
+ADDRESS = "192.0.2.1"
+ACT = Act(None, None, TRACE, ADDRESS)
 
 
 def act(*, comment: str | None = None, key: str | None = None, digest: bytes = b"") -> Act:
     """What is said to an action."""
-    return Act(comment, None if key is None else IdempotencyKey(key, digest), TRACE)
+    return Act(comment, None if key is None else IdempotencyKey(key, digest), TRACE, ADDRESS)
 
 
 def render(view: RequestView) -> bytes:

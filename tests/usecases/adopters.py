@@ -90,15 +90,19 @@ class Adopter:
         digest: str | None = None,
         caller: Caller | None = None,
         key: str | None = None,
+        client_address: str | None = None,
     ) -> AdoptionId:
         """Confirm what a preview shows now, or showed before."""
         digest = digest or (await self.preview(rule)).digest
-        act = Act(None, None if key is None else IdempotencyKey(key, digest.encode()), TRACE)
+        act = Act(None, None if key is None else IdempotencyKey(key, digest.encode()), TRACE, client_address)
         answer = await self.confirm_adoption(caller or administrator(ADA), rule, digest, act, rendered)
         return AdoptionId(UUID(answer.body.decode()))
 
-    async def undo(self, adoption_id: AdoptionId, caller: Caller | None = None) -> None:
-        await self.undo_adoption(caller or administrator(ADA), adoption_id, Act("A slip.", None, TRACE), rendered)
+    async def undo(
+        self, adoption_id: AdoptionId, caller: Caller | None = None, *, client_address: str | None = None
+    ) -> None:
+        act = Act("A slip.", None, TRACE, client_address)
+        await self.undo_adoption(caller or administrator(ADA), adoption_id, act, rendered)
 
     async def work(self) -> None:
         """Run what is due of adoptions, once."""

@@ -25,6 +25,7 @@ def change(
     subject: UUID = TEMPLATE,
     before: Mapping[str, Json] | None = None,
     after: Mapping[str, Json] | None = None,
+    client_address: str | None = None,
 ) -> Change:
     """Somebody has changed a template."""
     return Change(
@@ -37,6 +38,7 @@ def change(
         after=after,
         request_id=None,
         trace_id=TRACE,
+        client_address=client_address,
     )
 
 

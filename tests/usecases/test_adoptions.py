@@ -806,6 +806,25 @@ async def test_the_audit_trail_says_who_took_and_who_gave_back(adopter: Adopter)
     ]
 
 
+async def test_the_call_is_on_record_with_its_address_and_the_work_without(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    adoption_id = await adopter.confirm(client_address="192.0.2.1")
+    await adopter.work()
+    await adopter.undo(adoption_id, client_address="192.0.2.2")
+    await adopter.work()
+
+    statement = (
+        "SELECT action, payload::json ->> 'clientAddress' FROM chamberlain.audit "
+        "WHERE action LIKE 'mailbox.%' OR action LIKE 'adoption.%' ORDER BY sequence"
+    )
+    assert await adopter.estate.rows(statement) == [
+        ("adoption.confirm", "192.0.2.1"),
+        ("mailbox.adopt", None),
+        ("adoption.undo", "192.0.2.2"),
+        ("mailbox.release", None),
+    ]
+
+
 async def test_marks_are_found_again_when_the_tenant_has_another_prefix(adopter: Adopter) -> None:
     await adopter.mailbox_before(plain())
     shown = await adopter.shown()

@@ -10,7 +10,7 @@ from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotFound, N
 from chamberlain.rules.ids import RequestId, UserId
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, DARA, NOBODY, OTHER_HOUSE, ZOE, caller_of
-from tests.usecases.acts import act, administrator, application, cancel
+from tests.usecases.acts import ADDRESS, act, administrator, application, cancel
 from tests.usecases.approvers import Approving, all_of, any_of, approving, user
 
 ADMIN = administrator(ADA)
@@ -45,6 +45,26 @@ async def test_it_works(databases: Databases) -> None:
         ("request.approvalRequired", [str(BEN), str(CLEO)]),
     ]
     assert await house.told(request_id) == ["pendingApproval", "level 1 pending"]
+
+
+async def test_what_callers_do_is_on_record_with_their_address_and_what_the_service_does_without(
+    databases: Databases,
+) -> None:
+    house, request_id = await blocked(databases)
+    await house.name_approvers(request_id, ADMIN, CLEO)
+    await house.approve(request_id, CLEO)
+    await house.look()
+
+    found = await house.estate.rows(
+        "SELECT action, payload ->> 'clientAddress' FROM chamberlain.audit WHERE request_id = $1 ORDER BY sequence",
+        request_id,
+    )
+
+    assert found[1:] == [
+        ("request.nameApprovers", ADDRESS),
+        ("request.approve", ADDRESS),
+        ("request.openLevel", None),
+    ]
 
 
 async def test_those_who_were_named_decide(databases: Databases) -> None:

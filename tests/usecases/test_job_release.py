@@ -14,7 +14,7 @@ from chamberlain.rules.requests import RequestState
 from chamberlain.usecases.job_list import ListJobsByHand
 from chamberlain.usecases.job_release import ReleaseJobByHand
 from tests.estates import ADA, BEN, ESTATE, OPERATOR, OTHER_HOUSE, TRACE, ZOE, Estate, caller_of
-from tests.usecases.acts import act, administrator, application, job_lister, job_releaser
+from tests.usecases.acts import ADDRESS, act, administrator, application, job_lister, job_releaser
 
 FIRST = PageWanted(200, None)
 
@@ -64,7 +64,7 @@ async def test_the_audit_trail_says_who_released_it(estate: Estate) -> None:
     ((tenant_id, about, payload),) = await estate.rows(audit)
     written = json.loads(str(payload))
     assert (tenant_id, about) == (ESTATE, request_id)
-    assert written["actor"]["displayName"] == "Ada Achterberg"
+    assert (written["actor"]["displayName"], written["clientAddress"]) == ("Ada Achterberg", ADDRESS)
     assert written["subject"] == {"type": "job", "id": str(public_id_of(job_id)), "displayName": "groupProvision"}
     assert written["before"] == {"heldReason": "A bug.", "attempts": 3}
     assert written["after"] == {"heldReason": None, "attempts": 0, "comment": "Mended"}
@@ -147,8 +147,11 @@ async def test_whoever_has_the_database_sees_and_releases_those_of_all_tenants(e
     assert [(job.kind, job.request_id) for job in listed] == [("groupProvision", request_id), ("ofTheFuture", None)]
     assert (released.id, released.held_reason) == (job_id, None)
     assert [job.kind for job in await ListJobsByHand(worker)()] == ["ofTheFuture"]
-    actor = "SELECT payload -> 'actor' ->> 'displayName' FROM chamberlain.audit WHERE action = 'job.release'"
-    assert await estate.rows(actor) == [("Test",)]
+    audit = (
+        "SELECT payload -> 'actor' ->> 'displayName', payload ->> 'clientAddress' FROM chamberlain.audit "
+        "WHERE action = 'job.release'"
+    )
+    assert await estate.rows(audit) == [("Test", None)]
     with pytest.raises(NotFound):
         await ReleaseJobByHand(worker)(job_id, actor=OPERATOR, trace_id=TRACE)
 

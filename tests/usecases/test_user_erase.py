@@ -78,6 +78,34 @@ async def test_it_works(estate: Estate) -> None:
 
 
 @pytest.mark.parametrize("sealed_first", [True, False])
+async def test_the_address_goes_with_what_names_the_user(estate: Estate, *, sealed_first: bool) -> None:
+    await record(
+        estate.databases,
+        change(actor=BEN, client_address="192.0.2.7"),
+        change(actor=ADA, after={"owners": [str(BEN)]}, client_address="192.0.2.8"),
+        change(actor=ADA, client_address="192.0.2.9"),
+    )
+    if sealed_first:
+        await seal(estate.databases)
+
+    await erase(estate, BEN)
+    await seal(estate.databases)
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        found = (await audit.find_page(tx, AuditFilter(), PageWanted(4, None))).items
+    assert [(row.is_erased, row.client_address) for row in found] == [
+        (False, None),
+        (False, "192.0.2.9"),
+        (True, None),
+        (True, None),
+    ]
+    everything = await said(estate)
+    assert "192.0.2.7" not in everything
+    assert "192.0.2.8" not in everything
+    assert (await Auditor(estate.databases).verify()).faults == 0
+
+
+@pytest.mark.parametrize("sealed_first", [True, False])
 async def test_an_erased_row_is_told_as_erased_and_is_no_fault(estate: Estate, *, sealed_first: bool) -> None:
     await record(estate.databases, change(actor=BEN), change(actor=ADA), change(actor=BEN))
     if sealed_first:
@@ -190,6 +218,7 @@ async def test_an_emptied_row_shows_nothing_that_was_put_into_it_later(estate: E
     (row,) = [row for row in found if row.sequence == of_ben]
     assert row.is_erased
     assert (row.actor, row.client, row.subject, row.before, row.after) == (None, None, None, None, None)
+    assert row.client_address is None
 
 
 async def test_nothing_says_the_name_any_more(estate: Estate) -> None:

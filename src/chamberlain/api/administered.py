@@ -26,7 +26,7 @@ SIGNING = (
 
 def edit_of(call: Call[object]) -> Edit:
     """How a change of something that is there comes in."""
-    return Edit(seen_versions(call.listed_headers), call.trace_id)
+    return Edit(seen_versions(call.listed_headers), call.trace_id, call.client_address)
 
 
 def listed(body: bytes) -> Answer:

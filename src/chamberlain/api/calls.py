@@ -24,8 +24,9 @@ class Call(Struct, Generic[Body_co], frozen=True):
     """A call whose checks are all passed.
 
     `path` is the canonical one, with its trailing slash. `raw` is the body as it was sent and `body` what it says,
-    None for an endpoint without a body. `ids` are the ids of the path, `query` its parameters. `listed_headers` are
-    the headers one by one, for those that may come several times. `receive` tells when the caller leaves.
+    None for an endpoint without a body. `ids` are the ids of the path, `query` its parameters. `client_address` is None
+    where the server knows none. `listed_headers` are the headers one by one, for those that may come several times.
+    `receive` tells when the caller leaves.
     """
 
     method: str
@@ -34,6 +35,7 @@ class Call(Struct, Generic[Body_co], frozen=True):
     query: Mapping[str, str]
     headers: Mapping[bytes, bytes]
     trace_id: TraceId
+    client_address: str | None
     raw: bytes
     body: Body_co
     known_caller: Caller | None

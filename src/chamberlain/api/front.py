@@ -44,6 +44,7 @@ class _Arrival(Struct, frozen=True):
     headers: Mapping[bytes, bytes]
     texts: Mapping[str, str]
     trace_id: TraceId
+    client_address: str | None
 
 
 class Front:
@@ -77,14 +78,15 @@ class Front:
             wrong = ambiguity(scope["headers"], scope.get(AUTHORITY), self._hosts)
         resource, texts = self._resources.find(scope["path"])
         client = scope.get("client")
-        with about(trace_id=trace_id, client_address=None if client is None else client[0]):
+        client_address = None if client is None else client[0]
+        with about(trace_id=trace_id, client_address=client_address):
             if resource is None and ours and wrong is None and (app := self._mounted(scope)) is not None:
                 await app(scope, receive, send)
                 return
             status = 500
             taken: float | None = None
             try:
-                arrival = _Arrival(scope, receive, headers, texts, trace_id)
+                arrival = _Arrival(scope, receive, headers, texts, trace_id, client_address)
                 if wrong is not None:
                     answer: Answer | Stream = _refused(HeadAmbiguous(wrong), arrival)
                 else:
@@ -158,8 +160,8 @@ class Front:
             await self._refuse(together(faults), endpoint, caller)
         path = endpoint.path.format(**ids) if ids else endpoint.path
         return Call(
-            endpoint.method, path, ids, query, arrival.headers, arrival.trace_id, raw, body, caller,
-            arrival.scope["headers"], arrival.receive,
+            endpoint.method, path, ids, query, arrival.headers, arrival.trace_id, arrival.client_address, raw, body,
+            caller, arrival.scope["headers"], arrival.receive,
         )  # fmt: skip
 
     async def _refuse(self, fault: Malformed | BodyInvalid, endpoint: AnyEndpoint, caller: Caller | None) -> NoReturn:
@@ -177,7 +179,7 @@ def _refused(refusal: Refusal, arrival: _Arrival) -> Answer:
 def _log_success(scope: Scope, status: int) -> None:
     """Log a call of an administrator that may have changed something.
 
-    The line has the client address, which the audit trail does not have, and the trace id of the row there.
+    The line has the client address and the trace id of the row on the audit trail.
     """
     if scope["method"] in _CHANGING and status < 300:
         _logger.info("An administrative call succeeded.", method=scope["method"], path=scope["path"])

@@ -18,17 +18,17 @@ Body = TypeVar("Body")
 
 def submission_of(call: Call[object]) -> Submission:
     """What the use case keeps of a creating call."""
-    return Submission(call.raw, _idempotency_of(call), call.trace_id)
+    return Submission(call.raw, _idempotency_of(call), call.trace_id, call.client_address)
 
 
 def act_of(call: Call[ActionBody]) -> Act:
     """What the use case keeps of a call that acts upon something."""
-    return Act(call.body.comment, _idempotency_of(call), call.trace_id)
+    return Act(call.body.comment, _idempotency_of(call), call.trace_id, call.client_address)
 
 
 def creating_act_of(call: Call[object]) -> Act:
     """What the use case keeps of a call that creates something at once; nobody comments on that."""
-    return Act(None, _idempotency_of(call), call.trace_id)
+    return Act(None, _idempotency_of(call), call.trace_id, call.client_address)
 
 
 def acted(answer: KeptAnswer) -> Answer:

@@ -27,6 +27,7 @@ def list_audit(
         Column("SUBJECT", "subject.displayName"),
         Column("SUBJECT ID", "subject.id"),
         Column("SEQUENCE", "sequence"),
+        Column("ADDRESS", "clientAddress"),
     )
     filters = {
         "subjectId": subject,

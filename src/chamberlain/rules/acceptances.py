@@ -85,6 +85,7 @@ def change_of_acceptance(before: FindingRecord, after: FindingRecord, editor: Ed
         after=_said(after),
         request_id=None,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )
 
 

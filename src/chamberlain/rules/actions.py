@@ -88,11 +88,15 @@ def not_now(action: Action, state: RequestState) -> Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """How an action comes in: what the caller says to it, the key if one was sent, and the trace it belongs to."""
+    """How an action comes in: what the caller says to it, the key if one was sent, and the trace it belongs to.
+
+    `client_address` is the caller's, None for what does not come over HTTP.
+    """
 
     comment: str | None
     idempotency: IdempotencyKey | None
     trace_id: TraceId
+    client_address: str | None = None
 
     @property
     def said(self) -> Mapping[str, str]:
@@ -181,5 +185,6 @@ def change_of(
         after={**became, **told, **deed.act.said},
         request_id=after.request_id,
         trace_id=deed.act.trace_id,
+        client_address=deed.act.client_address,
         event=event,
     )

@@ -174,6 +174,7 @@ def _of_item(
         after=after,
         request_id=item.request_id,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )
 
 
@@ -190,6 +191,7 @@ def _change(
         after=after,
         request_id=None,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )
 
 

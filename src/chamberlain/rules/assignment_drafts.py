@@ -165,6 +165,7 @@ def change_of(
         after=changed_to,
         request_id=request_id,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
         event=None if after == before.assignment else event,
     )
 

@@ -40,7 +40,7 @@ class AuditSeal:
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
     """One row of the trail. `before` and `after` are JSON. Of a row whose payload was emptied, who, by which program,
-    what and how are None."""
+    from which address, what and how are None."""
 
     sequence: int
     at: datetime
@@ -53,6 +53,7 @@ class AuditRecord:
     after: bytes | None
     request_id: RequestId | None
     trace_id: TraceId
+    client_address: str | None
     seal: AuditSeal | None
     is_erased: bool
 

@@ -26,7 +26,7 @@ class Change:
     """One change: who did what to which thing. `before` and `after` hold what changed and nothing else.
 
     `action` is noun and verb (`group.create`). An event that tells the change to others is written with it, or not at
-    all.
+    all. A change has the `client_address` of the call that made it; one that no call made has none.
     """
 
     tenant_id: TenantId
@@ -39,3 +39,4 @@ class Change:
     request_id: RequestId | None
     trace_id: TraceId
     event: Event | None = None
+    client_address: str | None = None

@@ -158,6 +158,7 @@ def record_of(change: PlannedChange, editor: Editor) -> Change:
         after=change.after,
         request_id=None,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )
 
 

@@ -91,6 +91,7 @@ def change_of_confirmation(before: FindingRecord, after: FindingRecord, editor: 
         after={"state": after.state, "guest": after.observed, **act.said},
         request_id=None,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )
 
 

@@ -111,6 +111,7 @@ def _change(asked: Asked, submission: Submission, actor: Actor, display_name: st
         after={"displayName": display_name, "templateId": str(asked.head.id)},
         request_id=asked.request_id,
         trace_id=submission.trace_id,
+        client_address=submission.client_address,
     )
 
 

@@ -224,6 +224,7 @@ def check_asked_for(tenant: Tenant, editor: Editor, said: Mapping[str, str]) -> 
         after=said or None,
         request_id=None,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )
 
 

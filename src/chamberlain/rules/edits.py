@@ -10,19 +10,22 @@ from chamberlain.rules.ids import ClientId, TraceId
 @dataclass(frozen=True, slots=True)
 class Edit:
     """How a change of something that is there comes in; `if_match` are the versions that the caller has seen, None
-    when any will do."""
+    when any will do, and `client_address` is the caller's."""
 
     if_match: frozenset[str] | None
     trace_id: TraceId
+    client_address: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """Who changes something, by which client, on which trace."""
+    """Who changes something, by which client, on which trace, from which address; None for a change that does not come
+    over HTTP."""
 
     actor: Actor
     client_id: ClientId | None
     trace_id: TraceId
+    client_address: str | None
 
 
 def require_match(etag: str, edit: Edit, noun: str) -> None:

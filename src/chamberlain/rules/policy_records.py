@@ -65,4 +65,5 @@ def _change(verb: str, head: PolicyHead, editor: Editor, *, before: Content | No
         after=after,
         request_id=None,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )

@@ -58,6 +58,7 @@ def redelivered(before: DeliveryRecord, editor: Editor, said: Mapping[str, str])
         after={"state": "pending", **said},
         request_id=before.request_id,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )
 
 
@@ -78,4 +79,5 @@ def span_redelivered(tenant_id: TenantId, span: DeliverySpan, editor: Editor) ->
         after=after,
         request_id=None,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )

@@ -144,11 +144,13 @@ class IdempotencyKey:
 
 @value(frozen=True, slots=True)
 class Submission:
-    """How a request came in: its body as it was sent (JSON), the key if one was sent, and the trace it belongs to."""
+    """How a request came in: its body as it was sent (JSON), the key if one was sent, the trace it belongs to, and the
+    address of the caller."""
 
     body: bytes
     idempotency: IdempotencyKey | None
     trace_id: TraceId
+    client_address: str | None = None
 
 
 @value(frozen=True, slots=True)

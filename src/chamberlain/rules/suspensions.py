@@ -33,4 +33,5 @@ def _change(tenant: Tenant, verb: str, editor: Editor, *, before: bool) -> Chang
         after={"suspended": not before},
         request_id=None,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )

@@ -130,4 +130,5 @@ def _change(verb: str, head: TemplateHead, editor: Editor, *, before: Content | 
         after=after,
         request_id=None,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )

@@ -115,6 +115,7 @@ def replaced(before: Tenant, after: Tenant, editor: Editor) -> Change:
         after=became,
         request_id=None,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )
 
 

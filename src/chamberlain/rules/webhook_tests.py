@@ -49,4 +49,5 @@ def tested(head: TemplateHead, url: str, attempt: Attempt, editor: Editor) -> Ch
         after=after,
         request_id=None,
         trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )

@@ -182,4 +182,5 @@ def _record(row: Record) -> AdoptionRecord:
 
 
 def _editor(actor: str, client_id: str | None, trace_id: str) -> Editor:
-    return Editor(_decode_actor(actor), None if client_id is None else ClientId(client_id), TraceId(trace_id))
+    # The address is on the trail with the call that confirmed or undid it; what a worker does afterwards has none.
+    return Editor(_decode_actor(actor), None if client_id is None else ClientId(client_id), TraceId(trace_id), None)

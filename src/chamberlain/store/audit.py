@@ -196,13 +196,14 @@ class _Thing(msgspec.Struct):
 
 
 class _Payload(msgspec.Struct):
-    """What can hold the names of people. An emptied one names the trace of the erasure and nothing else."""
+    """What can say something about people. An emptied one names the trace of the erasure and nothing else."""
 
     actor: _Person | None = None
     client: _Program | None = None
     subject: _Thing | None = None
     before: msgspec.Raw = msgspec.Raw(b"null")
     after: msgspec.Raw = msgspec.Raw(b"null")
+    client_address: str | None = msgspec.field(name="clientAddress", default=None)
     erased: str | None = None
 
 
@@ -229,6 +230,7 @@ def record_of(row: Record) -> AuditRecord:
         after=_unless_null(payload.after),
         request_id=None if row["request_id"] is None else RequestId(row["request_id"]),
         trace_id=TraceId(row["trace_id"]),
+        client_address=payload.client_address,
         seal=None if row["digest"] is None else AuditSeal(bytes(row["previous"]), bytes(row["digest"])),
         is_erased=is_erased,
     )

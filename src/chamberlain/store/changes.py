@@ -53,14 +53,15 @@ async def record_all(tx: Transaction, changes: Sequence[Change]) -> None:
 
 
 def audit_payload(change: Change) -> str:
-    """The part of an audit row that can hold the names of people, as JSON."""
+    """The part of an audit row that can say something about people, as JSON."""
     actor, subject = change.actor, change.subject
-    return _encode(
-        {
-            "actor": {"type": actor.type, "id": actor.id, "displayName": actor.display_name},
-            "client": None if change.client_id is None else {"id": change.client_id},
-            "subject": {"type": subject.type, "id": subject.id, "displayName": subject.display_name},
-            "before": change.before,
-            "after": change.after,
-        }
-    ).decode()
+    payload: dict[str, object] = {
+        "actor": {"type": actor.type, "id": actor.id, "displayName": actor.display_name},
+        "client": None if change.client_id is None else {"id": change.client_id},
+        "subject": {"type": subject.type, "id": subject.id, "displayName": subject.display_name},
+        "before": change.before,
+        "after": change.after,
+    }
+    if change.client_address is not None:
+        payload["clientAddress"] = change.client_address
+    return _encode(payload).decode()

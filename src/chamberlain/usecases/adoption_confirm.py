@@ -76,7 +76,7 @@ class ConfirmAdoption:
                 return kept
         preview = await self._preview(caller, rule)
         require_as_shown(preview, digest)
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
         record = new_record(preview, AdoptionId(self.new_id()), editor, at=self.now())
 
         async def work() -> bytes:

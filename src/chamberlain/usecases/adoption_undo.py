@@ -36,7 +36,7 @@ class UndoAdoption:
         """What `render` makes of the adoption, which is about to be undone. Raises Forbidden, NotFound, and Conflict
         when it is undone already, or about to be."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
 
         async def work() -> bytes:
             return render(await self._undo(tx, caller, adoption_id, editor, act))

@@ -98,6 +98,7 @@ class NameApprovers:
             after={"blocked": None, "level": naming.level, "approvers": [str(each.id) for each in approvers]},
             request_id=after.request_id,
             trace_id=act.trace_id,
+            client_address=act.client_address,
             event=approval_required(
                 EventId(self.new_id()),
                 summary_of(after),

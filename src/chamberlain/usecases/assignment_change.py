@@ -44,7 +44,8 @@ class ChangeAssignment:
         record; where its effects were cancelled or have failed, it is asked for anew. Raises Forbidden, NotFound,
         Stale, and NotPossible with all faults."""
         await self.callers.extent(caller, require(caller, Operation.ASSIGN, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, wanted.edit.trace_id)
+        edit = wanted.edit
+        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
         async with self.assigner.turn(caller.tenant_id, wanted.id):
             for _ in range(MOST_ROUNDS):
                 situation = await self._situation(caller.tenant_id, wanted)

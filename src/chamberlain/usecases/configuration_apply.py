@@ -54,7 +54,7 @@ class ApplyConfiguration:
             await _remove_issuers(tx, entries, present)
             for change in plan.changes:
                 await _carry_out(tx, change, entries[change.tenant_id], actor)
-                await changes.record(tx, record_of(change, Editor(actor, None, trace_id)))
+                await changes.record(tx, record_of(change, Editor(actor, None, trace_id, None)))
         return plan
 
     async def is_empty(self) -> bool:

@@ -33,7 +33,7 @@ class RedeliverDelivery:
         """What `render` makes of the delivery, which is pending then. Raises Forbidden, NotFound, and Conflict when its
         webhook is not to be called."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
 
         async def work() -> bytes:
             return render(await _redeliver(tx, delivery_id, editor, act))

@@ -34,7 +34,7 @@ class RedeliverSpan:
         was queued before a call was cut short stays so, and the same call may be made again. Raises Forbidden,
         NotPossible for a template that is not there, and Conflict when its webhook is not to be called."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
         async with self.database.transaction(caller.tenant_id) as tx:
             if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept

@@ -31,7 +31,7 @@ class AskForDriftCheck:
     async def __call__(self, caller: Caller, act: Act, render: Callable[[DriftCheck], bytes]) -> KeptAnswer:
         """What `render` makes of the tenant's checks. Raises Forbidden and NotFound."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
 
         async def work() -> bytes:
             tenant = present(await tenant_records.find(tx, caller.tenant_id)).tenant

@@ -48,7 +48,7 @@ class AcceptFinding:
         NotFound, Conflict for a finding that does not stand any more, and Unavailable when somebody else holds the
         group or site for longer than `patience`."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
 
         async def work() -> bytes:
             now = self.now()

@@ -53,7 +53,7 @@ class ConfirmFinding:
         extent = await self.callers.extent(caller, require(caller, Operation.CONFIRM_FINDING, self.prefixes))
         if extent is Extent.OWN:
             await self._require_owner(caller, finding_id)
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
 
         async def work() -> bytes:
             before, after = await self._confirm(tx, caller, finding_id, extent)

@@ -220,7 +220,7 @@ def _new_group(run: Run, now: datetime) -> NewGroup | None:
     assignment = Assignment(template.guest_template_id, template.guest_policy_id)
     if group is None or run.progress.state is not RequestState.SUCCEEDED or assignment == Assignment():
         return None
-    editor = Editor(task.created_by, task.client_id, task.trace_id)
+    editor = Editor(task.created_by, task.client_id, task.trace_id, None)
     return NewGroup(new_entry(run.plan.wanted, group, at=now), assignment, editor)
 
 

@@ -69,6 +69,7 @@ async def _released(
         after={"heldReason": None, "attempts": 0, **act.said},
         request_id=held.request_id,
         trace_id=act.trace_id,
+        client_address=act.client_address,
     )
     await changes.record(tx, change)
     return replace(held, held_reason=None, attempts=0)

@@ -36,7 +36,7 @@ class CreatePolicy:
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_COLLAB, self.prefixes))
         if faults := tuple(policy_faults(to_policy_rules(body))):
             raise NotPossible(faults)
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
         policy = stored_policy(identified_policy(body, PolicyId(self.new_id())), caller.tenant_id)
 
         async def work() -> bytes:

@@ -26,7 +26,8 @@ class DeletePolicy:
     async def __call__(self, caller: Caller, policy_id: PolicyId, edit: Edit) -> None:
         """Raises Forbidden, NotFound, Stale, and Conflict for one that is assigned or named by a template."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_COLLAB, self.prefixes))
-        editor, tenant_id = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id), caller.tenant_id
+        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
+        tenant_id = caller.tenant_id
         async with self.database.transaction(tenant_id) as tx:
             # Nobody writes a template that names it meanwhile.
             await templates.lock(tx, tenant_id)

@@ -29,7 +29,7 @@ class ReplacePolicy:
         """The policy as it is then. What it says already is neither written nor put on record. One that is no longer
         active stays assigned. Raises Forbidden, NotFound, Stale, and NotPossible with all faults."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_COLLAB, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
         after = stored_policy(identified_policy(body, policy_id), caller.tenant_id)
         async with self.database.transaction(caller.tenant_id) as tx:
             await templates.lock(tx, caller.tenant_id)

@@ -48,7 +48,7 @@ class CreateTemplate:
             shape=shape,
             webhook=webhook_of(body),
             unknown=await faults_in_directory(self.people, caller.tenant_id, shape),
-            editor=Editor(await self.callers.actor(caller), caller.client_id, act.trace_id),
+            editor=Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address),
         )
 
         async def work() -> tuple[bytes, bytes]:

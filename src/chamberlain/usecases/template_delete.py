@@ -30,7 +30,7 @@ class DeleteTemplate:
         """Requests under way go on: each names the revision that it was asked for with. Raises Forbidden, NotFound,
         Stale, and Conflict for a guest template that is assigned or named by a template."""
         await self.callers.extent(caller, require(caller, self.area.administer, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
         async with self.database.transaction(caller.tenant_id) as tx:
             await templates.lock(tx, caller.tenant_id)
             record = in_area(await template_records.find(tx, template_id), self.area)

@@ -45,7 +45,7 @@ class ReplaceTemplate:
         """The template as it is then, with the secret of its webhook if one was made. What it says already is neither
         written nor put on record. Raises Forbidden, NotFound, Stale, NotPossible with all faults, and Unavailable."""
         await self.callers.extent(caller, require(caller, self.area.administer, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
         shape, tenant_id = identified(body, template_id), caller.tenant_id
         unknown = await faults_in_directory(self.people, tenant_id, shape)
         async with self.database.transaction(tenant_id) as tx:

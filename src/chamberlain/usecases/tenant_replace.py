@@ -41,7 +41,7 @@ class ReplaceTenant:
         """The tenant as it is then. What it is already is neither written nor put on record. Nobody takes away the
         last administrator who is no guest. Raises Forbidden, Stale, NotPossible with all faults, and Unavailable."""
         await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
         tenant_id = caller.tenant_id
         answer = await self._look_up(question_of(settings, tenant_id))
         further = members_question(answer, tenant_id)

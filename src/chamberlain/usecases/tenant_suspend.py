@@ -24,5 +24,5 @@ class SuspendTenant:
             if tenant is None:
                 raise tenant_unknown(tenant_id)
             if await tenants.suspend(tx, tenant_id, suspended=True):
-                await changes.record(tx, suspended(tenant, Editor(actor, None, trace_id)))
+                await changes.record(tx, suspended(tenant, Editor(actor, None, trace_id, None)))
         return tenant

@@ -34,7 +34,7 @@ class RotateWebhook:
         """What `render` makes of it. The secret is in it, and not in what is kept for another call with the same key.
         Raises Forbidden, and NotFound for a template without a webhook too."""
         await self.callers.extent(caller, require(caller, self.area.administer, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
 
         async def work() -> tuple[bytes, bytes]:
             await templates.lock(tx, caller.tenant_id)

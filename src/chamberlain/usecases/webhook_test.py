@@ -48,7 +48,7 @@ class CallWebhook:
         first. No transaction is open over the call. Raises Forbidden, NotFound for a template without a webhook too,
         and Conflict when there is nothing to sign with."""
         await self.callers.extent(caller, require(caller, self.area.administer, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id)
+        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
         async with self.database.transaction(caller.tenant_id) as tx:
             if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept

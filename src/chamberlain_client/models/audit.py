@@ -31,8 +31,9 @@ class Seal(Model, frozen=True):
 
 
 class AuditRow(Model, frozen=True, kw_only=True):
-    """Who did what. `before` and `after` hold what changed only; `seal` is None until the row is sealed; of a row that
-    is `erased` nobody knows any more who did what to which thing."""
+    """Who did what. `before` and `after` hold what changed only; `client_address` is None for a change that did
+    not come over HTTP; `seal` is None until the row is sealed; of a row that is `erased` nobody knows any more who did
+    what to which thing."""
 
     sequence: int
     at: datetime
@@ -45,5 +46,6 @@ class AuditRow(Model, frozen=True, kw_only=True):
     after: Mapping[str, object] | None
     request_id: UUID | None
     trace_id: str
+    client_address: str | None = None
     seal: Seal | None
     erased: bool = False

@@ -46,8 +46,9 @@ class Seal(Struct, frozen=True):
 
 
 class AuditRow(Struct, rename="camel", frozen=True, omit_defaults=True):
-    """Who did what. `before` and `after` hold what changed only; `seal` is null until the row is sealed. `erased` is
-    there, and true, when the payload was emptied: then nobody knows any more who did what to which thing."""
+    """Who did what. `before` and `after` hold what changed only; `clientAddress` is null for a change that did not come
+    over HTTP; `seal` is null until the row is sealed. `erased` is there, and true, when the payload was emptied: then
+    nobody knows any more who did what to which thing."""
 
     sequence: int
     at: Time
@@ -60,6 +61,7 @@ class AuditRow(Struct, rename="camel", frozen=True, omit_defaults=True):
     after: Changed | None
     request_id: UUID | None
     trace_id: str
+    client_address: str | None
     seal: Seal | None
     erased: bool = False
 
@@ -139,6 +141,7 @@ def _row(record: AuditRecord) -> AuditRow:
         after=None if record.after is None else Raw(record.after),
         request_id=record.request_id,
         trace_id=record.trace_id,
+        client_address=record.client_address,
         seal=None if seal is None else Seal(written(seal.previous), written(seal.digest)),
         erased=record.is_erased,
     )
@@ -183,6 +186,7 @@ _EXAMPLE: Mapping[str, object] = {
     "after": {"templateId": "7e000000-0000-4000-8000-000000000021"},
     "requestId": None,
     "traceId": "4bf92f3577b34da6a3ce929d0e0e4736",
+    "clientAddress": "192.0.2.1",
     "seal": {"previous": f"sha256:{'9f2c' * 16}", "digest": f"sha256:{'41aa' * 16}"},
 }
 LISTED = (
