@@ -129,13 +129,14 @@ def test_everything(arguments: list[str]) -> int:
 
 
 def check(_: list[str]) -> int:
-    """Format, lint, types, direction of imports, tests of the rules; under a minute."""
+    """Format, lint, types, direction of imports, English, tests of the rules; under a minute."""
     programs = prepare(VENV, TO_TEST)
     python = str(programs / "python")
     # The longest first, so that two cores end at the same time.
     tools = {
         "types": [python, "-m", "mypy"],
         "rules": [python, "-m", "pytest", "-q", "tests/rules", "tests/frame"],
+        "prose": [python, "-m", "checks.prose"],
         "imports": [str(programs / "lint-imports")],
         "lint": [str(programs / "ruff"), "check"],
         "format": [str(programs / "ruff"), "format", "--check"],
@@ -227,6 +228,13 @@ def twin(_: list[str]) -> int:
     return 0
 
 
+def prose(arguments: list[str]) -> int:
+    """Check the English; PATH lists all findings, --freeze lowers quotas, --moved OLD NEW follows a move."""
+    from checks.prose import main as lint  # Beside us, and needed for this word alone.
+
+    return lint(arguments)
+
+
 WORDS = {
     "setup": setup,
     "run": run,
@@ -236,6 +244,7 @@ WORDS = {
     "prove": prove,
     "lock": lock,
     "twin": twin,
+    "prose": prose,
 }
 
 
