@@ -19,24 +19,35 @@ FAR_SECONDS = 6.0
 # SQL has no record of lines. These are the tests of each file, nearest first.
 TESTS_OF_SQL: Mapping[str, Sequence[str]] = {
     "approvals.sql": (
+        "tests/store/test_request_approvers.py",
         "tests/usecases/test_requests_to_decide.py",
         "tests/usecases/test_approval_attend.py",
         "tests/usecases/test_request_decide.py",
     ),
     "assignments.sql": (
+        "tests/store/test_assignments.py",
         "tests/usecases/test_assignment_change.py",
         "tests/usecases/test_assignment_apply.py",
         "tests/usecases/test_policy_races.py",
     ),
-    "clocks.sql": ("tests/usecases/test_clock_guard.py", "tests/usecases/test_retention_sweep.py"),
+    "clocks.sql": (
+        "tests/store/test_clock_faults.py",
+        "tests/usecases/test_clock_guard.py",
+        "tests/usecases/test_retention_sweep.py",
+    ),
     "counters.sql": (
+        "tests/store/test_counters.py",
         "tests/usecases/test_group_request.py",
         "tests/usecases/test_mailbox_request.py",
         "tests/store/test_row_security.py",
     ),
     "delivery_weeks.sql": ("tests/store/test_deliveries.py", "tests/store/test_delivery_weeks.py"),
     "events.sql": ("tests/store/test_events.py", "tests/usecases/test_event_list.py"),
-    "issuers.sql": ("tests/usecases/test_tenant_suspend.py", "tests/store/test_row_security.py"),
+    "issuers.sql": (
+        "tests/store/test_issuers.py",
+        "tests/usecases/test_tenant_suspend.py",
+        "tests/store/test_row_security.py",
+    ),
     "mailbox_lists.sql": ("tests/store/test_mailbox_lists.py", "tests/usecases/test_mailbox_read.py"),
     "notices.sql": ("tests/store/test_notices.py", "tests/usecases/test_notice_send.py"),
     "request_looks.sql": ("tests/store/test_request_looks.py", "tests/usecases/test_request_watch.py"),
