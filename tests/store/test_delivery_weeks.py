@@ -1,8 +1,9 @@
 """Deliveries are kept in weeks: whoever has an id looks into one of them, and nobody reaches one past the whole."""
 
+import re
 import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -42,6 +43,21 @@ SELECT $1, id, gen_random_uuid(), 'group.created', gen_random_uuid(), '', '{}', 
 """
 SHOWN = "SELECT state FROM chamberlain.delivery WHERE tenant_id = $1 AND delivery_id = $2"
 NUMBER = 40_000
+BOUNDS = """
+SELECT c.oid::regclass::text AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds
+FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = 'chamberlain.delivery'::regclass AND pg_get_expr(c.relpartbound, c.oid) <> 'DEFAULT'
+"""
+PENDING = """
+INSERT INTO chamberlain.delivery (
+    tenant_id, delivery_id, event_id, type, template_id, url, payload, trace_id, created_at
+) VALUES (
+    $1, chamberlain.new_delivery_id($2), gen_random_uuid(), 'group.created', gen_random_uuid(), '', '{}', '', $2
+)
+"""
+# The last moment of a week before any that a migration makes.
+SUNDAY = datetime(2020, 5, 11, tzinfo=UTC) - timedelta(milliseconds=1)
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -138,6 +154,73 @@ async def test_ids_follow_the_time(databases: Databases) -> None:
     assert row["low"] < row["new"] < row["high"]
     assert row["new"].version == 7
     assert row["new"].int >> 80 == 1795167001000
+
+
+async def test_it_makes_the_week_of_a_moment_and_the_next_two(databases: Databases) -> None:
+    before = await weeks(databases)
+
+    await keep(databases, now=SUNDAY, oldest=LONG_AGO)
+    first = await weeks(databases) - before
+    again = await keep(databases, now=SUNDAY, oldest=LONG_AGO)
+    await keep(databases, now=SUNDAY + timedelta(milliseconds=1), oldest=LONG_AGO)
+    then = await weeks(databases) - before
+
+    # 4 May 2020 is a Monday.
+    assert first == {(week(date(2020, 5, day)), *bounds(date(2020, 5, day))) for day in (4, 11, 18)}
+    assert again == 0
+    assert then - first == {(week(date(2020, 5, 25)), *bounds(date(2020, 5, 25)))}
+
+
+async def test_it_removes_a_week_at_the_moment_when_it_has_ended(databases: Databases) -> None:
+    await keep(databases, now=SUNDAY, oldest=LONG_AGO)
+    before = await weeks(databases)
+    end = datetime(2020, 5, 18, tzinfo=UTC)
+
+    too_early = await keep(databases, now=SUNDAY, oldest=datetime(2020, 5, 11, tzinfo=UTC) - timedelta(milliseconds=1))
+    unchanged = await weeks(databases)
+    removed = await keep(databases, now=end, oldest=end)
+
+    assert (too_early, unchanged) == (0, before)
+    assert removed == 2
+    assert {name for name, *_ in before - await weeks(databases)} == {week(date(2020, 5, day)) for day in (4, 11)}
+
+
+async def test_a_week_stays_as_long_as_a_delivery_of_it_is_to_be_sent(databases: Databases) -> None:
+    await keep(databases, now=SUNDAY, oldest=LONG_AGO)
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute(PENDING, ESTATE, datetime(2020, 5, 12, tzinfo=UTC))
+    end = datetime(2020, 5, 25, tzinfo=UTC)
+
+    waiting = await keep(databases, now=end, oldest=end)
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute("UPDATE chamberlain.delivery SET state = 'succeeded'")
+    done = await keep(databases, now=end, oldest=end)
+
+    assert (waiting, done) == (2, 1)
+
+
+async def keep(databases: Databases, *, now: datetime, oldest: datetime) -> int:
+    async with databases.worker.across_tenants() as tx:
+        return await delivery_weeks.keep(tx, now=now, oldest=oldest)
+
+
+async def weeks(databases: Databases) -> set[tuple[str, str, str]]:
+    """The weeks that are there, each with its first id and the first of the next."""
+    async with connected(databases.addresses.owner) as connection:
+        found = await connection.fetch(BOUNDS)
+    return {(row["name"], *re.findall(r"'([^']+)'", row["bounds"])) for row in found}
+
+
+def week(monday: date) -> str:
+    return f"chamberlain.delivery_of_{monday:%Y_%m_%d}"
+
+
+def bounds(monday: date) -> tuple[str, str]:
+    """The ids of a week begin with its milliseconds since 1970."""
+    begin = datetime.combine(monday, datetime.min.time(), UTC)
+    ends = (begin, begin + timedelta(days=7))
+    first, last = (str(UUID(int=int(each.timestamp() * 1000) << 80)) for each in ends)
+    return first, last
 
 
 async def test_nobody_but_the_owner_reaches_a_part(filled: Databases) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from random import Random
 from uuid import uuid4
 
+import asyncpg
 import msgspec
 import pytest
 
@@ -31,6 +32,8 @@ SELECT gen_random_uuid(), $1, 'group.created', now(), json_build_object('name', 
     CASE WHEN $3 THEN nextval('chamberlain.event_places') END
 FROM generate_series(1, $2::integer) n
 """
+TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('events of ' || $1::uuid, 0))"
+POSITIONS = "SELECT data ->> 'name', position FROM chamberlain.event ORDER BY position, sequence"
 
 
 def event(name: str, tenant_id: TenantId = ESTATE, *, request_id: RequestId | None = None) -> Event:
@@ -285,6 +288,49 @@ async def test_a_place_is_good_when_all_that_was_read_has_gone(databases: Databa
     await write(databases.application, "three")
 
     assert names(await read(databases.application, before.next)) == ["three"]
+
+
+async def test_readers_who_find_nothing_new_wait_for_no_other(databases: Databases) -> None:
+    """Events of another tenant are not new to them. The owner sees these: row-level security does not bind it."""
+    await write(databases.application, "one")
+    await read(databases.application)
+    await write(databases.application, "theirs", tenant_id=OTHER_HOUSE)
+
+    async with databases.worker.across_tenants() as other, connected(databases.addresses.owner) as owner:
+        await other.execute(TAKE_TURN, ESTATE)
+        await owner.execute("SET lock_timeout = '50ms'")
+        await owner.execute(events.PLACE, ESTATE, 10)
+
+    assert await rows(databases, "SELECT data ->> 'name' FROM chamberlain.event WHERE position IS NULL") == [
+        ("theirs",)
+    ]
+
+
+async def test_readers_of_new_events_take_turns(databases: Databases) -> None:
+    await write(databases.application, "one")
+
+    async with databases.worker.across_tenants() as other, connected(databases.addresses.owner) as owner:
+        await other.execute(TAKE_TURN, ESTATE)
+        await owner.execute("SET lock_timeout = '50ms'")
+        with pytest.raises(asyncpg.LockNotAvailableError):
+            await owner.execute(events.PLACE, ESTATE, 10)
+
+
+async def test_it_places_the_oldest_events_of_one_tenant_first(databases: Databases) -> None:
+    await write(databases.application, "theirs", tenant_id=OTHER_HOUSE)
+    await write(databases.application, "one", "two", "three")
+
+    found: list[list[tuple[object, ...]]] = []
+    async with connected(databases.addresses.owner) as owner:
+        for _ in range(2):
+            await owner.execute(events.PLACE, ESTATE, 2)
+            found.append(await rows(databases, POSITIONS))
+
+    # A call has a thousand places to give away, and begins where the sequence is.
+    assert found == [
+        [("one", 1), ("two", 2), ("theirs", None), ("three", None)],
+        [("one", 1), ("two", 2), ("three", 1001), ("theirs", None)],
+    ]
 
 
 @pytest.mark.parametrize("number", SIZES)

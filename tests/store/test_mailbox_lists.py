@@ -1,11 +1,14 @@
 """Lists of mailboxes stay quick: each filter is read along an index, and a million mailboxes are like a thousand."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from uuid import UUID
 
 import asyncpg
 import pytest
 
+from chamberlain.rules.ids import TenantId
 from chamberlain.rules.mailbox_records import MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxType
@@ -14,7 +17,7 @@ from chamberlain.store import mailbox_lists
 from chamberlain.store.database import Transaction
 from chamberlain.store.request_lists import PLANNING
 from tests.databases import PACKAGE, Databases
-from tests.estates import ADA, ESTATE, OTHER_HOUSE
+from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, rows
 from tests.postgres import connected
 from tests.query_plans import SIZES, blocks_touched, rows_looked_at
 
@@ -62,6 +65,17 @@ SELECT request_id FROM chamberlain.mailbox
 WHERE tenant_id = $1 AND (starts_with(name_key, $2) OR starts_with(address, $2))
 AND ($3::uuid IS NULL OR $3 = ANY (readers)) ORDER BY created_at DESC, request_id DESC
 """
+MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
+MAILBOX = """
+INSERT INTO chamberlain.mailbox (
+    request_id, mailbox_id, tenant_id, kind, name, name_key, display_name, address, alias, template_id, template_source,
+    content, readers, approval_required, actor_type, actor_id, actor_name, created_at, span
+) VALUES (
+    gen_random_uuid(), gen_random_uuid(), $1, $2, $3, $3, $3, $4, $5, gen_random_uuid(), 'default', '{}', $6, false,
+    'user', gen_random_uuid(), '', $7, $8
+) RETURNING request_id
+"""
+BEGINNING = "SELECT request_id FROM chamberlain.mailboxes_beginning($1, $2, $2, $3, $4, $5, $6, $7, $8)"
 FILTERS = [
     (MailboxFilter(mailbox_type, state, prefix), reader)
     for mailbox_type, state, prefix, reader in product(
@@ -159,6 +173,98 @@ async def test_mailboxes_from_before_the_spans_are_listed_before_and_after_they_
     assert len(expected) == 900
     assert before == after == expected
     assert [tuple(row) for row in spans] == [(-3, 808), (-2, 4096), (-1, 4096)]
+
+
+async def make(
+    databases: Databases,
+    name: str,
+    *,
+    address: str = "-",
+    alias: str | None = None,
+    span: int = 0,
+    minute: int = 0,
+    kind: str = "shared",
+    tenant_id: TenantId = ESTATE,
+) -> UUID:
+    """One mailbox in a span, made at a minute of the day, whose request is gone."""
+    at = MIDNIGHT + timedelta(minutes=minute)
+    ((request_id,),) = await rows(databases, MAILBOX, tenant_id, kind, name, address, alias, [ADA], at, span)
+    return UUID(str(request_id))
+
+
+async def beginning(
+    databases: Databases,
+    prefix: str,
+    *,
+    kinds: Sequence[str] = ("shared", "room"),
+    states: Sequence[str] | None = None,
+    reader: UUID | None = None,
+    behind: tuple[int, UUID] | None = None,
+    most: int = 50,
+) -> list[object]:
+    """The mailboxes with a prefix, as the worker's role reads them, which sees every tenant."""
+    place = (None, None) if behind is None else (MIDNIGHT + timedelta(minutes=behind[0]), behind[1])
+    found = await rows(databases, BEGINNING, ESTATE, prefix, list(kinds), states, reader, *place, most)
+    return [request_id for (request_id,) in found]
+
+
+async def test_a_name_an_address_or_an_alias_begins_with_the_prefix(databases: Databases) -> None:
+    """Each in a span of its own, where nothing else makes the span worth a look."""
+    by_name = await make(databases, "info", address="a@x", span=1)
+    by_address = await make(databases, "a", address="info@x", span=2)
+    by_alias = await make(databases, "a", address="z@x", alias="info@x", span=3)
+    by_all = await make(databases, "info", address="info@x", alias="info@x", span=4)
+    await make(databases, "inf", address="inf", alias="inf", span=4)
+    await make(databases, "ing", address="inz", alias="z", span=4)
+
+    assert await beginning(databases, "info") == [by_all, by_alias, by_address, by_name]
+    assert await beginning(databases, "infos") == []
+
+
+async def test_spans_come_first_and_times_second(databases: Databases) -> None:
+    """A mailbox of a newer span is older where its transaction was open for longer."""
+    older, newer = await make(databases, "a1", span=2, minute=1), await make(databases, "a2", span=1, minute=5)
+    third, fourth = await make(databases, "a3", span=1, minute=2), await make(databases, "a4", span=0, minute=3)
+    made = [(1, older), (5, newer), (2, third), (3, fourth)]
+
+    assert await beginning(databases, "a") == [older, newer, third, fourth]
+    assert await beginning(databases, "a", most=2) == [older, newer]
+    for place, position in enumerate(made):
+        assert await beginning(databases, "a", behind=position) == [older, newer, third, fourth][place + 1 :], place
+
+
+async def test_a_list_goes_on_behind_a_mailbox_that_is_gone(databases: Databases) -> None:
+    made = [await make(databases, f"a{number}", span=number // 2, minute=number) for number in range(5)]
+    await rows(databases, "DELETE FROM chamberlain.mailbox WHERE request_id = $1 RETURNING 1", made[3])
+
+    assert await beginning(databases, "a", behind=(3, made[3])) == [made[2], made[1], made[0]]
+
+
+async def test_a_list_has_the_mailboxes_of_its_tenant_and_kinds(databases: Databases) -> None:
+    room = await make(databases, "a", kind="room", span=1)
+    equipment = await make(databases, "a", kind="equipment", span=2)
+    await make(databases, "a", tenant_id=OTHER_HOUSE, span=1)
+    await make(databases, "a", tenant_id=OTHER_HOUSE, span=3)
+
+    assert await beginning(databases, "a") == [room]
+    assert await beginning(databases, "a", kinds=["equipment"]) == [equipment]
+    assert await beginning(databases, "a", kinds=["room", "equipment"]) == [equipment, room]
+
+
+async def test_a_mailbox_whose_request_is_gone_has_succeeded(databases: Databases) -> None:
+    mailbox = await make(databases, "a")
+
+    assert await beginning(databases, "a", states=["succeeded"]) == [mailbox]
+    assert await beginning(databases, "a", states=["failed"]) == []
+
+
+async def test_a_reader_needs_both_the_right_and_the_state(databases: Databases) -> None:
+    mailbox = await make(databases, "a")
+
+    assert await beginning(databases, "a", reader=ADA) == [mailbox]
+    assert await beginning(databases, "a", reader=BEN) == []
+    assert await beginning(databases, "a", reader=ADA, states=["failed"]) == []
+    assert await beginning(databases, "a", reader=BEN, states=["succeeded"]) == []
 
 
 async def listed(databases: Databases, prefix: str) -> list[UUID]:

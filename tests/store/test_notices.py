@@ -6,9 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.rules.events import Event, EventType, request_event, summary_of
+from chamberlain.rules.events import Event, EventType, approval_required, request_event, summary_of
 from chamberlain.rules.ids import EventId, NoticeId, RequestId
 from chamberlain.rules.notices import AboutRequest, NoticeKind
+from chamberlain.rules.people import NamedPerson
 from chamberlain.store import events, notices
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
@@ -79,6 +80,44 @@ async def test_it_writes_nothing_by_default(databases: Databases) -> None:
 
     assert await rows(databases, "SELECT FROM chamberlain.notice") == []
     assert await rows(databases, "SELECT FROM chamberlain.job WHERE kind = 'noticeSend'") == []
+
+
+async def test_a_level_is_told_of_when_it_has_approvers(told: Databases) -> None:
+    estate = await open_estate(told)
+    accepted = await estate.request("Apollo")
+    summary = summary_of(await estate.record(accepted.request_id))
+    ada = NamedPerson(ADA, "Ada Achterberg")
+    opened, blocked = [
+        approval_required(EventId(uuid4()), summary, level=level, approvers=approvers, now=estate.moment)
+        for level, approvers in ((2, [ada]), (3, []))
+    ]
+
+    async with told.worker.transaction(ESTATE) as tx:
+        await events.append(tx, [opened, blocked])
+
+    assert await rows(told, WRITTEN, accepted.request_id) == [("approvalRequired", 2)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("pendingApproval", "queued", [("approved", None)]),
+        ("pendingApproval", "cancelled", []),
+        ("waiting", "queued", []),
+        ("queued", "running", []),
+    ],
+)
+async def test_an_approval_is_told_of_when_the_request_goes_on(
+    told: Databases, before: str, after: str, expected: list[tuple[str, None]]
+) -> None:
+    estate = await open_estate(told)
+    accepted = await estate.request("Apollo")
+
+    async with told.worker.transaction(ESTATE) as tx:
+        for state in (before, after):
+            await tx.execute("UPDATE chamberlain.request SET state = $1", state)
+
+    assert await rows(told, WRITTEN, accepted.request_id) == expected
 
 
 async def test_it_writes_nothing_for_what_is_taken_back(told: Databases) -> None:

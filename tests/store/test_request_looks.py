@@ -40,6 +40,21 @@ async def test_those_who_read_at_the_same_time_get_what_their_tenant_has(estate:
     assert [each and each.display_name for each in found] == ["Apollo", "Zeus", None, None, None] * 20
 
 
+async def test_each_request_is_read_once_and_by_its_own_tenant(estate: Estate) -> None:
+    """The owner reads here, whom row-level security does not bind: the function itself keeps to each tenant."""
+    ours, theirs = await requested(estate)
+    await estate.request("Borealis")
+    await estate.request("Hera", caller=caller_of(ZOE, OTHER_HOUSE), templateId=str(OTHER_GROUP))
+    places = [(ESTATE, ours), (ESTATE, ours), (OTHER_HOUSE, ours), (ESTATE, theirs), (OTHER_HOUSE, theirs)]
+
+    async with connected(estate.databases.addresses.owner) as owner:
+        found = await owner.fetch(
+            "SELECT tenant_id, request_id FROM chamberlain.look_at_requests($1, $2)", *zip(*places, strict=True)
+        )
+
+    assert sorted(map(tuple, found)) == sorted([(ESTATE, ours), (OTHER_HOUSE, theirs)])
+
+
 async def test_one_that_cannot_be_read_fails_nobody_else(estate: Estate) -> None:
     ours, theirs = await requested(estate)
     later = '[{"step": "stepOfALaterVersion", "state": "pending"}]'
