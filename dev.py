@@ -129,7 +129,7 @@ def test_everything(arguments: list[str]) -> int:
 
 
 def check(_: list[str]) -> int:
-    """Format, lint, types, direction of imports, English, tests of the rules; under a minute."""
+    """Format, lint, types, direction of imports, English, commits, tests of the rules; under a minute."""
     programs = prepare(VENV, TO_TEST)
     python = str(programs / "python")
     # The longest first, so that two cores end at the same time.
@@ -140,6 +140,7 @@ def check(_: list[str]) -> int:
         "imports": [str(programs / "lint-imports")],
         "lint": [str(programs / "ruff"), "check"],
         "format": [str(programs / "ruff"), "format", "--check"],
+        "commits": [python, "-m", "checks.commits"],
     }
     with ThreadPoolExecutor(max_workers=2) as two_cores:
         passed = list(two_cores.map(report, tools, tools.values()))
@@ -348,13 +349,13 @@ def pip(folder: Path, *arguments: str) -> None:
 
 
 def report(name: str, command: list[str]) -> bool:
-    """Run one tool of the check; say how long it took, and what it found if it is not content."""
+    """Run one tool of the check; print its time, its warnings, and its output if it fails."""
     begin = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     verdict = "failed" if done.returncode else "ok"
     print(f"{name:10} {verdict} in {time.monotonic() - begin:.1f} s", flush=True)
-    if done.returncode:
-        print(done.stdout + done.stderr, flush=True)
+    if shown := done.stdout + done.stderr if done.returncode else done.stderr:
+        print(shown, flush=True)
     return done.returncode == 0
 
 

@@ -87,6 +87,19 @@ def module(root: Path, name: Path) -> None:
     file.touch()
 
 
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        pytest.param("print('out')", [], id="passes"),
+        pytest.param("import sys; print('out'); print('warning', file=sys.stderr)", ["warning"], id="warns"),
+        pytest.param("print('out'); raise SystemExit(1)", ["out"], id="fails"),
+    ],
+)
+def test_it_shows_the_output_of_a_tool(capsys: pytest.CaptureFixture[str], code: str, shown: list[str]) -> None:
+    assert dev.report("tool", [sys.executable, "-c", code]) == ("SystemExit" not in code)
+    assert capsys.readouterr().out.split("\n")[1:] == ([*shown, "", ""] if shown else [""])
+
+
 def test_it_works_out_the_total_of_several_runs(tmp_path: Path) -> None:
     for name, tests in (("one", "assert 1\n\ndef test_b(): assert 0"), ("two", "assert 1")):
         (tmp_path / f"test_{name}.py").write_text(f"def test_a(): {tests}\n")
