@@ -129,9 +129,12 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
             parser.error(f"No such file or folder: {', '.join(missing_paths)}")
         return show({path: each for path, each in found.items() if is_under(root / path, chosen)})
     quotas, counts = read_quotas(root), {path: len(each) for path, each in found.items()}
-    if options.moved and (missing := move(quotas, counts, {path for pair in options.moved for path in pair})):
+    paths = {path for pair in options.moved for path in pair}
+    missing = sum(counts.get(path, 0) for path in paths) - sum(quotas.get(path, 0) for path in paths)
+    if missing > 0:
         print(f"The moved files have {missing} more findings than their quotas allow. Fix those, then repeat.")
         return 1
+    quotas |= {path: counts.get(path, 0) for path in paths}
     if options.freeze or options.moved:
         quotas = freeze(quotas, counts)
         write_quotas(quotas, root)
@@ -174,14 +177,6 @@ def freeze(quotas: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
     """Lower each quota to the number of findings; never raise one."""
     lowered = {path: min(quota, counts.get(path, 0)) for path, quota in quotas.items()}
     return {path: quota for path, quota in lowered.items() if quota}
-
-
-def move(quotas: dict[str, int], counts: dict[str, int], paths: set[str]) -> int:
-    """Share the quotas of some files by their findings; return how many findings are above the sum."""
-    missing = sum(counts.get(path, 0) for path in paths) - sum(quotas.get(path, 0) for path in paths)
-    if missing <= 0:
-        quotas.update({path: counts.get(path, 0) for path in paths})
-    return max(missing, 0)
 
 
 def read_quotas(root: Path) -> dict[str, int]:
@@ -330,7 +325,7 @@ def joined(comments: Iterable[tuple[str, int, str]]) -> Iterator[Text]:
     gathered: list[str] = []
     first, indent_before = 0, ""
     for before, line, comment in comments:
-        if gathered and (line != first + len(gathered) or before != indent_before or before.strip()):
+        if gathered and (line != first + len(gathered) or before != indent_before):
             yield Text(first, "\n".join(gathered))
             gathered = []
         first, indent_before = first if gathered else line, before

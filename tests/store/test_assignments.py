@@ -1,4 +1,4 @@
-"""Changes of assignments as the database writes them: what is held is told apart from what is not true any more.
+"""Changes of assignments as the database writes them, with current and outdated rows.
 
 The owner writes here, whom row-level security does not bind: the functions themselves keep to each tenant.
 """
