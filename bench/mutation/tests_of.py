@@ -54,6 +54,7 @@ TESTS_OF_SQL: Mapping[str, Sequence[str]] = {
     "requests.sql": (
         "tests/store/test_idempotency.py",
         "tests/store/test_accept_mailboxes.py",
+        "tests/store/test_limits.py",
         "tests/usecases/test_limits.py",
         "tests/store/test_batcher.py",
         "tests/usecases/test_group_request.py",

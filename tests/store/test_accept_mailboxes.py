@@ -10,11 +10,11 @@ from chamberlain.rules.ids import MailboxId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mailboxes import MailboxOrder, TemplateSource
 from chamberlain.rules.requests import RequestKind
-from chamberlain.rules.submissions import AddressTaken, Again, Draft, MailboxDraft, NameTaken, Written
+from chamberlain.rules.submissions import AddressTaken, Again, Draft, LimitFull, MailboxDraft, NameTaken, Written
 from chamberlain.store.batcher import Acceptor
 from tests.databases import Databases
 from tests.drafts import draft
-from tests.estates import ADA, SHARED_MAILBOX, apply, changed_estate, counts, open_estate, rows
+from tests.estates import ADA, ESTATE, SHARED_MAILBOX, apply, changed_estate, counts, open_estate, rows
 from tests.store.test_batcher import accept_all
 
 
@@ -110,3 +110,14 @@ async def test_an_alias_that_the_directory_has_given_away_is_taken(databases: Da
     verdicts = await accept_all([acceptor], [replace(each, ask_addresses=True) for each in wanted])
 
     assert verdicts == [AddressTaken(), AddressTaken(), Written()]
+
+
+async def test_an_address_that_is_the_name_of_a_mailbox_is_not_taken(prepared: Databases) -> None:
+    """A request that is refused for another reason gets that reason."""
+    acceptor = Acceptor(prepared.application)
+    await acceptor.accept(mailbox_draft("front@estate.example", address="desk"))
+    await rows(prepared, "UPDATE chamberlain.tenant SET open_requests = 1 WHERE tenant_id = $1 RETURNING 1", ESTATE)
+
+    verdicts = await accept_all([acceptor], [draft("front"), mailbox_draft("info", alias="front"), draft("desk")])
+
+    assert verdicts == [LimitFull("openRequests"), LimitFull("openRequests"), AddressTaken()]

@@ -1,4 +1,4 @@
-"""Changes of assignments as the database writes them, with current and outdated rows.
+"""Changes of assignments as the database writes them: a held row is another outcome than an outdated decision.
 
 The owner writes here, whom row-level security does not bind: the functions themselves keep to each tenant.
 """

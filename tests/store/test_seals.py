@@ -167,10 +167,7 @@ async def test_rows_that_were_carried_into_another_server_are_sealed_on(database
     await record(databases, change(), change())
     await seal(databases)
     await record(databases, change())
-    await tamper(databases, "UPDATE chamberlain.audit SET written_in = '1000000000'")
-    await tamper(
-        databases, "UPDATE chamberlain.audit_head SET snapshot = '1000000000:1000000000:', horizon = '1000000000'"
-    )
+    await carry_over(databases)
 
     await record(databases, change())
     first = await seal(databases)
@@ -181,6 +178,51 @@ async def test_rows_that_were_carried_into_another_server_are_sealed_on(database
     assert (first, then) == (1000 + 2, 1)
     assert await chain(databases) == await written(databases)
     assert (await Auditor(databases).verify()).faults == 0
+
+
+async def test_rows_that_were_carried_into_another_server_are_sealed_tenant_by_tenant(databases: Databases) -> None:
+    """Sealing one tenant leaves the rows of the others as they are, sealed or not."""
+    for tenant_id in (ESTATE, OTHER_HOUSE):
+        await record(databases, change(tenant_id=tenant_id))
+        await seal(databases, tenant_id)
+        await record(databases, change(tenant_id=tenant_id))
+    await carry_over(databases)
+
+    await seal(databases)
+
+    transactions = "SELECT tenant_id, written_in = '1000000000' FROM chamberlain.audit ORDER BY sequence"
+    assert await rows(databases, transactions) == [
+        (ESTATE, True),
+        (ESTATE, False),
+        (OTHER_HOUSE, True),
+        (OTHER_HOUSE, True),
+    ]
+    assert len(await chain(databases, OTHER_HOUSE)) == 1
+    await seal(databases, OTHER_HOUSE)
+    assert await chain(databases, OTHER_HOUSE) == await written(databases, OTHER_HOUSE)
+
+
+async def test_a_row_that_another_tenant_has_sealed_is_sealed_on_another_server_too(databases: Databases) -> None:
+    """A row that changed its tenant has no seal in the new one, although one of the old one has its number."""
+    await record(databases, change())
+    await seal(databases)
+    await record(databases, change(tenant_id=OTHER_HOUSE))
+    await seal(databases, OTHER_HOUSE)
+    await tamper(databases, "UPDATE chamberlain.audit SET tenant_id = $1 WHERE tenant_id = $2", ESTATE, OTHER_HOUSE)
+    await carry_over(databases)
+
+    await seal(databases)
+
+    assert len(await written(databases)) == 2
+    assert await chain(databases) == await written(databases)
+
+
+async def carry_over(databases: Databases) -> None:
+    """Give all rows numbers of transactions of another server, which this one has not come to yet."""
+    await tamper(databases, "UPDATE chamberlain.audit SET written_in = '1000000000'")
+    await tamper(
+        databases, "UPDATE chamberlain.audit_head SET snapshot = '1000000000:1000000000:', horizon = '1000000000'"
+    )
 
 
 @pytest.mark.parametrize("table", ["audit_seal", "audit_head"])

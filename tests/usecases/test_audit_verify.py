@@ -34,6 +34,10 @@ INSERT INTO chamberlain.audit (sequence, tenant_id, at, action, trace_id, payloa
 OVERRIDING SYSTEM VALUE
 SELECT 2, tenant_id, at, action, trace_id, payload, written_in, written_by FROM chamberlain.audit WHERE sequence = 5
 """
+AT_THE_END_WITH_ALL_MARKS = """
+INSERT INTO chamberlain.audit (tenant_id, at, action, trace_id, payload, written_in, written_by)
+SELECT tenant_id, at, action, trace_id, payload, written_in, written_by FROM chamberlain.audit WHERE sequence = 5
+"""
 
 
 @pytest.fixture
@@ -156,6 +160,7 @@ async def test_it_finds_a_row_that_changed_its_tenant(auditor: Auditor) -> None:
         pytest.param(AT_THE_END, 8, id="at the end"),
         pytest.param(OF_LONG_AGO, 8, id="of long ago, as if by the service"),
         pytest.param(WITH_ALL_MARKS, 2, id="with all marks of a real one"),
+        pytest.param(AT_THE_END_WITH_ALL_MARKS, 8, id="at the end with all marks of a real one"),
     ],
 )
 async def test_it_finds_a_row_that_was_inserted(
