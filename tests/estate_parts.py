@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import Directory, People
 from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
@@ -38,8 +38,7 @@ def request_group(means: Means) -> RequestGroup:
     return RequestGroup(
         database=means.databases.application,
         people=means.people,
-        callers=Callers(means.databases.application, means.people, means.now),
-        prefixes=means.prefixes,
+        authorization=Authorization(means.databases.application, means.people, means.prefixes, means.now),
         catalog=means.catalog,
         submitter=means.submitter,
         new_id=uuid4,
@@ -52,8 +51,7 @@ def request_mailbox(means: Means) -> RequestMailbox:
     return RequestMailbox(
         database=means.databases.application,
         people=means.people,
-        callers=Callers(means.databases.application, means.people, means.now),
-        prefixes=means.prefixes,
+        authorization=Authorization(means.databases.application, means.people, means.prefixes, means.now),
         catalog=means.catalog,
         submitter=means.submitter,
         new_id=uuid4,

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import msgspec
 from hypothesis.vendor.pretty import RepresentationPrinter
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.groups import Groups
@@ -116,6 +117,10 @@ class Estate:
 
     def now(self) -> datetime:
         return self.moment
+
+    def authorization(self) -> Authorization:
+        """Authorize callers, with nothing cached yet."""
+        return Authorization(self.databases.application, self.people, PREFIXES, self.now)
 
     async def read_time(self, _tx: Transaction) -> datetime:
         return self.moment

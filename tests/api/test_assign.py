@@ -4,7 +4,6 @@ of caller."""
 from collections.abc import AsyncIterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 
 import httpx2
@@ -16,7 +15,7 @@ from chamberlain.rules.callers import ActorType, Caller
 from chamberlain.shapes.configuration import Configuration
 from tests.api.house import ADA, BASE, PREFIX, USER, House
 from tests.databases import Databases
-from tests.estates import BEN, OTHER_HOUSE, PREFIXES, PROJECT_GROUP, ZOE, open_estate
+from tests.estates import BEN, OTHER_HOUSE, PROJECT_GROUP, ZOE, open_estate
 from tests.example import configuration_in, example_document
 from tests.usecases.stewards import (
     ALL_STAFF,
@@ -120,7 +119,7 @@ async def door(databases: Databases) -> AsyncIterator[Door]:
     services = replace(
         house.services(),
         verify=verify,
-        require_allowed=partial(steward.change.callers.require_allowed, PREFIXES),
+        require_allowed=steward.change.authorization.require,
         managed=Managed(list=steward.list_subjects, read=steward.read, assign=steward.change),
         findings=replace(House().grounds.finding_services(), list=steward.findings),
     )

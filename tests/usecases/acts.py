@@ -3,13 +3,12 @@
 from dataclasses import replace
 from uuid import uuid4
 
+from chamberlain.requests.actions import Deeds
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.callers import ActorType, Caller
 from chamberlain.rules.ids import RequestId, TenantId, UserId
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.requests import IdempotencyKey, RequestState
-from chamberlain.store.callers import Callers
-from chamberlain.store.deeds import Deeds
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.job_list import ListJobs
@@ -59,22 +58,22 @@ def retrier(estate: Estate) -> RetryRequest:
 
 def deeds(estate: Estate) -> Deeds:
     database = estate.databases.application
-    return Deeds(database, Callers(database, estate.people, estate.now), PREFIXES, watchers(estate))
+    return Deeds(database, estate.authorization(), watchers(estate))
 
 
 def lister(estate: Estate) -> ListRequests:
     database = estate.databases.application
-    return ListRequests(database, Callers(database, estate.people, estate.now), PREFIXES)
+    return ListRequests(database, estate.authorization())
 
 
 def job_lister(estate: Estate) -> ListJobs:
     database = estate.databases.application
-    return ListJobs(database, Callers(database, estate.people, estate.now), PREFIXES)
+    return ListJobs(database, estate.authorization())
 
 
 def job_releaser(estate: Estate) -> ReleaseJob:
     database = estate.databases.application
-    return ReleaseJob(database, Callers(database, estate.people, estate.now), PREFIXES, workers(estate))
+    return ReleaseJob(database, estate.authorization(), workers(estate))
 
 
 def workers(estate: Estate) -> Notifier:

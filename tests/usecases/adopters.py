@@ -19,14 +19,13 @@ from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.plans import plan_group
 from chamberlain.rules.requests import IdempotencyKey
 from chamberlain.rules.templates import TemplateKind
-from chamberlain.store.callers import Callers
 from chamberlain.store.notifier import Notifier
 from chamberlain.usecases.adoption_confirm import ConfirmAdoption
 from chamberlain.usecases.adoption_list import ListAdoptions
 from chamberlain.usecases.adoption_read import ReadAdoption
 from chamberlain.usecases.adoption_run import RunAdoptions
 from chamberlain.usecases.adoption_undo import UndoAdoption
-from tests.estates import ADA, BEN, ESTATE, PREFIXES, SHARED_MAILBOX, TRACE, Estate
+from tests.estates import ADA, BEN, ESTATE, SHARED_MAILBOX, TRACE, Estate
 from tests.usecases.acts import administrator
 from tests.usecases.stewards import make_due
 
@@ -181,7 +180,6 @@ async def make_group(
 def adopter_of(estate: Estate, *, page: int = 50) -> Adopter:
     """The parts of one process."""
     database, worker = estate.databases.application, estate.databases.worker
-    callers = Callers(database, estate.people, estate.now)
     workers = Notifier(estate.databases.addresses.application)
     port = TroubledAdoptions(EmbeddedAdoptions(worker.pool))
     # Calls list as a role that sees their tenant alone.
@@ -190,10 +188,10 @@ def adopter_of(estate: Estate, *, page: int = 50) -> Adopter:
         estate=estate,
         port=port,
         confirm_adoption=ConfirmAdoption(
-            database, listing, callers, PREFIXES, estate.catalog, workers, uuid4, estate.now
+            database, listing, estate.authorization(), estate.catalog, workers, uuid4, estate.now
         ),
-        undo_adoption=UndoAdoption(database, callers, PREFIXES, workers, estate.now),
-        list_adoptions=ListAdoptions(database, callers, PREFIXES),
-        read_adoption=ReadAdoption(database, callers, PREFIXES),
+        undo_adoption=UndoAdoption(database, estate.authorization(), workers, estate.now),
+        list_adoptions=ListAdoptions(database, estate.authorization()),
+        read_adoption=ReadAdoption(database, estate.authorization()),
         run=RunAdoptions(worker, port, estate.directory, estate.people, uuid4, estate.now, page),
     )

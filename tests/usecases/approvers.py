@@ -14,7 +14,6 @@ from chamberlain.rules.decisions import Naming
 from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.timeline import Timeline
-from chamberlain.store.callers import Callers
 from chamberlain.store.request_looks import RequestLooks
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import Watchers
@@ -23,7 +22,7 @@ from chamberlain.usecases.approver_name import NameApprovers
 from chamberlain.usecases.request_decide import DecideRequest
 from chamberlain.usecases.request_read import ReadRequest
 from tests.databases import Databases
-from tests.estates import ADA, ESTATE, PREFIXES, Estate, caller_of, changed_estate, open_estate
+from tests.estates import ADA, ESTATE, Estate, caller_of, changed_estate, open_estate
 from tests.usecases.acts import ACT, deeds, render, watchers, workers
 
 ALL_STAFF = UUID("94000000-0000-4000-8000-000000000001")
@@ -183,13 +182,12 @@ SELECT $1, $2, $3, false, true, EXISTS (SELECT FROM directory.groups g WHERE g.t
 def approving_at(estate: Estate, new_id: Callable[[], UUID] = uuid4) -> Approving:
     """The use cases of approval over an estate."""
     database, worker = estate.databases.application, estate.databases.worker
-    callers = Callers(database, estate.people, estate.now)
     return Approving(
         estate,
-        DecideRequest(deeds(estate), callers, PREFIXES, estate.people, workers(estate), new_id, estate.now),
+        DecideRequest(deeds(estate), estate.authorization(), estate.people, workers(estate), new_id, estate.now),
         AttendApprovals(worker, estate.people, watchers(estate), new_id, estate.read_time),
-        NameApprovers(database, callers, PREFIXES, estate.people, watchers(estate), new_id, estate.now),
-        ReadRequest(RequestLooks(database), callers, PREFIXES),
+        NameApprovers(database, estate.authorization(), estate.people, watchers(estate), new_id, estate.now),
+        ReadRequest(RequestLooks(database), estate.authorization()),
     )
 
 

@@ -12,11 +12,10 @@ from chamberlain.rules.ids import RequestId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import PageWanted
 from chamberlain.store import tenants
-from chamberlain.store.callers import Callers
 from chamberlain.store.revisions import Revisions
 from chamberlain.usecases.drift_ask import AskForDriftCheck
 from chamberlain.usecases.drift_check import CheckDrift
-from tests.estates import ADA, ESTATE, PREFIXES, SHARED_MAILBOX, TRACE, Estate
+from tests.estates import ADA, ESTATE, SHARED_MAILBOX, TRACE, Estate
 from tests.usecases.acts import administrator, workers
 from tests.usecases.stewards import Steward, make_due, steward_of
 
@@ -110,12 +109,11 @@ def watchman_of(estate: Estate) -> Watchman:
     """The parts of one process."""
     database = estate.databases.application
     steward = steward_of(estate)
-    callers = Callers(database, estate.people, estate.now)
     return Watchman(
         estate=estate,
         steward=steward,
         check=CheckDrift(
             estate.databases.worker, estate.directory, steward.guests, estate.people, Revisions(), uuid4, estate.now
         ),
-        ask=AskForDriftCheck(database, callers, PREFIXES, workers(estate), estate.now),
+        ask=AskForDriftCheck(database, estate.authorization(), workers(estate), estate.now),
     )

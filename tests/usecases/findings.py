@@ -23,10 +23,9 @@ from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.store import finding_lists, findings
-from chamberlain.store.callers import Callers
 from chamberlain.usecases.finding_accept import AcceptFinding
 from chamberlain.usecases.finding_reopen import ReopenFindings
-from tests.estates import ADA, ESTATE, PREFIXES, Estate
+from tests.estates import ADA, ESTATE, Estate
 from tests.usecases.acts import act, administrator
 from tests.usecases.stewards import ALL_STAFF, GIL
 
@@ -101,10 +100,9 @@ class Inspector:
 def inspector_of(estate: Estate) -> Inspector:
     """The parts of one process."""
     database = estate.databases.application
-    callers = Callers(database, estate.people, estate.now)
     return Inspector(
         estate,
-        AcceptFinding(database, callers, PREFIXES, estate.now),
+        AcceptFinding(database, estate.authorization(), estate.now),
         ReopenFindings(estate.databases.worker, estate.read_time),
     )
 

@@ -23,7 +23,6 @@ from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.shapes.assignments import ASSIGNMENT, to_assignment_order
 from chamberlain.store.assignments import Assigner
-from chamberlain.store.callers import Callers
 from chamberlain.usecases.assignment_apply import ApplyAssignments
 from chamberlain.usecases.assignment_change import ChangeAssignment
 from chamberlain.usecases.finding_list import ListFindings
@@ -31,7 +30,7 @@ from chamberlain.usecases.policy_evaluate import EvaluatePolicies
 from chamberlain.usecases.subject_discover import DiscoverSubjects
 from chamberlain.usecases.subject_list import ListSubjects
 from chamberlain.usecases.subject_read import ReadSubject
-from tests.estates import ADA, ESTATE, PREFIXES, TRACE, Estate
+from tests.estates import ADA, ESTATE, TRACE, Estate
 from tests.usecases.acts import administrator, watchers, workers
 
 ALL_STAFF = GroupId(UUID("94000000-0000-4000-8000-000000000001"))
@@ -178,20 +177,19 @@ def steward_of(estate: Estate) -> Steward:
     """The parts of one process."""
     database, worker = estate.databases.application, estate.databases.worker
     guests = TroubledGuests(EmbeddedGuests(KeptGuests(worker.pool), Changes(worker.pool)))
-    callers = Callers(database, estate.people, estate.now)
     look_up = EmbeddedSubjects(database.pool).look_up
     return Steward(
         estate=estate,
         guests=guests,
         change=ChangeAssignment(
-            database, look_up, callers, PREFIXES, Assigner(database), workers(estate), uuid4, estate.now
+            database, look_up, estate.authorization(), Assigner(database), workers(estate), uuid4, estate.now
         ),
         apply=ApplyAssignments(worker, guests, watchers(estate), uuid4, estate.now),
         discover=DiscoverSubjects(worker, guests, uuid4, estate.now),
         evaluate=EvaluatePolicies(worker, guests, uuid4, estate.read_time),
-        read=ReadSubject(database, look_up, callers, PREFIXES, estate.now),
-        list_subjects=ListSubjects(database, callers, PREFIXES),
-        findings=ListFindings(database, callers, PREFIXES),
+        read=ReadSubject(database, look_up, estate.authorization(), estate.now),
+        list_subjects=ListSubjects(database, estate.authorization()),
+        findings=ListFindings(database, estate.authorization()),
     )
 
 

@@ -17,10 +17,8 @@ from chamberlain.rules.requests import IdempotencyKey
 from chamberlain.rules.template_areas import MAIL, TemplateArea
 from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE, TemplateBody
-from chamberlain.store.callers import Callers
 from chamberlain.store.keyring import Keyring
 from tests.estates import TRACE, Estate
-from tests.usecases.acts import PREFIXES
 
 ANY = Edit(None, TRACE)
 FIRST_PAGE = PageWanted(200, None)
@@ -39,8 +37,7 @@ class Keeper:
     @property
     def templates(self) -> Templates:
         database, people = self.estate.databases.application, self.estate.people
-        callers = Callers(database, people, self.estate.now)
-        return template_services(self.area, database, callers, people, prefixes=PREFIXES, keyring=KEYRING)
+        return template_services(self.area, database, self.estate.authorization(), people, keyring=KEYRING)
 
     def body(self, members: Mapping[str, object]) -> TemplateBody:
         """A room, or a group, with what is said otherwise."""

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import MailboxPage, Marking
 from chamberlain.rules.adoptions import AdoptionState
 from chamberlain.rules.errors import Conflict, OutsideFault
 from chamberlain.rules.ids import AdoptionId, TenantId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.store.callers import Callers
 from tests.directory.wanted_mailboxes import plain
-from tests.estates import ESTATE, Estate
+from tests.estates import ESTATE, PREFIXES, Estate
 from tests.troubles import TroubledPeople
 from tests.usecases.adopters import Adopter, TroubledAdoptions, adopter_of
 from tests.usecases.stewards import expire_leases, make_due
@@ -55,10 +55,11 @@ async def test_it_rejects_what_somebody_gets_the_name_of_just_before(adopter: Ad
                 await tx.execute(TAKE, ESTATE, [kind], [value])
 
     listing = Listing(adopter.confirm_adoption.directory)
-    callers = Callers(
-        adopter.estate.databases.application, Meanwhile(adopter.estate.people, act=take), adopter.estate.now
+    people = Meanwhile(adopter.estate.people, act=take)
+    authorization = Authorization(adopter.estate.databases.application, people, PREFIXES, adopter.estate.now)
+    late = replace(
+        adopter, confirm_adoption=replace(adopter.confirm_adoption, directory=listing, authorization=authorization)
     )
-    late = replace(adopter, confirm_adoption=replace(adopter.confirm_adoption, directory=listing, callers=callers))
 
     with pytest.raises(Conflict) as refused:
         await late.confirm(digest=preview.digest)

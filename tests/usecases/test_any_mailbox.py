@@ -17,7 +17,6 @@ from chamberlain.embedded import postgres
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.mailboxes import ObservedMailbox
-from chamberlain.store.callers import Callers
 from chamberlain.usecases.mailbox_list import ListMailboxes
 from chamberlain.usecases.mailbox_read import ReadMailbox
 from tests.api.house import BASE, House
@@ -25,7 +24,6 @@ from tests.databases import Databases, filled_database
 from tests.estates import (
     ADA,
     EQUIPMENT_MAILBOX,
-    PREFIXES,
     ROOM_MAILBOX,
     SHARED_MAILBOX,
     Estate,
@@ -71,7 +69,6 @@ async def fill(databases: Databases) -> None:
 async def api(estate: Estate) -> AsyncIterator[httpx2.AsyncClient]:
     """The whole API with the real use cases of mailboxes behind it, signed in as Ada."""
     database = estate.databases.application
-    callers = Callers(database, estate.people, estate.now)
 
     async def verify(_authorization: str | None) -> Caller:
         return mail_caller_of(ADA)
@@ -79,8 +76,8 @@ async def api(estate: Estate) -> AsyncIterator[httpx2.AsyncClient]:
     mailboxes = Mailboxes(
         request=estate.request_mailbox,
         rehearse=estate.request_mailbox.rehearse,
-        read=ReadMailbox(database, callers, PREFIXES),
-        list=ListMailboxes(database, callers, PREFIXES),
+        read=ReadMailbox(database, estate.authorization()),
+        list=ListMailboxes(database, estate.authorization()),
     )
     services = replace(House().services(), verify=verify, mailboxes=mailboxes)
     transport = httpx2.ASGITransport(app=create_app(services), raise_app_exceptions=False)

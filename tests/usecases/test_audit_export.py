@@ -10,11 +10,10 @@ from chamberlain.rules.errors import Forbidden
 from chamberlain.rules.ids import ClientId, TenantId
 from chamberlain.rules.pages import PageWanted
 from chamberlain.store.audit import WINDOW
-from chamberlain.store.callers import Callers
 from chamberlain.usecases.audit_export import ExportAudit
 from chamberlain.usecases.audit_list import ListAudit
 from tests.estates import ADA, BEN, CLIENT, ESTATE, OTHER_HOUSE, Estate, caller_of
-from tests.usecases.acts import PREFIXES, administrator, application
+from tests.usecases.acts import administrator, application
 from tests.usecases.auditors import change, record, seal
 
 ANY = AuditFilter()
@@ -31,7 +30,7 @@ async def names(tenant_id: TenantId) -> dict[ClientId, str]:
 
 def exporter(estate: Estate) -> ExportAudit:
     database = estate.databases.application
-    return ExportAudit(database, Callers(database, estate.people, estate.now), PREFIXES, names)
+    return ExportAudit(database, estate.authorization(), names)
 
 
 async def export(estate: Estate, wanted: AuditFilter = ANY, caller: Caller | None = None) -> list[AuditRecord]:
@@ -114,7 +113,7 @@ async def test_it_gives_nothing_of_another_tenant(estate: Estate) -> None:
 )
 async def test_it_rejects_who_may_not(estate: Estate, caller: Caller) -> None:
     exporting = exporter(estate)
-    listing = ListAudit(exporting.database, exporting.callers, PREFIXES, names)
+    listing = ListAudit(exporting.database, exporting.authorization, names)
 
     with pytest.raises(Forbidden):
         await exporting(caller, ANY)

@@ -15,7 +15,6 @@ from chamberlain.rules.ids import DeliveryId, TemplateId
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.redeliveries import DeliverySpan
 from chamberlain.store import webhook_states
-from chamberlain.store.callers import Callers
 from chamberlain.usecases.delivery_list import ListDeliveries
 from chamberlain.usecases.delivery_redeliver import RedeliverDelivery
 from chamberlain.usecases.delivery_redeliver_span import RedeliverSpan
@@ -33,7 +32,7 @@ from tests.estates import (
     changed_estate,
     open_estate,
 )
-from tests.usecases.acts import PREFIXES, act, administrator, application, workers
+from tests.usecases.acts import act, administrator, application, workers
 
 URL = "https://hooks.estate.example/chamberlain"
 HOOK, TEAM_HOOK = {"webhook": {"url": URL}}, {"webhook": {"url": f"{URL}/teams"}}
@@ -60,23 +59,19 @@ class Clerk:
 
     async def page(self, wanted: DeliveryFilter = ANY, page: PageWanted = FIRST) -> Page[DeliveryRecord]:
         database = self.estate.databases.application
-        return await ListDeliveries(database, self.callers, PREFIXES)(self.caller, wanted, page)
+        return await ListDeliveries(database, self.estate.authorization())(self.caller, wanted, page)
 
     async def again(self, delivery_id: DeliveryId, key: str | None = None, digest: bytes = b"") -> KeptAnswer:
         database = self.estate.databases.application
-        redeliver = RedeliverDelivery(database, self.callers, PREFIXES, workers(self.estate))
+        redeliver = RedeliverDelivery(database, self.estate.authorization(), workers(self.estate))
         return await redeliver(self.caller, delivery_id, act(comment="Back", key=key, digest=digest), shown)
 
     async def span(
         self, span: DeliverySpan = EVER, key: str | None = None, digest: bytes = b"", batch: int = 500
     ) -> KeptAnswer:
         database = self.estate.databases.application
-        redeliver = RedeliverSpan(database, self.callers, PREFIXES, workers(self.estate), batch)
+        redeliver = RedeliverSpan(database, self.estate.authorization(), workers(self.estate), batch)
         return await redeliver(self.caller, span, act(key=key, digest=digest), lambda count: str(count).encode())
-
-    @property
-    def callers(self) -> Callers:
-        return Callers(self.estate.databases.application, self.estate.people, self.estate.now)
 
 
 def shown(record: DeliveryRecord) -> bytes:

@@ -12,7 +12,6 @@ from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.pages import FeedPosition, FeedWanted
 from chamberlain.rules.subjects import SubjectType
-from chamberlain.store.callers import Callers
 from chamberlain.usecases.event_list import ListEvents
 from tests.databases import Databases
 from tests.estates import (
@@ -21,7 +20,6 @@ from tests.estates import (
     DARA,
     ESTATE,
     OTHER_HOUSE,
-    PREFIXES,
     PROJECT_GROUP,
     PROJECT_TEAM,
     ZOE,
@@ -53,7 +51,7 @@ REFUSED = Rejected("ruleInvalid", "The directory does not take it.")
 
 def lister(estate: Estate) -> ListEvents:
     database = estate.databases.application
-    return ListEvents(database, Callers(database, estate.people, estate.now), PREFIXES)
+    return ListEvents(database, estate.authorization())
 
 
 async def read(estate: Estate, caller: Caller | None = None) -> list[EventRecord]:

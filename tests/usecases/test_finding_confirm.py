@@ -13,9 +13,8 @@ from chamberlain.rules.errors import Conflict, Forbidden, NotFound, TryAgain, Un
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState
 from chamberlain.rules.ids import PolicyId
 from chamberlain.rules.jobs import JobKind
-from chamberlain.store.callers import Callers
 from chamberlain.usecases.finding_confirm import ConfirmFinding
-from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, PREFIXES, Estate, caller_of
+from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, Estate, caller_of
 from tests.usecases.acts import act, administrator, application
 from tests.usecases.findings import inspector_of, rendered
 from tests.usecases.policy_runs import Runs, make_guests
@@ -57,9 +56,7 @@ async def confirm(
 ) -> KeptAnswer:
     estate = runs.steward.estate
     database = estate.databases.application
-    use_case = ConfirmFinding(
-        database, estate.people, Callers(database, estate.people, estate.now), PREFIXES, estate.now
-    )
+    use_case = ConfirmFinding(database, estate.people, estate.authorization(), estate.now)
     said = act(comment="Still on the project.", key=key)
     return await use_case(caller or administrator(ADA), finding_id or (await review(runs)).id, said, rendered)
 

@@ -16,11 +16,10 @@ from chamberlain.rules.mailboxes import MailboxType
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.requests import RequestState
 from chamberlain.store import mailbox_lists, mailboxes, retention
-from chamberlain.store.callers import Callers
 from chamberlain.store.mailbox_lists import Route
 from chamberlain.usecases.mailbox_list import ListMailboxes
 from chamberlain.usecases.mailbox_read import ReadMailbox
-from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, PREFIXES, ZOE, Estate, caller_of, mail_caller_of
+from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of, mail_caller_of
 from tests.usecases.acts import administrator, application, cancel, put
 from tests.usecases.mailbox_bodies import BODIES, SMALL
 
@@ -30,13 +29,13 @@ MANAGER = application("Mail.Manage.ReadWrite.All")
 
 async def read(estate: Estate, caller: Caller, mailbox_id: MailboxId) -> MailboxRecord:
     database = estate.databases.application
-    return await ReadMailbox(database, Callers(database, estate.people, estate.now), PREFIXES)(caller, mailbox_id)
+    return await ReadMailbox(database, estate.authorization())(caller, mailbox_id)
 
 
 async def names(estate: Estate, caller: Caller, wanted: MailboxFilter = ANY, *, limit: int = 2) -> list[str]:
     """The names of all that a list gives, a page at a time."""
     database = estate.databases.application
-    lister = ListMailboxes(database, Callers(database, estate.people, estate.now), PREFIXES)
+    lister = ListMailboxes(database, estate.authorization())
     found: list[str] = []
     page = await lister(caller, wanted, PageWanted(limit, None))
     while True:

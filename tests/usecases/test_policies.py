@@ -21,9 +21,8 @@ from chamberlain.rules.policy_records import PolicyRecord
 from chamberlain.rules.requests import IdempotencyKey
 from chamberlain.rules.template_areas import COLLAB
 from chamberlain.shapes.policies import POLICY
-from chamberlain.store.callers import Callers
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, TRACE, Estate, caller_of
-from tests.usecases.acts import PREFIXES, administrator, application
+from tests.usecases.acts import administrator, application
 from tests.usecases.template_keepers import Keeper
 
 NINETY_DAYS = PolicyId(UUID("90110000-0000-4000-8000-000000000001"))
@@ -44,8 +43,7 @@ class Clerk:
     @property
     def policies(self) -> Policies:
         database = self.estate.databases.application
-        callers = Callers(database, self.estate.people, self.estate.now)
-        return policy_services(database, callers, PREFIXES, EmbeddedSubjects(database.pool).observe)
+        return policy_services(database, self.estate.authorization(), EmbeddedSubjects(database.pool).observe)
 
     async def create(self, members: Mapping[str, object] = NOTHING, *, key: str | None = None) -> PolicyId:
         act = Act(None, None if key is None else IdempotencyKey(key, b"digest"), TRACE)

@@ -17,7 +17,6 @@ from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 from chamberlain.store import policy_tasks
 from chamberlain.store.assignments import Assigner
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 from chamberlain.usecases.finding_accept import AcceptFinding
 from chamberlain.usecases.finding_confirm import ConfirmFinding
@@ -25,7 +24,7 @@ from chamberlain.usecases.finding_reopen import ReopenFindings
 from chamberlain.usecases.policy_evaluate import EvaluatePolicies
 from chamberlain.usecases.subject_discover import DiscoverSubjects
 from chamberlain.usecases.user_erase import EraseUser
-from tests.estates import ADA, ESTATE, PREFIXES, TRACE, Estate
+from tests.estates import ADA, ESTATE, TRACE, Estate
 from tests.usecases.acts import act, administrator
 from tests.usecases.findings import rendered
 from tests.usecases.gates import Gate, GatedDatabase, meet
@@ -83,14 +82,14 @@ class Reviewed:
         await EraseUser(database)(self.guest, ESTATE, actor=OPERATOR, trace_id=TRACE)
 
     async def accept(self, database: Database) -> object:
-        callers = Callers(self.estate.databases.application, self.estate.people, self.estate.now)
-        use_case = AcceptFinding(database, callers, PREFIXES, self.estate.now, self.patience)
+        use_case = AcceptFinding(database, self.estate.authorization(), self.estate.now, self.patience)
         wanted = WantedAcceptance("They may stay.", None)
         return await use_case(administrator(ADA), self.finding_id, wanted, act(), rendered)
 
     async def confirm(self, database: Database) -> object:
-        callers = Callers(self.estate.databases.application, self.estate.people, self.estate.now)
-        use_case = ConfirmFinding(database, self.estate.people, callers, PREFIXES, self.estate.now, self.patience)
+        use_case = ConfirmFinding(
+            database, self.estate.people, self.estate.authorization(), self.estate.now, self.patience
+        )
         return await use_case(administrator(ADA), self.finding_id, act(), rendered)
 
     async def reopen(self, database: Database) -> None:

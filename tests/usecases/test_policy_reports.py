@@ -13,11 +13,10 @@ from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord
 from chamberlain.rules.ids import PolicyId, UserId
 from chamberlain.rules.policy_reports import MOST_NAMED
 from chamberlain.rules.subjects import SubjectType
-from chamberlain.store.callers import Callers
 from chamberlain.usecases.finding_confirm import ConfirmFinding
 from chamberlain.usecases.user_erase import EraseUser
 from tests.databases import Databases
-from tests.estates import ADA, BEN, CLEO, ESTATE, OPERATOR, PREFIXES, TRACE, Estate, caller_of, service_of
+from tests.estates import ADA, BEN, CLEO, ESTATE, OPERATOR, TRACE, Estate, caller_of, service_of
 from tests.post_office import PostOffice, Received, open_post_office
 from tests.usecases.acts import act
 from tests.usecases.findings import inspector_of, rendered
@@ -80,8 +79,7 @@ class House:
 
     async def confirm(self, finding_id: UUID, who: UserId) -> None:
         estate, database = self.estate, self.estate.databases.application
-        callers = Callers(database, estate.people, estate.now)
-        use_case = ConfirmFinding(database, estate.people, callers, PREFIXES, estate.now)
+        use_case = ConfirmFinding(database, estate.people, estate.authorization(), estate.now)
         await use_case(caller_of(who), finding_id, act(), rendered)
 
     def at(self, day: float) -> str:

@@ -22,9 +22,8 @@ from chamberlain.rules.ids import GroupId, PolicyId, UserId
 from chamberlain.rules.policy_simulation import OccurrenceType
 from chamberlain.rules.simulations import Simulation, SimulationOrder
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
-from chamberlain.store.callers import Callers
 from chamberlain.usecases.policy_simulate import SimulatePolicy
-from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, PREFIXES, Estate, caller_of, until
+from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, Estate, caller_of, until
 from tests.usecases.acts import administrator, application
 from tests.usecases.findings import inspector_of
 from tests.usecases.policy_runs import MAKE_GUESTS, Runs, new_group
@@ -92,8 +91,7 @@ async def steward(estate: Estate) -> Steward:
 def simulator(steward: Steward) -> SimulatePolicy:
     estate = steward.estate
     database = estate.databases.application
-    callers = Callers(database, estate.people, estate.now)
-    return SimulatePolicy(database, steward.guests.observe, callers, PREFIXES, estate.now)
+    return SimulatePolicy(database, steward.guests.observe, estate.authorization(), estate.now)
 
 
 async def simulate(

@@ -14,13 +14,12 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound, TryAgain, Unauthenticated, Unavailable
 from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.requests import RequestRecord
-from chamberlain.store.callers import Callers
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import Watchers
 from chamberlain.usecases.mailbox_read import ReadMailbox
 from chamberlain.usecases.request_watch import WatchRequest
 from tests.databases import Databases
-from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, PREFIXES, ZOE, caller_of, mail_caller_of
+from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, ZOE, caller_of, mail_caller_of
 from tests.usecases.acts import act, administrator, application, cancel, render
 from tests.usecases.approvers import ALL_STAFF, BOARD, MANAGER, all_of, any_of, approving, group, user, view_of
 
@@ -386,8 +385,7 @@ async def test_a_mailbox_follows_its_request(databases: Databases) -> None:
     await house.decide.approve(mail_caller_of(DARA), second.accepted.request_id, act(), render)
     await house.estate.work()
 
-    callers = Callers(databases.application, house.estate.people, house.estate.now)
-    read = ReadMailbox(databases.application, callers, PREFIXES)
+    read = ReadMailbox(databases.application, house.estate.authorization())
     states = [(await read(mail_caller_of(ADA), each.record.id)).provisioning_state for each in (first, second)]
 
     assert states == ["rejected", "active"]
@@ -402,9 +400,8 @@ WHERE content ->> 'kind' = 'shared'
 async def test_those_who_watch_see_what_they_may_do_and_the_levels(databases: Databases) -> None:
     house = await approving(databases, any_of(user(DARA)), any_of(user(BEN)))
     request_id = await house.ask()
-    callers = Callers(databases.application, house.estate.people, house.estate.now)
     timelines = Timelines(databases.application, Watchers())
-    watch = WatchRequest(databases.application, callers, PREFIXES, timelines)
+    watch = WatchRequest(databases.application, house.estate.authorization(), timelines)
     with pytest.raises(NotFound):
         await watch(caller_of(BEN), request_id, 0)
     happenings = await watch(caller_of(DARA), request_id, 0)
@@ -421,8 +418,9 @@ async def test_those_who_watch_see_what_they_may_do_and_the_levels(databases: Da
 async def test_whoever_had_to_decide_watches_no_more_when_somebody_else_has(databases: Databases) -> None:
     house = await approving(databases, any_of(user(DARA), user(BEN)), any_of(user(CLEO)))
     request_id = await house.ask()
-    callers = Callers(databases.application, house.estate.people, house.estate.now)
-    watch = WatchRequest(databases.application, callers, PREFIXES, Timelines(databases.application, Watchers()))
+    watch = WatchRequest(
+        databases.application, house.estate.authorization(), Timelines(databases.application, Watchers())
+    )
     streams = [await watch(caller_of(each), request_id, 0) for each in (BEN, DARA, ADA)]
     first = [[happening.number for happening in await anext(each)] for each in streams if each is not None]
 

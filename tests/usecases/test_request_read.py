@@ -8,8 +8,6 @@ import pytest
 from chamberlain.rules.callers import ActorType, Caller
 from chamberlain.rules.errors import Forbidden, NotFound, TryAgain, Unavailable
 from chamberlain.rules.ids import RequestId, TenantId, UserId
-from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.store.callers import Callers
 from chamberlain.store.request_looks import RequestLooks
 from chamberlain.usecases.request_read import ReadRequest
 from tests.databases import Databases
@@ -21,9 +19,7 @@ UNKNOWN = RequestId(ADA)
 
 def reader(estate: Estate) -> ReadRequest:
     database = estate.databases.application
-    return ReadRequest(
-        RequestLooks(database), Callers(database, estate.people, estate.now), ScopePrefixes(PREFIX, PREFIX)
-    )
+    return ReadRequest(RequestLooks(database), estate.authorization())
 
 
 def configuring(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:

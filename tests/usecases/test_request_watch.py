@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.bootstrap.processes import running
+from chamberlain.requests.actions import Deeds
 from chamberlain.rules.actions import Act
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.errors import Malformed, NotFound, Rejected, TryAgain
@@ -17,9 +18,7 @@ from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.requests import RequestRecord, RequestState, StepRecord
 from chamberlain.rules.timeline import MOST_ENTRIES, Happening
 from chamberlain.store import request_tasks
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
-from chamberlain.store.deeds import Deeds
 from chamberlain.store.listener import listen
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.pool import WatchfulPool
@@ -77,8 +76,7 @@ async def watching(estate: Estate, *, quiet: timedelta = timedelta(seconds=20)) 
     database, watchers = estate.databases.application, Watchers()
     looks = CountedDatabase(database.pool)
     timelines = Timelines(looks, watchers, quiet=quiet)
-    callers = Callers(database, estate.people, estate.now)
-    request = WatchRequest(database, callers, PREFIXES, timelines)
+    request = WatchRequest(database, estate.authorization(), timelines)
     address, listens = estate.databases.addresses.application, asyncio.Event()
 
     def heard(payload: str) -> None:
@@ -111,10 +109,9 @@ def watched(watch: Watch, number: int = 1) -> Callable[[], Awaitable[bool]]:
 async def retry(estate: Estate, request_id: RequestId) -> None:
     """Queue a failed request again, as the one who made it."""
     database = estate.databases.application
-    callers = Callers(database, estate.people, estate.now)
     address = estate.databases.addresses.application
     notifiers = Notifier(address), Notifier(address, REQUESTS_CHANNEL)
-    use_case = RetryRequest(Deeds(database, callers, PREFIXES, notifiers[1]), notifiers[0], estate.now)
+    use_case = RetryRequest(Deeds(database, estate.authorization(), notifiers[1]), notifiers[0], estate.now)
     await use_case(caller_of(ADA), request_id, Act(None, None, TRACE), lambda _: b"{}")
 
 

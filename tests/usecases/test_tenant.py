@@ -16,11 +16,10 @@ from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.tenant_records import TenantRecord, TenantSettings
 from chamberlain.rules.tenants import Applicability
-from chamberlain.store.callers import Callers
 from chamberlain.usecases.tenant_read import ReadTenant
 from chamberlain.usecases.tenant_replace import ReplaceTenant
 from tests.estates import ADA, BEN, ESTATE, NOBODY, OTHER_HOUSE, TRACE, ZOE, Estate, caller_of
-from tests.usecases.acts import PREFIXES, administrator, application
+from tests.usecases.acts import administrator, application
 
 STAFF = GroupId(UUID("94000000-0000-4000-8000-000000000001"))
 GIL = UserId(UUID("9e570000-0000-4000-8000-000000000001"))
@@ -53,13 +52,12 @@ def own_issuers(tenant_id: TenantId) -> tuple[Issuer, ...]:
 
 def reader(estate: Estate) -> ReadTenant:
     database = estate.databases.application
-    return ReadTenant(database, Callers(database, estate.people, estate.now), PREFIXES, own_issuers)
+    return ReadTenant(database, estate.authorization(), own_issuers)
 
 
 async def put(estate: Estate, settings: TenantSettings, caller: Caller | None = None, edit: Edit = ANY) -> TenantRecord:
     database = estate.databases.application
-    callers = Callers(database, estate.people, estate.now)
-    use_case = ReplaceTenant(database, estate.people, callers, PREFIXES, own_issuers)
+    use_case = ReplaceTenant(database, estate.people, estate.authorization(), own_issuers)
     return await use_case(caller or administrator(ADA), settings, edit)
 
 

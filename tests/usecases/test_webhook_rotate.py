@@ -16,11 +16,10 @@ from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
 from chamberlain.rules.template_records import RotatedWebhook
 from chamberlain.store import webhook_secrets
-from chamberlain.store.callers import Callers
 from chamberlain.store.webhook_secrets import WebhookSecrets
 from chamberlain.usecases.webhook_rotate import RotateWebhook
 from tests.estates import ADA, BEN, ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, TRACE, ZOE, Estate
-from tests.usecases.acts import PREFIXES, act, administrator, application
+from tests.usecases.acts import act, administrator, application
 from tests.usecases.template_keepers import KEYRING, Keeper
 
 ROOM = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
@@ -66,8 +65,7 @@ class Ringer:
         database = self.estate.databases.application
         rotate = RotateWebhook(
             database,
-            Callers(database, self.estate.people, self.estate.now),
-            PREFIXES,
+            self.estate.authorization(),
             self.area,
             WebhookSecrets(KEYRING, self.new_secret, self.estate.now),
         )

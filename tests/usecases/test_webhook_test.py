@@ -20,13 +20,12 @@ from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotFound
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
 from chamberlain.store import webhook_secrets, webhook_states
-from chamberlain.store.callers import Callers
 from chamberlain.store.webhook_secrets import WebhookSecrets
 from chamberlain.usecases.webhook_test import CallWebhook
 from chamberlain.webhooks.addresses import Address, Network
 from chamberlain.webhooks.send import REFUSED, TIMED_OUT, Sender
 from tests.estates import ADA, BEN, ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, ZOE, Estate
-from tests.usecases.acts import PREFIXES, act, administrator, application
+from tests.usecases.acts import act, administrator, application
 from tests.usecases.template_keepers import KEYRING, Keeper
 from tests.webhooks.receiver import HANG, Receiver, answer, receiving
 
@@ -78,8 +77,9 @@ class Bell:
             now=self.estate.now,
             time_out=self.time_out,
         )
-        callers = Callers(database, self.estate.people, self.estate.now)
-        call = CallWebhook(database, callers, PREFIXES, self.area, KEYRING, sender.send, uuid4, self.estate.now)
+        call = CallWebhook(
+            database, self.estate.authorization(), self.area, KEYRING, sender.send, uuid4, self.estate.now
+        )
         try:
             return await call(self.caller, template_id, act(key=key, digest=digest), shown)
         finally:
@@ -212,8 +212,7 @@ async def test_no_transaction_is_open_over_the_call(estate: Estate, receiver: Re
     sender = Sender(
         resolve=watch, allowed_networks=LOOPBACK, allow_http=True, trust=ssl.create_default_context(), now=estate.now
     )
-    callers = Callers(database, estate.people, estate.now)
-    call = CallWebhook(database, callers, PREFIXES, COLLAB, KEYRING, sender.send, uuid4, estate.now)
+    call = CallWebhook(database, estate.authorization(), COLLAB, KEYRING, sender.send, uuid4, estate.now)
     await call(administrator(ADA), hooked, act(), shown)
     await sender.close()
 

@@ -13,15 +13,15 @@ from chamberlain.usecases.adoption_undo import UndoAdoption
 
 def adoption_services(means: Means) -> Adoptions:
     """What the API may ask about adoptions."""
-    database, callers, prefixes, workers = means.database, means.callers, means.prefixes, means.notifier
+    database, authorization, workers = means.database, means.authorization, means.notifier
     directory = make_adoptions(means.settings, database.pool)
-    confirm = ConfirmAdoption(database, directory, callers, prefixes, means.catalog, workers, new_id, now)
+    confirm = ConfirmAdoption(database, directory, authorization, means.catalog, workers, new_id, now)
     return Adoptions(
         preview=confirm.preview,
         confirm=confirm,
-        list=ListAdoptions(database, callers, prefixes),
-        read=ReadAdoption(database, callers, prefixes),
-        undo=UndoAdoption(database, callers, prefixes, workers, now),
+        list=ListAdoptions(database, authorization),
+        read=ReadAdoption(database, authorization),
+        undo=UndoAdoption(database, authorization, workers, now),
     )
 
 

@@ -9,6 +9,6 @@ from chamberlain.usecases.audit_list import ListAudit
 def audit_services(means: Means) -> Audit:
     """What the API may ask about the audit trail."""
     return Audit(
-        list=ListAudit(means.database, means.callers, means.prefixes, means.names),
-        export=ExportAudit(means.database, means.callers, means.prefixes, means.names),
+        list=ListAudit(means.database, means.authorization, means.names),
+        export=ExportAudit(means.database, means.authorization, means.names),
     )

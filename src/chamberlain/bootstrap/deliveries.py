@@ -10,7 +10,7 @@ from chamberlain.usecases.delivery_redeliver_span import RedeliverSpan
 def delivery_services(means: Means) -> Deliveries:
     """What the API may ask about deliveries."""
     return Deliveries(
-        list=ListDeliveries(means.database, means.callers, means.prefixes),
-        redeliver=RedeliverDelivery(means.database, means.callers, means.prefixes, means.notifier),
-        redeliver_span=RedeliverSpan(means.database, means.callers, means.prefixes, means.notifier),
+        list=ListDeliveries(means.database, means.authorization),
+        redeliver=RedeliverDelivery(means.database, means.authorization, means.notifier),
+        redeliver_span=RedeliverSpan(means.database, means.authorization, means.notifier),
     )

@@ -8,7 +8,7 @@ from chamberlain.usecases.drift_check import CheckDrift
 
 def drift_services(means: Means) -> AskForDriftCheck:
     """What the API may ask about drift."""
-    return AskForDriftCheck(means.database, means.callers, means.prefixes, means.notifier, now)
+    return AskForDriftCheck(means.database, means.authorization, means.notifier, now)
 
 
 def drift_work(means: WorkMeans) -> CheckDrift:

@@ -13,9 +13,9 @@ from chamberlain.usecases.finding_reopen import ReopenFindings
 def finding_services(means: Means) -> Findings:
     """What the API may ask about findings."""
     return Findings(
-        list=ListFindings(means.database, means.callers, means.prefixes),
-        accept=AcceptFinding(means.database, means.callers, means.prefixes, now),
-        confirm=ConfirmFinding(means.database, means.people, means.callers, means.prefixes, now),
+        list=ListFindings(means.database, means.authorization),
+        accept=AcceptFinding(means.database, means.authorization, now),
+        confirm=ConfirmFinding(means.database, means.people, means.authorization, now),
     )
 
 

@@ -12,8 +12,7 @@ def group_services(means: Means) -> Groups:
     request = RequestGroup(
         database=means.database,
         people=means.people,
-        callers=means.callers,
-        prefixes=means.prefixes,
+        authorization=means.authorization,
         catalog=means.catalog,
         submitter=means.submitter,
         new_id=new_id,

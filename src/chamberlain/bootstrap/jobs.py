@@ -27,8 +27,8 @@ from chamberlain.worker.loop import Handler
 def job_services(means: Means) -> Jobs:
     """What the API may ask about held jobs."""
     return Jobs(
-        list=ListJobs(means.database, means.callers, means.prefixes),
-        release=ReleaseJob(means.database, means.callers, means.prefixes, means.notifier),
+        list=ListJobs(means.database, means.authorization),
+        release=ReleaseJob(means.database, means.authorization, means.notifier),
     )
 
 

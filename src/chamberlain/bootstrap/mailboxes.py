@@ -14,8 +14,7 @@ def mailbox_services(means: Means) -> Mailboxes:
     request = RequestMailbox(
         database=means.database,
         people=means.people,
-        callers=means.callers,
-        prefixes=means.prefixes,
+        authorization=means.authorization,
         catalog=means.catalog,
         submitter=means.submitter,
         new_id=new_id,
@@ -24,8 +23,8 @@ def mailbox_services(means: Means) -> Mailboxes:
     return Mailboxes(
         request=request,
         rehearse=request.rehearse,
-        read=ReadMailbox(means.database, means.callers, means.prefixes),
-        list=ListMailboxes(means.database, means.callers, means.prefixes),
+        read=ReadMailbox(means.database, means.authorization),
+        list=ListMailboxes(means.database, means.authorization),
     )
 
 

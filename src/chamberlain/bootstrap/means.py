@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.directory import held_addresses, make_directory, make_guests, make_people, remembered_people
 from chamberlain.bootstrap.identity import client_names
@@ -16,7 +17,6 @@ from chamberlain.rules.audit import ClientNames
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.settings import Settings
 from chamberlain.store.assignments import Assigner
-from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.database import Database
 from chamberlain.store.keyring import Keyring
@@ -34,7 +34,7 @@ class Means:
     settings: Settings
     database: Database
     people: People
-    callers: Callers
+    authorization: Authorization
     names: ClientNames
     prefixes: ScopePrefixes
     catalog: Catalog
@@ -82,7 +82,7 @@ async def made_means(
                 settings=settings,
                 database=database,
                 people=people,
-                callers=Callers(database, people, local_now, names),
+                authorization=Authorization(database, people, prefixes, local_now, names),
                 names=names,
                 prefixes=prefixes,
                 catalog=catalog,

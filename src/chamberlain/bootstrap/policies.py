@@ -1,10 +1,9 @@
 """The use cases of guest policies."""
 
 from chamberlain.api.administration import Policies
+from chamberlain.auth.authorization import Authorization
 from chamberlain.bootstrap.means import WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
-from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.store.callers import Callers
 from chamberlain.store.clocks import decision_time
 from chamberlain.store.database import Database
 from chamberlain.usecases.policy_create import CreatePolicy
@@ -16,17 +15,15 @@ from chamberlain.usecases.policy_replace import ReplacePolicy
 from chamberlain.usecases.policy_simulate import ObserveSubjects, SimulatePolicy
 
 
-def policy_services(
-    database: Database, callers: Callers, prefixes: ScopePrefixes, observe: ObserveSubjects
-) -> Policies:
+def policy_services(database: Database, authorization: Authorization, observe: ObserveSubjects) -> Policies:
     """What the API may ask about guest policies. `observe` is for those who look ahead."""
     return Policies(
-        list=ListPolicies(database, callers, prefixes),
-        create=CreatePolicy(database, callers, prefixes, new_id),
-        read=ReadPolicy(database, callers, prefixes),
-        replace=ReplacePolicy(database, callers, prefixes),
-        delete=DeletePolicy(database, callers, prefixes),
-        simulate=SimulatePolicy(database, observe, callers, prefixes, now),
+        list=ListPolicies(database, authorization),
+        create=CreatePolicy(database, authorization, new_id),
+        read=ReadPolicy(database, authorization),
+        replace=ReplacePolicy(database, authorization),
+        delete=DeletePolicy(database, authorization),
+        simulate=SimulatePolicy(database, observe, authorization, now),
     )
 
 

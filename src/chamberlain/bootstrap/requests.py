@@ -3,8 +3,8 @@
 from chamberlain.api.services import Requests
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
+from chamberlain.requests.actions import Deeds
 from chamberlain.store.clocks import decision_time
-from chamberlain.store.deeds import Deeds
 from chamberlain.store.request_looks import RequestLooks
 from chamberlain.usecases.approval_attend import AttendApprovals
 from chamberlain.usecases.approver_name import NameApprovers
@@ -19,17 +19,17 @@ from chamberlain.usecases.request_watch import WatchRequest
 
 def request_services(means: Means) -> Requests:
     """What the API may ask about requests."""
-    database, callers, prefixes, watching = means.database, means.callers, means.prefixes, means.watching
-    deeds = Deeds(database, callers, prefixes, watching.notifier)
-    decide = DecideRequest(deeds, callers, prefixes, means.people, means.notifier, new_id, now)
+    database, authorization, watching = means.database, means.authorization, means.watching
+    deeds = Deeds(database, authorization, watching.notifier)
+    decide = DecideRequest(deeds, authorization, means.people, means.notifier, new_id, now)
     return Requests(
-        list=ListRequests(database, callers, prefixes),
-        read=ReadRequest(RequestLooks(database), callers, prefixes),
-        watch=WatchRequest(database, callers, prefixes, watching.timelines),
+        list=ListRequests(database, authorization),
+        read=ReadRequest(RequestLooks(database), authorization),
+        watch=WatchRequest(database, authorization, watching.timelines),
         await_result=AwaitResult(watching.timelines),
         approve=decide.approve,
         reject=decide.reject,
-        name_approvers=NameApprovers(database, callers, prefixes, means.people, watching.notifier, new_id, now),
+        name_approvers=NameApprovers(database, authorization, means.people, watching.notifier, new_id, now),
         cancel=CancelRequest(deeds, new_id, now),
         retry=RetryRequest(deeds, means.notifier, now),
     )

@@ -1,7 +1,5 @@
 """All that the API may ask for, put together from the files of its nouns."""
 
-from functools import partial
-
 from chamberlain.api.administration import Templates
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.services import Addresses, Services, Verify
@@ -37,7 +35,7 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
     settings, cursors = means.settings, Cursors(means.keyring)
     return Services(
         verify=verify,
-        require_allowed=partial(means.callers.require_allowed, means.prefixes),
+        require_allowed=means.authorization.require,
         groups=group_services(means),
         mailboxes=mailbox_services(means),
         requests=request_services(means),
@@ -49,14 +47,14 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
         mailbox_webhooks=webhook_services(means, MAIL),
         collab_webhooks=webhook_services(means, COLLAB),
         policies=policy_services(
-            means.database, means.callers, means.prefixes, make_subjects(settings, means.database.pool).observe
+            means.database, means.authorization, make_subjects(settings, means.database.pool).observe
         ),
         tenant=tenant_services(means),
         managed=managed_services(means),
         adoptions=adoption_services(means),
         findings=finding_services(means),
         ask_for_drift_check=drift_services(means),
-        list_events=ListEvents(means.database, means.callers, means.prefixes),
+        list_events=ListEvents(means.database, means.authorization),
         seal_cursor=cursors.seal,
         open_cursor=cursors.open,
         open_named_cursor=cursors.open_named,
@@ -76,9 +74,7 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
 
 
 def _templates(means: Means, area: TemplateArea) -> Templates:
-    return template_services(
-        area, means.database, means.callers, means.people, prefixes=means.prefixes, keyring=means.keyring
-    )
+    return template_services(area, means.database, means.authorization, means.people, keyring=means.keyring)
 
 
 def _token_url(settings: Settings) -> str | None:

@@ -13,12 +13,12 @@ from chamberlain.usecases.subject_read import ReadSubject
 
 def managed_services(means: Means) -> Managed:
     """What the API may ask about groups and managed sites."""
-    database, callers, prefixes = means.database, means.callers, means.prefixes
+    database, authorization = means.database, means.authorization
     look_up = make_subjects(means.settings, database.pool).look_up
     return Managed(
-        list=ListSubjects(database, callers, prefixes),
-        read=ReadSubject(database, look_up, callers, prefixes, now),
-        assign=ChangeAssignment(database, look_up, callers, prefixes, means.assigner, means.notifier, new_id, now),
+        list=ListSubjects(database, authorization),
+        read=ReadSubject(database, look_up, authorization, now),
+        assign=ChangeAssignment(database, look_up, authorization, means.assigner, means.notifier, new_id, now),
     )
 
 

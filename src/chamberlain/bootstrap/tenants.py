@@ -9,9 +9,9 @@ from chamberlain.usecases.tenant_replace import ReplaceTenant
 
 def tenant_services(means: Means) -> OwnTenant:
     """What the API may ask about the tenant of a caller."""
-    database, callers, prefixes = means.database, means.callers, means.prefixes
+    database, authorization = means.database, means.authorization
     own_issuers = embedded_issuers(believed_base_url(means.settings))
     return OwnTenant(
-        read=ReadTenant(database, callers, prefixes, own_issuers),
-        replace=ReplaceTenant(database, means.people, callers, prefixes, own_issuers),
+        read=ReadTenant(database, authorization, own_issuers),
+        replace=ReplaceTenant(database, means.people, authorization, own_issuers),
     )

@@ -25,11 +25,10 @@ def webhook_services(means: Means, area: TemplateArea) -> Webhooks:
     """What the API may ask to be done with the webhooks of an area. The key ring seals their secrets."""
     secrets = WebhookSecrets(means.keyring, new_webhook_secret, now)
     return Webhooks(
-        rotate=RotateWebhook(means.database, means.callers, means.prefixes, area, secrets),
+        rotate=RotateWebhook(means.database, means.authorization, area, secrets),
         test=CallWebhook(
             database=means.database,
-            callers=means.callers,
-            prefixes=means.prefixes,
+            authorization=means.authorization,
             area=area,
             keyring=means.keyring,
             send=means.send,

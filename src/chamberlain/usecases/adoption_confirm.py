@@ -11,6 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from uuid import UUID
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.former_marks import mailbox_page
 from chamberlain.directory.port import Adoptions
 from chamberlain.rules.actions import Act, KeptAnswer
@@ -27,19 +28,17 @@ from chamberlain.rules.adoptions import (
     require_as_shown,
 )
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.rules.ids import AdoptionId, GroupId, RequestId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mailbox_templates import MailboxTemplate
 from chamberlain.rules.mailboxes import ObservedMailbox
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.subject_records import SubjectEntry
 from chamberlain.rules.templates import GroupTemplate, TemplateHead, template_fault
 from chamberlain.rules.tenants import Tenant
 from chamberlain.shapes.adopted_objects import unwritable_part
 from chamberlain.store import adoption_items, adoptions, changes, idempotency, jobs, mailboxes
-from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog, Entry
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
@@ -52,8 +51,7 @@ class ConfirmAdoption:
 
     database: Database
     directory: Adoptions
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     catalog: Catalog
     workers: Notifier
     new_id: Callable[[], UUID]
@@ -62,7 +60,7 @@ class ConfirmAdoption:
     async def preview(self, caller: Caller, rule: AdoptionRule) -> Preview:
         """What the rule comes to now. Nothing is written. Raises Forbidden, NotPossible for a template that does not
         make what the rule is about, and Unavailable."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         return await self._preview(caller, rule)
 
     async def __call__(
@@ -70,13 +68,13 @@ class ConfirmAdoption:
     ) -> KeptAnswer:
         """What `render` makes of the adoption, which a worker carries out. Raises as `preview` does, and Conflict when
         others would be taken than the digest says."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
             if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept
         preview = await self._preview(caller, rule)
         require_as_shown(preview, digest)
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
+        editor = await self.authorization.editor(caller, act)
         record = new_record(preview, AdoptionId(self.new_id()), editor, at=self.now())
 
         async def work() -> bytes:

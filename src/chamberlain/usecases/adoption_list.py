@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.adoption_records import AdoptionRecord
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.store import adoptions
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 
@@ -16,11 +16,10 @@ class ListAdoptions:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
 
     async def __call__(self, caller: Caller, page: PageWanted) -> Page[AdoptionRecord]:
         """Raises Forbidden."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
             return await adoptions.find_page(tx, page)

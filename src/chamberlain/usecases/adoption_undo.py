@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.adoption_records import AdoptionView, undone
 from chamberlain.rules.adoptions import MOST_SHOWN, AdoptionState, require_undoable
@@ -12,9 +13,8 @@ from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import AdoptionId
 from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.store import adoption_items, adoptions, changes, held_jobs, idempotency, jobs
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 
@@ -25,8 +25,7 @@ class UndoAdoption:
     do."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     workers: Notifier
     now: Callable[[], datetime]
 
@@ -35,8 +34,8 @@ class UndoAdoption:
     ) -> KeptAnswer:
         """What `render` makes of the adoption, which is about to be undone. Raises Forbidden, NotFound, and Conflict
         when it is undone already, or about to be."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
             return render(await self._undo(tx, caller, adoption_id, editor, act))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView, present, viewed_by
 from chamberlain.rules.approval_levels import current_level, name_approvers
@@ -16,10 +17,9 @@ from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.rules.events import approval_required, summary_of
 from chamberlain.rules.ids import ClientId, EventId, RequestId, TraceId
 from chamberlain.rules.people import NamedPerson, PeopleAnswer, PeopleQuestion
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.requests import RequestRecord
 from chamberlain.store import approvals, changes, idempotency, requests
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 
@@ -29,8 +29,7 @@ class NameApprovers:
     """For administrators of the tenant. `watchers` hear that a request has changed."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     people: People
     watchers: Notifier
     new_id: Callable[[], UUID]
@@ -46,7 +45,7 @@ class NameApprovers:
     ) -> KeptAnswer:
         """What `render` makes of the request that can be decided on now. Raises NotFound, Forbidden, NotPossible when
         somebody is not in the directory, Unavailable, and Conflict when the level is not blocked."""
-        await self.callers.extent(caller, require(caller, Operation.NAME_APPROVERS, self.prefixes))
+        await self.authorization.require(caller, Operation.NAME_APPROVERS)
         async with self.database.transaction(caller.tenant_id) as tx:
             seen = present(await requests.find(tx, request_id))
         require_others(seen, naming.users)
@@ -54,7 +53,7 @@ class NameApprovers:
         if faults := naming_faults(naming.users, answer):
             raise NotPossible(faults)
         named = [NamedPerson(user, answer.people[user].display_name) for user in dict.fromkeys(naming.users)]
-        actor = await self.callers.actor(caller)
+        actor = await self.authorization.actor(caller)
 
         async def work() -> bytes:
             before = present(await requests.hold(tx, request_id))

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.assignment_drafts import AssignmentDraft, Situation, WantedAssignment, draft_of, written
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.edits import Editor, require_match
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import EventId, RequestId, TenantId
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.subject_records import SubjectRecord, no_such
 from chamberlain.store.assignments import Assigner
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 from chamberlain.store.meeting import LookUpSubject, meet
 from chamberlain.store.notifier import Notifier
@@ -32,8 +32,7 @@ class ChangeAssignment:
 
     database: Database
     look_up: LookUpSubject
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     assigner: Assigner
     notifier: Notifier
     new_id: Callable[[], UUID]
@@ -43,9 +42,9 @@ class ChangeAssignment:
         """The group or site as it is then; the change is durable. What is so already is neither written nor put on
         record; where its effects were cancelled or have failed, it is asked for anew. Raises Forbidden, NotFound,
         Stale, and NotPossible with all faults."""
-        await self.callers.extent(caller, require(caller, Operation.ASSIGN, self.prefixes))
+        await self.authorization.require(caller, Operation.ASSIGN)
         edit = wanted.edit
-        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
+        editor = await self.authorization.editor(caller, edit)
         async with self.assigner.turn(caller.tenant_id, wanted.id):
             for _ in range(MOST_ROUNDS):
                 situation = await self._situation(caller.tenant_id, wanted)

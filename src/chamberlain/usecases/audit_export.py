@@ -4,12 +4,12 @@ import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.audit import AuditFilter, AuditRows, ClientNames, named
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Unavailable
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.store import audit
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 # While the database is away in the middle of an export.
@@ -22,14 +22,13 @@ class ExportAudit:
     own, when the one before has been taken: none is open while somebody reads slowly."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     client_names: ClientNames
 
     async def __call__(self, caller: Caller, wanted: AuditFilter) -> AuditRows:
         """What there is at this moment. Raises Forbidden and Unavailable; what is given raises nothing and waits for a
         database that is away."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
             last = await audit.find_last(tx)
         return self._rows(caller, wanted, last)

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, replace
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.audit import AuditFilter, AuditRecord, ClientNames, named
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.store import audit
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 
@@ -16,13 +16,12 @@ class ListAudit:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     client_names: ClientNames
 
     async def __call__(self, caller: Caller, wanted: AuditFilter, page: PageWanted) -> Page[AuditRecord]:
         """Raises Forbidden and Unavailable."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         names = await self.client_names(caller.tenant_id)
         async with self.database.transaction(caller.tenant_id) as tx:
             found = await audit.find_page(tx, wanted, page)

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import DeliveryRecord
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.ids import DeliveryId
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.redeliveries import present_delivery, redelivered, require_callable
 from chamberlain.shapes.webhooks import callable_url
 from chamberlain.store import changes, delivery_lists, idempotency, redeliveries, template_records
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 
@@ -23,8 +23,7 @@ class RedeliverDelivery:
     do."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     workers: Notifier
 
     async def __call__(
@@ -32,8 +31,8 @@ class RedeliverDelivery:
     ) -> KeptAnswer:
         """What `render` makes of the delivery, which is pending then. Raises Forbidden, NotFound, and Conflict when its
         webhook is not to be called."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
             return render(await _redeliver(tx, delivery_id, editor, act))

@@ -3,15 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Fault, NotPossible
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.redeliveries import BATCH, DeliverySpan, require_callable, span_redelivered
 from chamberlain.shapes.webhooks import callable_url
 from chamberlain.store import changes, idempotency, redeliveries, template_records
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 
@@ -22,8 +21,7 @@ class RedeliverSpan:
     do."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     workers: Notifier
     batch: int = BATCH
 
@@ -33,8 +31,8 @@ class RedeliverSpan:
         """What `render` makes of the number of deliveries that are queued again. They are queued batch by batch: what
         was queued before a call was cut short stays so, and the same call may be made again. Raises Forbidden,
         NotPossible for a template that is not there, and Conflict when its webhook is not to be called."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        editor = await self.authorization.editor(caller, act)
         async with self.database.transaction(caller.tenant_id) as tx:
             if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept

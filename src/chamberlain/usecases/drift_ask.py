@@ -4,15 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drift_checks import DriftCheck, check_asked_for
-from chamberlain.rules.edits import Editor
 from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.tenant_records import present
 from chamberlain.store import changes, drift, held_jobs, idempotency, tenant_records
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 from chamberlain.store.notifier import Notifier
 
@@ -23,15 +22,14 @@ class AskForDriftCheck:
     do."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     workers: Notifier
     now: Callable[[], datetime]
 
     async def __call__(self, caller: Caller, act: Act, render: Callable[[DriftCheck], bytes]) -> KeptAnswer:
         """What `render` makes of the tenant's checks. Raises Forbidden and NotFound."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
             tenant = present(await tenant_records.find(tx, caller.tenant_id)).tenant

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.pages import FeedPage, FeedWanted
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.store import events
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 
@@ -16,11 +16,10 @@ class ListEvents:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
 
     async def __call__(self, caller: Caller, wanted: FeedWanted) -> FeedPage[EventRecord]:
         """Raises Forbidden and Unavailable."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
             return await events.find_page(tx, wanted)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.acceptances import (
     WantedAcceptance,
     accepted,
@@ -16,13 +17,11 @@ from chamberlain.rules.acceptances import (
 )
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.edits import Editor
 from chamberlain.rules.findings import FindingRecord
 from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.acceptances import require_ahead
 from chamberlain.store import acceptances, changes, findings, idempotency, jobs, policy_clocks, policy_tasks
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 
@@ -31,8 +30,7 @@ class AcceptFinding:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     now: Callable[[], datetime]
     patience: timedelta = policy_tasks.PATIENCE
 
@@ -47,8 +45,8 @@ class AcceptFinding:
         """What `render` makes of the finding as it is then. Raises Forbidden, BodyInvalid for an end that has passed,
         NotFound, Conflict for a finding that does not stand any more, and Unavailable when somebody else holds the
         group or site for longer than `patience`."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
             now = self.now()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
 from chamberlain.rules.acceptances import place_of, present_finding
 from chamberlain.rules.actions import Act, KeptAnswer
@@ -21,14 +22,12 @@ from chamberlain.rules.confirmations import (
     require_other,
     require_owner,
 )
-from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import TryAgain, Unavailable
 from chamberlain.rules.findings import Ended, FindingRecord
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.permissions import Extent, Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Extent, Operation
 from chamberlain.store import changes, confirmations, findings, idempotency, policy_clocks, policy_tasks
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 
 
@@ -39,8 +38,7 @@ class ConfirmFinding:
 
     database: Database
     people: People
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     now: Callable[[], datetime]
     patience: timedelta = policy_tasks.PATIENCE
 
@@ -50,10 +48,10 @@ class ConfirmFinding:
         """What `render` makes of the finding as it is then. Raises Forbidden, NotFound, Conflict for what is no open
         review, and Unavailable when the directory cannot be asked for the owners or somebody else holds the group or
         site for longer than `patience`."""
-        extent = await self.callers.extent(caller, require(caller, Operation.CONFIRM_FINDING, self.prefixes))
+        extent = await self.authorization.extent(caller, Operation.CONFIRM_FINDING)
         if extent is Extent.OWN:
             await self._require_owner(caller, finding_id)
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
+        editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
             before, after = await self._confirm(tx, caller, finding_id, extent)

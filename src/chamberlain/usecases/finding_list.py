@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.findings import FindingFilter, FindingRecord
 from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.store import finding_lists
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 
@@ -16,11 +16,10 @@ class ListFindings:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
 
     async def __call__(self, caller: Caller, wanted: FindingFilter, page: PageWanted) -> Page[FindingRecord]:
         """Those that the filter names. Raises Forbidden."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
             return await finding_lists.find_page(tx, caller.tenant_id, wanted, page)

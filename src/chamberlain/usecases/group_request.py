@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
+from chamberlain.requests.conflicts import visible_owner
 from chamberlain.rules.approver_questions import approvers_question
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drafts import Moment
@@ -25,16 +27,13 @@ from chamberlain.rules.group_questions import caller_question, people_question
 from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.rehearsals import NO_REQUEST, GroupRehearsal, rehearse_group
 from chamberlain.rules.requests import Accepted, Submission
 from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
 from chamberlain.rules.templates import GroupTemplate, TemplateKind, template_fault, template_not_allowed
 from chamberlain.store import counters, requests
-from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.database import Database
-from chamberlain.store.holders import told_holder
 from chamberlain.store.submit import Basis, Submitter, again
 
 KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
@@ -46,8 +45,7 @@ class RequestGroup:
 
     database: Database
     people: People
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     catalog: Catalog
     submitter: Submitter
     new_id: Callable[[], UUID]
@@ -191,7 +189,7 @@ class RequestGroup:
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await requests.find_by_address(tx, names.addresses[0].mail)
         conflict = address_taken(names, is_reserved=record is not None)
-        conflict.conflicting_id = await told_holder(self.callers, self.prefixes, caller, record)
+        conflict.conflicting_id = await visible_owner(self.authorization, caller, record)
         return conflict
 
 

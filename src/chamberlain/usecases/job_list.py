@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.store import held_jobs
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 
@@ -17,12 +17,11 @@ class ListJobs:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
 
     async def __call__(self, caller: Caller, page: PageWanted) -> Page[HeldJob]:
         """Raises Forbidden."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
             return await held_jobs.find_page(tx, page)
 

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import ClientId, JobId, TraceId
 from chamberlain.rules.jobs import HeldJob
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.store import changes, held_jobs, idempotency
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 
@@ -22,14 +22,13 @@ class ReleaseJob:
     do."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     workers: Notifier
 
     async def __call__(self, caller: Caller, job_id: JobId, act: Act, render: Callable[[HeldJob], bytes]) -> KeptAnswer:
         """What `render` makes of the released job. Raises NotFound and Forbidden."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        actor = await self.callers.actor(caller)
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        actor = await self.authorization.actor(caller)
 
         async def work() -> bytes:
             held = await held_jobs.release(tx, job_id)

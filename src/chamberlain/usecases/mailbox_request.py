@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
+from chamberlain.requests.conflicts import visible_owner
 from chamberlain.rules.approver_questions import approvers_question
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drafts import Moment
@@ -30,16 +32,14 @@ from chamberlain.rules.mailbox_templates import MAILBOX_KINDS
 from chamberlain.rules.mailbox_types import no_default_template, type_of_body
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxType
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.rehearsals import NO_REQUEST
 from chamberlain.rules.requests import Accepted, Submission
 from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
 from chamberlain.rules.templates import template_fault
 from chamberlain.store import counters, mailboxes, requests
-from chamberlain.store.callers import Callers
 from chamberlain.store.catalog import Catalog, Choice
 from chamberlain.store.database import Database
-from chamberlain.store.holders import told_holder
 from chamberlain.store.submit import Basis, Submitter, again
 
 
@@ -49,8 +49,7 @@ class RequestMailbox:
 
     database: Database
     people: People
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     catalog: Catalog
     submitter: Submitter
     new_id: Callable[[], UUID]
@@ -236,14 +235,14 @@ class RequestMailbox:
             mailbox = await mailboxes.find_holder(tx, "address", address, reader=reader)
             record = None if mailbox else await requests.find_by_address(tx, address)
         conflict = address_taken(names, taken, reserved=reserved)
-        told = mailbox or await told_holder(self.callers, self.prefixes, caller, record)
+        told = mailbox or await visible_owner(self.authorization, caller, record)
         conflict.conflicting_id = None if told is None else str(told)
         return conflict
 
     async def _reader(self, caller: Caller) -> UUID | None:
         """As whom the caller may read mailboxes."""
         try:
-            return await self.callers.reader(caller, require(caller, Operation.READ_MAILBOXES, self.prefixes))
+            return await self.authorization.reader(caller, Operation.READ_MAILBOXES)
         except Unavailable:
             # An administrator is told less for a while; that something is taken is true all the same.
             return caller.id

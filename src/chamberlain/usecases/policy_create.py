@@ -6,17 +6,17 @@ from uuid import UUID
 
 from msgspec import json
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import NotPossible
 from chamberlain.rules.ids import PolicyId
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.policies import StoredPolicy, policy_faults
 from chamberlain.rules.policy_records import PolicyRecord, created, present
 from chamberlain.shapes.policies import PolicyBody, identified_policy, stored_policy, to_policy_rules
 from chamberlain.store import changes, idempotency, policies
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 
 
@@ -25,18 +25,17 @@ class CreatePolicy:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     new_id: Callable[[], UUID]
 
     async def __call__(
         self, caller: Caller, body: PolicyBody, act: Act, render: Callable[[PolicyRecord], bytes]
     ) -> KeptAnswer:
         """What `render` makes of the policy. Raises Forbidden, and NotPossible with all faults."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_COLLAB, self.prefixes))
+        await self.authorization.require(caller, Operation.ADMINISTER_COLLAB)
         if faults := tuple(policy_faults(to_policy_rules(body))):
             raise NotPossible(faults)
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
+        editor = await self.authorization.editor(caller, act)
         policy = stored_policy(identified_policy(body, PolicyId(self.new_id())), caller.tenant_id)
 
         async def work() -> bytes:

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from msgspec import json
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.edits import Edit, Editor, require_match
+from chamberlain.rules.edits import Edit, require_match
 from chamberlain.rules.ids import PolicyId
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.policy_records import present, removed
 from chamberlain.rules.uses import require_unused
 from chamberlain.store import changes, policies, subjects, templates
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 
@@ -20,13 +20,12 @@ class DeletePolicy:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
 
     async def __call__(self, caller: Caller, policy_id: PolicyId, edit: Edit) -> None:
         """Raises Forbidden, NotFound, Stale, and Conflict for one that is assigned or named by a template."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_COLLAB, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
+        await self.authorization.require(caller, Operation.ADMINISTER_COLLAB)
+        editor = await self.authorization.editor(caller, edit)
         tenant_id = caller.tenant_id
         async with self.database.transaction(tenant_id) as tx:
             # Nobody writes a template that names it meanwhile.

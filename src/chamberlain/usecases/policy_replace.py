@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 from msgspec import json
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit, Editor, require_match
 from chamberlain.rules.errors import NotPossible
 from chamberlain.rules.ids import PolicyId
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.policies import StoredPolicy, policy_faults
 from chamberlain.rules.policy_records import PolicyRecord, present, replaced
 from chamberlain.shapes.policies import PolicyBody, identified_policy, stored_policy, to_policy_rules
 from chamberlain.store import changes, policies, templates
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 
 
@@ -22,14 +22,13 @@ class ReplacePolicy:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
 
     async def __call__(self, caller: Caller, policy_id: PolicyId, body: PolicyBody, edit: Edit) -> PolicyRecord:
         """The policy as it is then. What it says already is neither written nor put on record. One that is no longer
         active stays assigned. Raises Forbidden, NotFound, Stale, and NotPossible with all faults."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_COLLAB, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
+        await self.authorization.require(caller, Operation.ADMINISTER_COLLAB)
+        editor = await self.authorization.editor(caller, edit)
         after = stored_policy(identified_policy(body, policy_id), caller.tenant_id)
         async with self.database.transaction(caller.tenant_id) as tx:
             await templates.lock(tx, caller.tenant_id)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.rules.findings import FindingSubject
 from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.ids import GroupId, PolicyId, TenantId
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.policies import PolicyRules
 from chamberlain.rules.policy_evaluation import AppliedPolicy, Present
 from chamberlain.rules.policy_records import present
@@ -23,7 +24,6 @@ from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 from chamberlain.shapes.policies import PolicyShape, to_policy_rules
 from chamberlain.shapes.stored import StoredDecoder
 from chamberlain.store import policies, policy_clocks, policy_tasks, subjects, tenants
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 # What the directory shows of groups of one tenant; raises TryAgain.
@@ -43,8 +43,7 @@ class SimulatePolicy:
 
     database: Database
     observe: ObserveSubjects
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     now: Callable[[], datetime]
     patience: timedelta = PATIENCE
 
@@ -52,7 +51,7 @@ class SimulatePolicy:
         """What would happen over the longest period that a rule of the policy has. Where it is assigned already, its
         clocks go on; elsewhere they begin now. Raises Forbidden, NotFound, NotPossible for groups and sites that there
         are not, and Unavailable when the directory does not answer, or when it takes too long."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_COLLAB, self.prefixes))
+        await self.authorization.require(caller, Operation.ADMINISTER_COLLAB)
         rules, extension = await self._read(caller.tenant_id, policy_id)
         now = self.now()
         tally = Tally(policy_id, now, now + period_of(rules))

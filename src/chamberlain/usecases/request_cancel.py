@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from chamberlain.requests.actions import Deeds, Done, cancel
 from chamberlain.rules.actions import Act, Action, KeptAnswer, RequestView
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import EventId, RequestId
 from chamberlain.rules.requests import RequestRecord
 from chamberlain.store.database import Transaction
-from chamberlain.store.deeds import Deeds, Done, cancel
 
 
 @dataclass(frozen=True, slots=True)

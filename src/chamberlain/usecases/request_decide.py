@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
+from chamberlain.requests.actions import Deeds, Done
+from chamberlain.requests.visibility import concerns, require_visible
 from chamberlain.rules.actions import Act, Action, Deed, KeptAnswer, RequestView
 from chamberlain.rules.approval_levels import current_level, decide, waited_for, was_asked
 from chamberlain.rules.approvals import Decision
@@ -16,12 +19,10 @@ from chamberlain.rules.errors import TryAgain, Unavailable
 from chamberlain.rules.events import Event, request_rejected, summary_of
 from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.requests import RequestRecord, RequestState
 from chamberlain.store import approvals
-from chamberlain.store.callers import Callers, concerns
 from chamberlain.store.database import Transaction
-from chamberlain.store.deeds import Deeds, Done
 from chamberlain.store.notifier import Notifier
 
 
@@ -30,8 +31,7 @@ class DecideRequest:
     """Approves or rejects, for approvers alone. `workers` hear that there may be something to do."""
 
     deeds: Deeds
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     people: People
     workers: Notifier
     new_id: Callable[[], UUID]
@@ -56,7 +56,7 @@ class DecideRequest:
         seen = await self._visible(caller, request_id)
         user = require_approver(seen, caller)
         gone = await self._gone(caller, seen, user)
-        actor = await self.callers.actor(caller)
+        actor = await self.authorization.actor(caller)
 
         async def carry(tx: Transaction, before: RequestRecord) -> Done:
             await approvals.require_served(tx)
@@ -77,14 +77,11 @@ class DecideRequest:
 
     async def _visible(self, caller: Caller, request_id: RequestId) -> RequestRecord:
         """The request. Whoever was asked about it gets to know that the level is closed, though no more of it."""
-        allowance = require(caller, Operation.DECIDE_REQUEST, self.prefixes)
+        await self.authorization.require(caller, Operation.DECIDE_REQUEST)
         found = await self.deeds.find(caller, request_id)
-        if allowance.plain is None:
-            await self.callers.extent(caller, allowance)
         if found is not None and (concerns(found, caller) or was_asked(found.approvals, caller.user_id)):
             return found
-        reading = require(caller, Operation.READ_REQUESTS, self.prefixes)
-        return await self.callers.require_visible(caller, reading, found)
+        return await require_visible(self.authorization, caller, Operation.READ_REQUESTS, found)
 
     async def _gone(self, caller: Caller, seen: RequestRecord, user: UserId) -> frozenset[UserId]:
         """Who of those whose turn it is has left the directory. Raises Forbidden when the caller has."""

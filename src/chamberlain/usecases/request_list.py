@@ -3,14 +3,14 @@ administrators."""
 
 from dataclasses import dataclass
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.actions import RequestView, viewed
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.permissions import Extent, Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Extent, Operation
 from chamberlain.rules.requests import RequestFilter
 from chamberlain.store import request_lists
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 
@@ -19,15 +19,17 @@ class ListRequests:
     """Gives a page of those that the caller may see and the filter names."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
 
     async def __call__(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestView]:
         """Raises Forbidden when somebody who is no administrator has only the permission of one."""
-        allowance = require(caller, Operation.READ_REQUESTS, self.prefixes)
+        allowance = self.authorization.allowance(caller, Operation.READ_REQUESTS)
         # Nobody has to be asked about what is one's own.
         is_own = wanted.mine or wanted.to_decide
-        extent = Extent.OWN if is_own and allowance.plain is not None else await self.callers.extent(caller, allowance)
+        if is_own and allowance.plain is not None:
+            extent = Extent.OWN
+        else:
+            extent = await self.authorization.extent(caller, Operation.READ_REQUESTS)
         user = caller.user_id
         if wanted.to_decide and (wanted.mine or user is None):
             # Nobody decides on an own request, and no application on any.

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from chamberlain.requests.actions import Deeds, Done
 from chamberlain.rules.actions import Act, Action, KeptAnswer, RequestView, not_now
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId
@@ -11,7 +12,6 @@ from chamberlain.rules.jobs import job_kind_of
 from chamberlain.rules.requests import RequestRecord
 from chamberlain.store import jobs, requests
 from chamberlain.store.database import Transaction
-from chamberlain.store.deeds import Deeds, Done
 from chamberlain.store.notifier import Notifier
 
 

@@ -3,14 +3,15 @@
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
+from chamberlain.auth.authorization import Authorization
+from chamberlain.requests.visibility import concerns, require_visible
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Malformed
 from chamberlain.rules.ids import RequestId
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.requests import RequestRecord
 from chamberlain.rules.timeline import Happening, Happenings, Timeline, approvals_after, happenings_of
 from chamberlain.store import requests
-from chamberlain.store.callers import Callers, concerns
 from chamberlain.store.database import Database
 from chamberlain.store.timelines import Timelines
 
@@ -20,8 +21,7 @@ class WatchRequest:
     """Gives what happens to a request, to those who may see it. Works on any process, whoever took the request."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     timelines: Timelines
 
     async def __call__(self, caller: Caller, request_id: RequestId, after: int) -> Happenings | None:
@@ -30,10 +30,9 @@ class WatchRequest:
         Raises NotFound, Forbidden, Unavailable, and Malformed when there is no such number yet. What is given raises
         nothing.
         """
-        allowance = require(caller, Operation.READ_REQUESTS, self.prefixes)
         async with self.database.transaction(caller.tenant_id) as tx:
             found = await requests.find(tx, request_id)
-        record = await self.callers.require_visible(caller, allowance, found)
+        record = await require_visible(self.authorization, caller, Operation.READ_REQUESTS, found)
         timeline = await self.timelines.find(record.tenant_id, request_id)
         if timeline is None or (timeline.has_ended and timeline.newest == after):
             return None
@@ -41,6 +40,7 @@ class WatchRequest:
             raise Malformed("invalidParameter", f"The timeline has not come to event {after}; watch it from its start.")
         # Many may watch for long: what was sent may be large, and is not told again.
         followed = replace(record, body=b"", steps=())
+        allowance = self.authorization.allowance(caller, Operation.READ_REQUESTS)
         if allowance.plain is None or not concerns(record, caller):
             return self._follow(followed, after)
         return self._follow_as_theirs(caller, followed, after)

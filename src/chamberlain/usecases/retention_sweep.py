@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from chamberlain.requests.actions import cancel
 from chamberlain.rules.actions import Act, Action, Deed, change_of
 from chamberlain.rules.callers import SERVICE
 from chamberlain.rules.clocks import ClockReading
@@ -30,7 +31,6 @@ from chamberlain.store import (
 )
 from chamberlain.store.clocks import ReadClock
 from chamberlain.store.database import Database, Transaction
-from chamberlain.store.deeds import cancel
 from chamberlain.store.notifier import Notifier
 
 # Removes one batch with the cut-offs of its transaction, and returns the number of rows.

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import GroupId
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.subject_records import SubjectRecord, no_such
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.store import subjects
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 from chamberlain.store.meeting import LookUpSubject, meet
 
@@ -21,13 +21,12 @@ class ReadSubject:
 
     database: Database
     look_up: LookUpSubject
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     now: Callable[[], datetime]
 
     async def __call__(self, caller: Caller, group_id: GroupId, wanted: SubjectType) -> SubjectRecord:
         """Raises Forbidden, NotFound and Unavailable."""
-        await self.callers.extent(caller, require(caller, Operation.READ_MANAGED, self.prefixes))
+        await self.authorization.require(caller, Operation.READ_MANAGED)
         found = await self._find(caller, group_id)
         if found is None or found.entry.type is not wanted:
             await meet(self.database, self.look_up, caller.tenant_id, group_id, wanted=wanted, at=self.now())

@@ -6,19 +6,18 @@ from uuid import UUID
 
 from msgspec import json
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Fault, NotPossible
 from chamberlain.rules.ids import TemplateId, TenantId
-from chamberlain.rules.permissions import ScopePrefixes, require
 from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.template_records import TemplateRecord, created, default_lost, in_area
 from chamberlain.shapes.templates import TemplateBody, TemplateShape, identified, stored_template, webhook_of
 from chamberlain.shapes.webhooks import WebhookBody
 from chamberlain.store import changes, idempotency, template_records, templates
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.template_checks import faults_in_directory, faults_in_tenant
 from chamberlain.store.webhook_secrets import WebhookSecrets
@@ -30,8 +29,7 @@ class CreateTemplate:
 
     database: Database
     people: People
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     area: TemplateArea
     secrets: WebhookSecrets
     new_id: Callable[[], UUID]
@@ -41,14 +39,14 @@ class CreateTemplate:
     ) -> KeptAnswer:
         """What `render` makes of the template. A secret that was made is in it, and not in what is kept for another
         call with the same key. Raises Forbidden, NotPossible with all faults, and Unavailable."""
-        await self.callers.extent(caller, require(caller, self.area.administer, self.prefixes))
+        await self.authorization.require(caller, self.area.administer)
         shape = identified(body, TemplateId(self.new_id()))
         order = _Order(
             tenant_id=caller.tenant_id,
             shape=shape,
             webhook=webhook_of(body),
             unknown=await faults_in_directory(self.people, caller.tenant_id, shape),
-            editor=Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address),
+            editor=await self.authorization.editor(caller, act),
         )
 
         async def work() -> tuple[bytes, bytes]:

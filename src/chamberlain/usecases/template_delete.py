@@ -4,16 +4,15 @@ from dataclasses import dataclass
 
 from msgspec import json
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.edits import Edit, Editor, require_match
+from chamberlain.rules.edits import Edit, require_match
 from chamberlain.rules.ids import TemplateId
-from chamberlain.rules.permissions import ScopePrefixes, require
 from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.template_records import TemplateRecord, in_area, removed
 from chamberlain.rules.templates import TemplateKind
 from chamberlain.rules.uses import require_unused
 from chamberlain.store import changes, deliveries, subjects, template_records, templates
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 
 
@@ -22,15 +21,14 @@ class DeleteTemplate:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     area: TemplateArea
 
     async def __call__(self, caller: Caller, template_id: TemplateId, edit: Edit) -> None:
         """Requests under way go on: each names the revision that it was asked for with. Raises Forbidden, NotFound,
         Stale, and Conflict for a guest template that is assigned or named by a template."""
-        await self.callers.extent(caller, require(caller, self.area.administer, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
+        await self.authorization.require(caller, self.area.administer)
+        editor = await self.authorization.editor(caller, edit)
         async with self.database.transaction(caller.tenant_id) as tx:
             await templates.lock(tx, caller.tenant_id)
             record = in_area(await template_records.find(tx, template_id), self.area)

@@ -2,17 +2,16 @@
 
 from dataclasses import dataclass
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import TryAgain, Unavailable
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.permissions import ScopePrefixes, require
 from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.store import template_records
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 
@@ -22,15 +21,12 @@ class OfferTemplates:
 
     database: Database
     people: People
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     area: TemplateArea
 
     async def __call__(self, caller: Caller, page: PageWanted) -> Page[TemplateRecord]:
         """Raises Forbidden, and Unavailable while the directory does not tell of which groups somebody is."""
-        allowance = require(caller, self.area.read, self.prefixes)
-        if allowance.plain is None:
-            await self.callers.extent(caller, allowance)
+        await self.authorization.require(caller, self.area.read)
         member_of = await self._member_of(caller)
         async with self.database.transaction(caller.tenant_id) as tx:
             return await template_records.find_offered(

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 from msgspec import json
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit, Editor, require_match
 from chamberlain.rules.errors import NotPossible
 from chamberlain.rules.ids import TemplateId
-from chamberlain.rules.permissions import ScopePrefixes, require
 from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.template_records import (
     TemplateRecord,
@@ -24,7 +24,6 @@ from chamberlain.rules.webhooks import SettledSecret
 from chamberlain.shapes.templates import TemplateBody, identified, stored_template, webhook_of
 from chamberlain.shapes.webhooks import WebhookBody, kept_webhook
 from chamberlain.store import changes, deliveries, template_records, templates, webhook_states
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.template_checks import faults_in_directory, faults_in_tenant
 from chamberlain.store.webhook_secrets import WebhookSecrets
@@ -36,16 +35,15 @@ class ReplaceTemplate:
 
     database: Database
     people: People
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     area: TemplateArea
     secrets: WebhookSecrets
 
     async def __call__(self, caller: Caller, template_id: TemplateId, body: TemplateBody, edit: Edit) -> TemplateRecord:
         """The template as it is then, with the secret of its webhook if one was made. What it says already is neither
         written nor put on record. Raises Forbidden, NotFound, Stale, NotPossible with all faults, and Unavailable."""
-        await self.callers.extent(caller, require(caller, self.area.administer, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
+        await self.authorization.require(caller, self.area.administer)
+        editor = await self.authorization.editor(caller, edit)
         shape, tenant_id = identified(body, template_id), caller.tenant_id
         unknown = await faults_in_directory(self.people, tenant_id, shape)
         async with self.database.transaction(tenant_id) as tx:

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.issuers import Issuer
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.tenant_records import TenantRecord, present
 from chamberlain.store import tenant_records
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 
@@ -19,13 +19,12 @@ class ReadTenant:
     registered and speak for a tenant nevertheless, such as the embedded identity platform."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     own_issuers: Callable[[TenantId], tuple[Issuer, ...]]
 
     async def __call__(self, caller: Caller) -> TenantRecord:
         """Raises Forbidden."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
             record = present(await tenant_records.find(tx, caller.tenant_id))
         return replace(record, issuers=(*self.own_issuers(caller.tenant_id), *record.issuers))

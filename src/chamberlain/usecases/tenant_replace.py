@@ -4,14 +4,15 @@ repaired."""
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.edits import Edit, Editor, require_match
+from chamberlain.rules.edits import Edit, require_match
 from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.tenant_records import (
     TenantRecord,
     TenantSettings,
@@ -23,7 +24,6 @@ from chamberlain.rules.tenant_records import (
     settings_faults,
 )
 from chamberlain.store import changes, tenant_records, tenants
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database
 
 
@@ -33,15 +33,14 @@ class ReplaceTenant:
 
     database: Database
     people: People
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     own_issuers: Callable[[TenantId], tuple[Issuer, ...]]
 
     async def __call__(self, caller: Caller, settings: TenantSettings, edit: Edit) -> TenantRecord:
         """The tenant as it is then. What it is already is neither written nor put on record. Nobody takes away the
         last administrator who is no guest. Raises Forbidden, Stale, NotPossible with all faults, and Unavailable."""
-        await self.callers.extent(caller, require(caller, Operation.ADMINISTER_SERVICE, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, edit.trace_id, edit.client_address)
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        editor = await self.authorization.editor(caller, edit)
         tenant_id = caller.tenant_id
         answer = await self._look_up(question_of(settings, tenant_id))
         further = members_question(answer, tenant_id)

@@ -3,17 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.ids import TemplateId
-from chamberlain.rules.permissions import ScopePrefixes, require
 from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.template_records import RotatedWebhook, in_area, secret_rotated
 from chamberlain.rules.webhooks import no_webhook
 from chamberlain.shapes.webhooks import kept_webhook
 from chamberlain.store import changes, idempotency, template_records, templates
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.webhook_secrets import WebhookSecrets
 
@@ -23,8 +22,7 @@ class RotateWebhook:
     """For administrators of the tenant, and applications that configure it."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     area: TemplateArea
     secrets: WebhookSecrets
 
@@ -33,8 +31,8 @@ class RotateWebhook:
     ) -> KeptAnswer:
         """What `render` makes of it. The secret is in it, and not in what is kept for another call with the same key.
         Raises Forbidden, and NotFound for a template without a webhook too."""
-        await self.callers.extent(caller, require(caller, self.area.administer, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
+        await self.authorization.require(caller, self.area.administer)
+        editor = await self.authorization.editor(caller, act)
 
         async def work() -> tuple[bytes, bytes]:
             await templates.lock(tx, caller.tenant_id)

@@ -7,12 +7,11 @@ from uuid import UUID
 
 from msgspec import json
 
+from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import Attempt, Reply, WebhookCall
-from chamberlain.rules.edits import Editor
 from chamberlain.rules.ids import EventId, TemplateId
-from chamberlain.rules.permissions import ScopePrefixes, require
 from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.template_records import in_area
 from chamberlain.rules.templates import TemplateHead
@@ -20,7 +19,6 @@ from chamberlain.rules.webhook_tests import no_secret, only_attempt, payload_of_
 from chamberlain.rules.webhooks import no_webhook
 from chamberlain.shapes.webhooks import kept_webhook
 from chamberlain.store import changes, idempotency, template_records, webhook_secrets
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.keyring import Keyring
 
@@ -33,8 +31,7 @@ class CallWebhook:
     and to no address that may not be called; whatever goes wrong is in its reply."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     area: TemplateArea
     keyring: Keyring
     send: Send
@@ -47,8 +44,8 @@ class CallWebhook:
         """What `render` makes of the attempt. A webhook that is not active is called too, so that it can be tried
         first. No transaction is open over the call. Raises Forbidden, NotFound for a template without a webhook too,
         and Conflict when there is nothing to sign with."""
-        await self.callers.extent(caller, require(caller, self.area.administer, self.prefixes))
-        editor = Editor(await self.callers.actor(caller), caller.client_id, act.trace_id, act.client_address)
+        await self.authorization.require(caller, self.area.administer)
+        editor = await self.authorization.editor(caller, act)
         async with self.database.transaction(caller.tenant_id) as tx:
             if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept

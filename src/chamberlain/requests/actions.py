@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from chamberlain.auth.authorization import Authorization
+from chamberlain.requests.visibility import require_requester, require_visible
 from chamberlain.rules.actions import (
     Act,
     Action,
@@ -22,10 +24,8 @@ from chamberlain.rules.changes import Json
 from chamberlain.rules.events import Event, request_cancelled, summary_of
 from chamberlain.rules.ids import EventId, RequestId
 from chamberlain.rules.jobs import job_kind_of
-from chamberlain.rules.permissions import ScopePrefixes, require
 from chamberlain.rules.requests import RequestRecord, RequestState
 from chamberlain.store import approvals, changes, idempotency, jobs, requests
-from chamberlain.store.callers import Callers
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 
@@ -49,8 +49,7 @@ class Deeds:
     """Lets callers act upon requests that are theirs to act upon. `watchers` hear that a request has changed."""
 
     database: Database
-    callers: Callers
-    prefixes: ScopePrefixes
+    authorization: Authorization
     watchers: Notifier
 
     async def do(
@@ -65,10 +64,10 @@ class Deeds:
     ) -> KeptAnswer:
         """What `render` makes of the request as it is then, or made of it when the same key came first. Raises
         NotFound, Forbidden, and Conflict when its state does not allow it."""
-        allowance = require(caller, operation_of(action), self.prefixes)
-        record = await self.callers.require_visible(caller, allowance, await self.find(caller, request_id))
-        await self.callers.require_requester(caller, allowance, record)
-        actor = await self.callers.actor(caller)
+        operation, found = operation_of(action), await self.find(caller, request_id)
+        record = await require_visible(self.authorization, caller, operation, found)
+        await require_requester(self.authorization, caller, operation, record)
+        actor = await self.authorization.actor(caller)
         return await self.carry_out(caller, Deed(action, caller.client_id, actor, act, request_id), carry, render)
 
     async def find(self, caller: Caller, request_id: RequestId) -> RequestRecord | None:

@@ -1,0 +1,22 @@
+"""Find the owner of a conflicting address, if the caller may see it."""
+
+from chamberlain.auth.authorization import Authorization
+from chamberlain.requests.visibility import require_visible
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.errors import NotFound, Unavailable
+from chamberlain.rules.permissions import Operation
+from chamberlain.rules.requests import RequestRecord
+
+
+async def visible_owner(authorization: Authorization, caller: Caller, record: RequestRecord | None) -> str | None:
+    """Return the id of the object that the request created, or of the request itself before that.
+
+    None if there is no such request or the caller may not read it. No transaction may be open: the directory may be
+    asked for administrators.
+    """
+    try:
+        held = await require_visible(authorization, caller, Operation.READ_REQUESTS, record)
+    except (NotFound, Unavailable):
+        # The conflict is reported without the id while the directory does not answer.
+        return None
+    return str(held.request_id if held.result is None else held.result.id)

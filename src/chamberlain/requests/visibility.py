@@ -1,0 +1,40 @@
+"""Which requests a caller may see, and which may be cancelled and retried by the caller."""
+
+from chamberlain.auth.authorization import Authorization
+from chamberlain.rules.approval_levels import has_decided, has_to_decide
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.errors import Forbidden, NotFound
+from chamberlain.rules.permissions import Extent, Operation
+from chamberlain.rules.requests import RequestRecord
+
+
+def concerns(record: RequestRecord, caller: Caller) -> bool:
+    """Tell whether the caller made the request, has to decide on it, or has decided on it."""
+    user = caller.user_id
+    is_own = record.created_by.id == caller.id
+    return is_own or has_to_decide(record.approvals, user) or has_decided(record.approvals, user)
+
+
+async def require_visible(
+    authorization: Authorization, caller: Caller, operation: Operation, record: RequestRecord | None
+) -> RequestRecord:
+    """Return the request if it concerns the caller or the caller is an administrator.
+
+    Raises NotFound, Forbidden and Unavailable.
+    """
+    allowance = authorization.allowance(caller, operation)
+    if record is not None and allowance.plain is not None and concerns(record, caller):
+        # Needs no answer of the directory.
+        return record
+    if await authorization.extent(caller, operation) is Extent.OWN or record is None:
+        raise NotFound("There is no such request, or it is not yours to read.")
+    return record
+
+
+async def require_requester(
+    authorization: Authorization, caller: Caller, operation: Operation, record: RequestRecord
+) -> None:
+    """Raise Forbidden if the caller is neither the requester nor an administrator. Raises Unavailable as well."""
+    if record.created_by.id != caller.id and await authorization.extent(caller, operation) is not Extent.ALL:
+        detail = "Only the requester and administrators cancel and retry. An approver approves and rejects."
+        raise Forbidden("notAdministrator", detail)
