@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from chamberlain.api.app import create_app
 from tests.api.house import BASE, House
 
 
@@ -17,7 +16,7 @@ def house() -> House:
 @pytest.fixture
 async def api(house: House) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the API of that house, signed in as Ada."""
-    transport = httpx2.ASGITransport(app=create_app(house.services()), raise_app_exceptions=False)
+    transport = httpx2.ASGITransport(app=house.app(), raise_app_exceptions=False)
     headers = {"authorization": "Bearer ada"}
     async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=headers) as client:
         yield client

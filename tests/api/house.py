@@ -1,15 +1,19 @@
 """A small house with real doors: the whole API over services that keep everything in memory."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from uuid import UUID
 
+from starlette.types import ASGIApp
+
 from chamberlain.api.administration import Jobs, OwnTenant
+from chamberlain.api.app import create_app
+from chamberlain.api.context import Addresses, Check, HttpContext
 from chamberlain.api.hosts import hosts_of
-from chamberlain.api.services import Addresses, Check, Groups, Mailboxes, Requests, Services
+from chamberlain.api.services import Groups, Mailboxes, Requests, Services
 from chamberlain.api.streams import Streams
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView, viewed
 from chamberlain.rules.approvals import ApprovalMode
@@ -320,11 +324,12 @@ class House:
             retry=self.act,
         )
 
+    def app(self, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
+        """Build the API with these services."""
+        return create_app(self.http(), [self.services()], mounts)
+
     def services(self) -> Services:
-        numbers = count(1)
         return Services(
-            verify=self.verify,
-            require_allowed=self.require_allowed,
             groups=Groups(self.request_group, self.rehearse_group),
             mailboxes=Mailboxes(self.request_mailbox, self.rehearse_mailbox, self.read_mailbox, self.list_mailboxes),
             requests=self.requests(),
@@ -342,10 +347,14 @@ class House:
             findings=self.grounds.finding_services(),
             ask_for_drift_check=self.ask_for_drift_check,
             list_events=self.feed.page,
-            seal_cursor=self.cursors.seal,
-            open_cursor=self.cursors.open,
-            open_named_cursor=self.cursors.open_named,
-            open_feed_cursor=self.cursors.open_feed,
+        )
+
+    def http(self) -> HttpContext:
+        numbers = count(1)
+        return HttpContext(
+            verify=self.verify,
+            require_allowed=self.require_allowed,
+            cursors=self.cursors,
             streams=Streams(lambda: self.moment, self.stopping),
             check_readiness=self.check_readiness,
             observe=self.observe,

@@ -9,7 +9,8 @@ import msgspec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chamberlain.api.app import ENDPOINTS, create_app
+from chamberlain.api.app import ENDPOINTS
+from chamberlain.api.endpoint import ServedEndpoint
 from chamberlain.api.openapi import codes_of
 from chamberlain.api.problems import STATUSES, Problem
 from chamberlain.api.resources import Resources
@@ -86,7 +87,7 @@ def call(house: House, scope: dict[str, object], chunks: Iterable[bytes]) -> Sen
             case _:
                 raise AssertionError(message)
 
-    asyncio.run(create_app(house.services())(scope, receive, send))  # type: ignore[arg-type]  # Messages are dicts here.
+    asyncio.run(house.app()(scope, receive, send))  # type: ignore[arg-type]  # Messages are dicts here.
     return sent
 
 
@@ -120,7 +121,7 @@ def test_every_answer_is_one_that_was_promised(
 
     assert sent.headers is not None
     assert sent.headers[b"request-id"]
-    resource, _ = Resources(ENDPOINTS).find(path)
+    resource, _ = Resources([ServedEndpoint(each, None) for each in ENDPOINTS]).find(path)
     endpoints = (
         () if resource is None else [one for one in ENDPOINTS if (one.path, one.method) == (resource.path, method)]
     )

@@ -116,14 +116,13 @@ async def door(databases: Databases) -> AsyncIterator[Door]:
         return CALLERS[str(authorization).removeprefix("Bearer ")]
 
     house = House()
+    http = replace(house.http(), verify=verify, require_allowed=steward.change.authorization.require)
     services = replace(
         house.services(),
-        verify=verify,
-        require_allowed=steward.change.authorization.require,
         managed=Managed(list=steward.list_subjects, read=steward.read, assign=steward.change),
         findings=replace(House().grounds.finding_services(), list=steward.findings),
     )
-    transport = httpx2.ASGITransport(app=create_app(services))
+    transport = httpx2.ASGITransport(app=create_app(http, [services]))
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield Door(steward, client)
 

@@ -10,7 +10,6 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from chamberlain.api.app import create_app
 from chamberlain.bootstrap.listeners import Listener, bind, serve_until
 from chamberlain.rules.audit import AuditFilter
 from chamberlain.rules.errors import Unavailable
@@ -198,7 +197,7 @@ async def test_lines_that_break_off_do_not_look_whole(house: House) -> None:
     house.moment = caller.expires_at - timedelta(milliseconds=1)
     socket = bind("127.0.0.1", 0)
     socket.listen()
-    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, create_app(house.services()))]))
+    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, house.app())]))
     base = f"http://127.0.0.1:{socket.getsockname()[1]}"
     got = b""
 
@@ -225,7 +224,7 @@ async def test_a_reader_who_leaves_leaves_nothing_open(house: House) -> None:
     house.trail.stops_behind = 1
     socket = bind("127.0.0.1", 0)
     socket.listen()
-    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, create_app(house.services()))]))
+    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, house.app())]))
     base = f"http://127.0.0.1:{socket.getsockname()[1]}"
 
     async def nothing_is_open() -> bool:

@@ -6,7 +6,6 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from chamberlain.api.app import create_app
 from chamberlain.api.receive import LIMIT
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, Fault, Forbidden, KeyReused, LimitReached, NotPossible, Unavailable
@@ -296,7 +295,7 @@ class ForgetfulHouse(House):
 async def test_what_was_accepted_is_not_refused_because_it_cannot_be_read_at_once() -> None:
     house = ForgetfulHouse(result=RESULT)
     house.ended.set()
-    transport = httpx2.ASGITransport(app=create_app(house.services()))
+    transport = httpx2.ASGITransport(app=house.app())
     headers = {"authorization": "Bearer mail", "prefer": "wait=10"}
 
     async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=headers) as client:

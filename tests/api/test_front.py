@@ -12,7 +12,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 
-from chamberlain.api.app import ENDPOINTS, create_app
+from chamberlain.api.app import ENDPOINTS
+from chamberlain.api.endpoint import ServedEndpoint
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.receive import LIMIT
 from chamberlain.api.resources import Resources
@@ -82,7 +83,7 @@ async def test_it_refuses_a_head_with_two_meanings(house: House, head: str, stat
     socket = bind("127.0.0.1", 0)
     # It listens before the server starts, so that no one has to wait for that.
     socket.listen()
-    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, create_app(house.services()))]))
+    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, house.app())]))
     async with asyncio.timeout(20):
         reader, writer = await asyncio.open_connection(*socket.getsockname())
         writer.write(f"{head}\r\nConnection: close\r\n\r\n".encode())
@@ -256,7 +257,7 @@ async def silence() -> AsyncIterator[bytes]:
 
 async def test_it_does_not_wait_for_ever_for_a_body(house: House) -> None:
     house.body_timeout_seconds = 0.01
-    transport = httpx2.ASGITransport(app=create_app(house.services()))
+    transport = httpx2.ASGITransport(app=house.app())
 
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         answer = await client.post(GROUPS, content=silence(), headers=JSON | {"authorization": "Bearer ada"})
@@ -334,7 +335,7 @@ async def test_a_bug_is_a_problem_that_tells_nothing(api: httpx2.AsyncClient, ho
 async def test_others_live_below_their_prefix(house: House) -> None:
     other = Starlette(routes=[Route("/v1.0/groups", lambda request: PlainTextResponse(request.url.path))])
     nobody = Starlette()
-    transport = httpx2.ASGITransport(app=create_app(house.services(), {"": nobody, "/graph": other}))
+    transport = httpx2.ASGITransport(app=house.app({"": nobody, "/graph": other}))
 
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         there = await client.get("/graph/v1.0/groups")
@@ -363,7 +364,7 @@ def test_every_row_of_the_table_can_be_told_from_the_others() -> None:
 
 
 def test_every_path_of_the_table_is_found() -> None:
-    resources = Resources(ENDPOINTS)
+    resources = Resources([ServedEndpoint(each, None) for each in ENDPOINTS])
 
     for endpoint in ENDPOINTS:
         for written in (endpoint.path, endpoint.path.rstrip("/")):
@@ -406,7 +407,7 @@ async def post(app: ASGIApp, body: bytes, query: bytes = b"", **headers: str) ->
 async def test_a_call_leaves_nothing_to_be_collected(
     house: House, body: bytes, query: bytes, who: str, status: int
 ) -> None:
-    app, number = create_app(house.services()), 100
+    app, number = house.app(), 100
     await post(app, body, query, authorization=f"Bearer {who}")
 
     before = ever_collected()

@@ -1,6 +1,6 @@
 import httpx2
 
-from chamberlain.api.services import Check
+from chamberlain.api.context import Check
 from tests.api.house import House
 
 

@@ -51,7 +51,7 @@ async def test_it_works(document: Json) -> None:
 
 
 async def test_shared_parts_do_not_change_what_it_says(house: House, document: Json) -> None:
-    described = json.loads(msgspec.json.encode(describe(ENDPOINTS, house.services())))
+    described = json.loads(msgspec.json.encode(describe(ENDPOINTS, house.http())))
 
     for item in described["paths"].values():
         for operation in item.values():
@@ -197,7 +197,7 @@ async def test_it_leads_from_what_was_asked_for_to_its_state(document: Json) -> 
 
 async def test_it_names_the_ways_to_a_token_where_they_are_known(house: House) -> None:
     known = replace(
-        house.services(), authorize_url="https://id.example/authorize", token_url="https://id.example/{tenantId}/token"
+        house.http(), authorize_url="https://id.example/authorize", token_url="https://id.example/{tenantId}/token"
     )
 
     document = json.loads(json.dumps(describe(ENDPOINTS, known)))

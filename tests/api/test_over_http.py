@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from chamberlain.api.app import create_app
 from chamberlain.bootstrap.connections import Connections
 from chamberlain.bootstrap.listeners import Listener, make_server
 from tests.api.house import TEMPLATE, House
@@ -45,7 +44,7 @@ def post(length: int | None = len(BODY)) -> bytes:
 async def port(house: House) -> AsyncIterator[int]:
     # The socket listens before the server starts, so no client has to wait for it.
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = make_server(Listener(listener, None, create_app(house.services())), Connections())
+        server = make_server(Listener(listener, None, house.app()), Connections())
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         yield listener.getsockname()[1]
         server.should_exit = True

@@ -8,7 +8,6 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from chamberlain.api.app import create_app
 from chamberlain.api.streams import MOST_OPEN
 from chamberlain.bootstrap.listeners import Listener, bind, serve_until
 from chamberlain.rules.requests import RequestResult
@@ -32,7 +31,7 @@ async def served(house: House) -> AsyncIterator[httpx2.AsyncClient]:
     socket = bind("127.0.0.1", 0)
     # It listens before the server starts, so that nobody has to wait for that.
     socket.listen()
-    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, create_app(house.services()))]))
+    serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, house.app())]))
     headers = {"authorization": "Bearer ada", "host": "127.0.0.1:8365"}
     base = f"http://127.0.0.1:{socket.getsockname()[1]}"
     try:

@@ -95,7 +95,7 @@ ALONE = {
 
 @pytest.fixture(scope="module")
 def document() -> Json:
-    return describe(ENDPOINTS, House().services())
+    return describe(ENDPOINTS, House().http())
 
 
 def all_models() -> Mapping[str, type[Struct]]:

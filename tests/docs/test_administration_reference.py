@@ -49,7 +49,7 @@ READERS: Mapping[str, Reader[Any]] = {POLICIES: POLICY, TENANT_HEADING: TENANT}
 @cache
 def document() -> Json:
     """The OpenAPI document."""
-    return describe(ENDPOINTS, House().services())
+    return describe(ENDPOINTS, House().http())
 
 
 @pytest.mark.parametrize("heading", SCHEMAS)

@@ -22,8 +22,8 @@ PREFIX = "https://api.example.org"
 
 
 def test_it_works_for_every_endpoint_and_no_other() -> None:
-    described = describe(ENDPOINTS, House().services())
-    table = [*ENDPOINTS, *documents.endpoints(lambda: described)]
+    described = describe(ENDPOINTS, House().http())
+    table = [*ENDPOINTS, *documents.endpoints(lambda: described).endpoints]
     served = [f"{each.method} {re.sub('/problems/.*', '/problems/{code}', each.path)}" for each in table]
 
     assert named(section(PAGE, "## Endpoints")) == list(dict.fromkeys(served))

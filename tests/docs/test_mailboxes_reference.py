@@ -41,7 +41,7 @@ LEAST_TEMPLATE: Json = {"kind": "room", "name": "A"}
 @cache
 def document() -> Json:
     """The OpenAPI document."""
-    return describe(ENDPOINTS, House().services())
+    return describe(ENDPOINTS, House().http())
 
 
 def operations() -> Mapping[str, tuple[str, Json]]:

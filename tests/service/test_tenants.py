@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from chamberlain.api.app import ENDPOINTS
-from chamberlain.api.resources import AnyEndpoint
+from chamberlain.api.endpoint import AnyEndpoint
 from tests.service.estate import (
     HOUSE_MAILBOX,
     HOUSE_TEMPLATE,

@@ -79,8 +79,9 @@ async def api(estate: Estate) -> AsyncIterator[httpx2.AsyncClient]:
         read=ReadMailbox(database, estate.authorization()),
         list=ListMailboxes(database, estate.authorization()),
     )
-    services = replace(House().services(), verify=verify, mailboxes=mailboxes)
-    transport = httpx2.ASGITransport(app=create_app(services), raise_app_exceptions=False)
+    house = House()
+    http, services = replace(house.http(), verify=verify), replace(house.services(), mailboxes=mailboxes)
+    transport = httpx2.ASGITransport(app=create_app(http, [services]), raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield client
 

@@ -5,10 +5,11 @@ from uuid import UUID
 
 from msgspec import Struct, json
 
-from chamberlain.api.calls import NO_STORE, Answer, Call, Headers
+from chamberlain.api.answers import NO_STORE, Answer, Headers
+from chamberlain.api.calls import Call
+from chamberlain.api.context import HttpContext
 from chamberlain.api.endpoint import Success
 from chamberlain.api.etags import seen_versions
-from chamberlain.api.services import Services
 from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.edits import Edit
 
@@ -39,10 +40,10 @@ def shown(body: bytes, etag: str) -> Answer:
     return Answer(200, body, (NO_STORE, (b"etag", etag.encode("ascii"))))
 
 
-def made(services: Services, path: str, answer: KeptAnswer) -> Answer:
+def made(http: HttpContext, path: str, answer: KeptAnswer) -> Answer:
     """The answer to who made something; `path` is that of its list."""
     thing_id = json.decode(answer.body, type=_Identified).id
-    location = f"{services.addresses.base_url}{path}{thing_id}/"
+    location = f"{http.addresses.base_url}{path}{thing_id}/"
     headers: Headers = (NO_STORE, (b"location", location.encode("ascii")))
     if answer.replayed:
         headers += ((b"idempotency-replayed", b"true"),)

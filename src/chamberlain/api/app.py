@@ -1,7 +1,8 @@
 """All endpoints on one screen, and the application made of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
@@ -9,7 +10,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from chamberlain.api import managing
-from chamberlain.api.endpoint import Endpoint
+from chamberlain.api.context import HttpContext
+from chamberlain.api.endpoint import AnyEndpoint, Endpoint, EndpointTable
 from chamberlain.api.endpoints import (
     adoptions,
     audit,
@@ -38,7 +40,6 @@ from chamberlain.api.openapi import describe
 from chamberlain.api.paging import PARAMETERS
 from chamberlain.api.problems import problem_of_bug
 from chamberlain.api.rehearsal_shapes import DRY_RUN
-from chamberlain.api.resources import AnyEndpoint
 from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
@@ -56,7 +57,7 @@ from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE
 from chamberlain.shapes.tenant_settings import TENANT
 
 # fmt: off
-ENDPOINTS: tuple[AnyEndpoint, ...] = (
+_REST = EndpointTable(Services, (
     Endpoint("POST", "/collab/v1/groups/", groups.create, Operation.CREATE_GROUP, groups.ABOUT_CREATE,
              (groups.REHEARSED, groups.CREATED, groups.QUEUED), shape=GROUP, parameters=(DRY_RUN,),
              headers=(groups.PREFER,), codes=groups.CREATE_CODES),
@@ -199,15 +200,23 @@ ENDPOINTS: tuple[AnyEndpoint, ...] = (
              tenant.REPLACED, shape=TENANT, headers=(IF_MATCH,), codes=tenant.REPLACE_CODES),
     Endpoint("GET", "/health/live", health.live, None, health.ABOUT_LIVE, health.LIVE),
     Endpoint("GET", "/health/ready", health.ready, None, health.ABOUT_READY, health.READY),
-)
+))
 # fmt: on
 
 
-def create_app(services: Services, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
-    """The whole API. `mounts` are applications of others below a path prefix, such as the embedded directory."""
-    endpoints = (*ENDPOINTS, *documents.endpoints(partial(describe, ENDPOINTS, services)))
-    # It answers what nobody meant to raise, and raises it again, so that the server logs it once, with its traceback.
-    return ServerErrorMiddleware(Front(services, endpoints, mounts or {}), handler=_answer_bug)
+TABLES: tuple[EndpointTable[Any], ...] = (_REST,)
+ENDPOINTS: tuple[AnyEndpoint, ...] = tuple(endpoint for table in TABLES for endpoint in table.endpoints)
+
+
+def create_app(http: HttpContext, services: Sequence[object], mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
+    """Build the whole API. `services` has one instance for each table of endpoints.
+
+    `mounts` are other applications below a path prefix, such as the embedded directory.
+    """
+    published = documents.endpoints(partial(describe, ENDPOINTS, http))
+    served = [each for table in (*TABLES, published) for each in table.serve([*services, http])]
+    # Answers unexpected errors, and raises them again so that the server logs each once, with its traceback.
+    return ServerErrorMiddleware(Front(http, served, mounts or {}), handler=_answer_bug)
 
 
 async def _answer_bug(request: Request, error: Exception) -> Response:

@@ -1,16 +1,17 @@
 """One row of the table of endpoints: all that is known of it, for the front to serve and for OpenAPI to describe."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from chamberlain.api.calls import Answer, Call, Stream
-from chamberlain.api.services import Services
+from chamberlain.api.answers import Answer, Stream
+from chamberlain.api.calls import Call
 from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.reading import Reader
 
+Service = TypeVar("Service")
 Body = TypeVar("Body")
 
 
@@ -59,8 +60,8 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint(Generic[Body]):
-    """A method and a path, who may call it, what it takes, what it answers.
+class Endpoint(Generic[Service, Body]):
+    """A method and a path, who may call it, what it takes, what it answers. The handler gets the service of its noun.
 
     `operation` None means that no token is needed. `shape` None means no body; where the body is optional, one that is
     left out counts as `{}`. Parameters of the path are ids, all of them. `headers` are those that it alone reads.
@@ -70,7 +71,7 @@ class Endpoint(Generic[Body]):
 
     method: str
     path: str
-    handler: Callable[[Services, Call[Body]], Awaitable[Answer | Stream]]
+    handler: Callable[[Service, Call[Body]], Awaitable[Answer | Stream]]
     operation: Operation | None
     about: About
     answers: tuple[Success, ...]
@@ -79,3 +80,29 @@ class Endpoint(Generic[Body]):
     headers: tuple[Parameter, ...] = ()
     codes: tuple[str, ...] = ()
     body_is_optional: bool = False
+
+
+# Rows differ in service and body. Each row is checked in itself; tables hold them all.
+AnyEndpoint = Endpoint[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointTable(Generic[Service]):
+    """The endpoints of one noun, and the class of the service that their handlers call."""
+
+    service: type[Service]
+    endpoints: tuple[Endpoint[Service, Any], ...]
+
+    def serve(self, services: Sequence[object]) -> Sequence["ServedEndpoint"]:
+        """Join the endpoints with the instance of their service. Raises LookupError if there is none."""
+        for each in services:
+            if isinstance(each, self.service):
+                return [ServedEndpoint(endpoint, each) for endpoint in self.endpoints]
+        raise LookupError(f"No {self.service.__name__} for {self.endpoints[0].path}.")
+
+
+class ServedEndpoint(NamedTuple):
+    """An endpoint with the service that its handler calls."""
+
+    endpoint: AnyEndpoint
+    service: object

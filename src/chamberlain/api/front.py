@@ -8,15 +8,17 @@ from msgspec import Struct
 from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from chamberlain.api.answers import Answer, Stream
 from chamberlain.api.authenticate import authenticate
-from chamberlain.api.calls import Answer, Call, Stream
+from chamberlain.api.calls import Call
+from chamberlain.api.context import HttpContext
+from chamberlain.api.endpoint import AnyEndpoint, ServedEndpoint
 from chamberlain.api.hosts import ambiguity, is_ours
 from chamberlain.api.parameters import FormFaults, check_idempotency_key, read_ids, read_query, together
 from chamberlain.api.patience import Patience
 from chamberlain.api.problems import HeadAmbiguous, HostUnknown, problem_of
 from chamberlain.api.receive import CallerGone, receive_body
-from chamberlain.api.resources import AnyEndpoint, Resource, Resources
-from chamberlain.api.services import Services
+from chamberlain.api.resources import Resource, Resources
 from chamberlain.api.trace import echoes, trace_id_of
 from chamberlain.api.whole import AUTHORITY, whole_call
 from chamberlain.logs import about, get_logger
@@ -55,11 +57,16 @@ class Front:
     is known to be ours.
     """
 
-    def __init__(self, services: Services, endpoints: Sequence[AnyEndpoint], mounts: Mapping[str, ASGIApp]) -> None:
-        self._services = services
-        self._hosts = frozenset(host.encode("ascii") for host in services.hosts)
-        self._resources = Resources(endpoints)
-        self._patience = Patience(services.body_timeout_seconds)
+    def __init__(
+        self,
+        http: HttpContext,
+        served: Sequence[ServedEndpoint],
+        mounts: Mapping[str, ASGIApp],
+    ) -> None:
+        self._http = http
+        self._hosts = frozenset(host.encode("ascii") for host in http.hosts)
+        self._resources = Resources(served)
+        self._patience = Patience(http.body_timeout_seconds)
         # The longest first: one at the root must not hide the others.
         self._mounts = [Mount(path, mounts[path]) for path in sorted(mounts, key=len, reverse=True)]
 
@@ -69,7 +76,7 @@ class Front:
             raise NotImplementedError(f"The API speaks HTTP only, not {scope['type']}.")
         started = perf_counter()
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        trace_id = trace_id_of(headers, self._services.new_trace_id)
+        trace_id = trace_id_of(headers, self._http.new_trace_id)
         scope[TRACE_ID] = trace_id
         ours = is_ours(headers.get(b"host"), self._hosts)
         wrong = None
@@ -96,7 +103,7 @@ class Front:
                     # How long it goes on is no measure of ours.
                     taken = perf_counter() - started
                     echoed = echoes(headers, trace_id)
-                    await self._services.streams.send(answer, scope["method"], echoed, receive, send)
+                    await self._http.streams.send(answer, scope["method"], echoed, receive, send)
                 else:
                     await _send(answer, scope, echoes(headers, trace_id), send)
                     if resource is not None and resource.path.startswith("/admin/"):
@@ -105,7 +112,7 @@ class Front:
                 status = CALLER_GONE
             finally:
                 path = UNKNOWN_PATH if resource is None else resource.path
-                self._services.observe(path, scope["method"], status, taken or perf_counter() - started)
+                self._http.observe(path, scope["method"], status, taken or perf_counter() - started)
 
     def _mounted(self, scope: Scope) -> ASGIApp | None:
         """The mounted application that gets the call, if one does; then the scope says what is left of the path."""
@@ -124,10 +131,10 @@ class Front:
                 raise NotFound("There is nothing at this address. GET /openapi.json lists what there is.")
             if arrival.scope["method"] == "OPTIONS":
                 return Answer(204, b"", ((b"allow", resource.allow),))
-            endpoint = resource.endpoint(arrival.scope["method"])
+            endpoint, service = resource.endpoint(arrival.scope["method"])
             call = await self._read(endpoint, arrival)
             try:
-                return await endpoint.handler(self._services, call)
+                return await endpoint.handler(service, call)
             except Malformed as fault:
                 await self._refuse(fault, endpoint, call.caller)
         except Refusal as refusal:
@@ -139,7 +146,7 @@ class Front:
         """The call with all that belongs to it, after every check that needs no use case."""
         caller, raw = None, b""
         if endpoint.operation is not None:
-            caller = await authenticate(arrival.headers.get(b"authorization"), endpoint.operation, self._services)
+            caller = await authenticate(arrival.headers.get(b"authorization"), endpoint.operation, self._http)
         if endpoint.shape is not None:
             raw = await receive_body(arrival.receive, arrival.headers, self._patience, whole_call(arrival.scope))
             if endpoint.body_is_optional:
@@ -161,14 +168,14 @@ class Front:
         path = endpoint.path.format(**ids) if ids else endpoint.path
         return Call(
             endpoint.method, path, ids, query, arrival.headers, arrival.trace_id, arrival.client_address, raw, body,
-            caller, arrival.scope["headers"], arrival.receive,
+            caller, arrival.scope["headers"], arrival.receive, self._http,
         )  # fmt: skip
 
     async def _refuse(self, fault: Malformed | BodyInvalid, endpoint: AnyEndpoint, caller: Caller | None) -> NoReturn:
         """Whoever may not call this at all is told that, and not what is wrong with the call. Only here is it asked for
         before the use case does, so that a call without faults pays for it once."""
         if caller is not None and endpoint.operation is not None:
-            await self._services.require_allowed(caller, endpoint.operation)
+            await self._http.require_allowed(caller, endpoint.operation)
         raise fault
 
 

@@ -43,8 +43,8 @@ async def page_of(
     services: Services, call: Call[None], subject_type: SubjectType
 ) -> tuple[Sequence[SubjectRecord], str | None]:
     """The groups or sites that a call asks for, and the cursor of those that follow."""
-    page = await services.managed.list(call.caller, _filter_of(call, subject_type), named_page_wanted(services, call))
-    return page.items, next_cursor(services, call, page.next)
+    page = await services.managed.list(call.caller, _filter_of(call, subject_type), named_page_wanted(call))
+    return page.items, next_cursor(call, page.next)
 
 
 def wanted_of(call: Call[AssignmentBody], group_id: GroupId, subject_type: SubjectType) -> WantedAssignment:

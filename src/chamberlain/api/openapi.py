@@ -5,13 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chamberlain import __version__
-from chamberlain.api.endpoint import Parameter, Success
+from chamberlain.api.context import HttpContext
+from chamberlain.api.endpoint import AnyEndpoint, Parameter, Success
 from chamberlain.api.permission_names import is_for_applications, permission_names
 from chamberlain.api.problems import BUG, STATUSES, TITLES, Problem
 from chamberlain.api.receive import LIMIT
-from chamberlain.api.resources import AnyEndpoint
 from chamberlain.api.schemas import reference_to, schemas_of
-from chamberlain.api.services import Services
 from chamberlain.rules.callers import ActorType
 
 # A JSON value as msgspec and the document have it; its type is the business of the OpenAPI specification.
@@ -31,7 +30,7 @@ the trace id of `traceparent` when one was sent. HEAD is answered wherever GET i
 path takes."""
 
 
-def describe(endpoints: Sequence[AnyEndpoint], services: Services) -> Json:
+def describe(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
     """The whole document."""
     types = {content for endpoint in endpoints for content in _contents(endpoint)}
     bodies = [type_ for endpoint in endpoints if endpoint.shape is not None for type_ in endpoint.shape.types]
@@ -40,18 +39,18 @@ def describe(endpoints: Sequence[AnyEndpoint], services: Services) -> Json:
         "info": {
             "title": "Chamberlain",
             "version": __version__,
-            "description": _DESCRIPTION.format(size=LIMIT // 1024, seconds=services.body_timeout_seconds),
+            "description": _DESCRIPTION.format(size=LIMIT // 1024, seconds=http.body_timeout_seconds),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "servers": [{"url": url} for url in _servers(services)],
+        "servers": [{"url": url} for url in _servers(http)],
         "tags": [{"name": tag} for tag in dict.fromkeys(endpoint.about.tag for endpoint in endpoints)],
-        "paths": _paths(endpoints, services),
+        "paths": _paths(endpoints, http),
         "components": {
             "schemas": schemas_of(types, bodies=bodies),
             "headers": _HEADERS,
             "parameters": _PARAMETERS,
             "examples": {code: _problem_example(code) for code in TITLES},
-            "securitySchemes": _security_schemes(endpoints, services),
+            "securitySchemes": _security_schemes(endpoints, http),
         },
     }
 
@@ -83,24 +82,24 @@ def _contents(endpoint: AnyEndpoint) -> Iterable[type]:
     yield from (answer.lines for answer in endpoint.answers if answer.lines is not None)
 
 
-def _servers(services: Services) -> Iterable[str]:
-    return dict.fromkeys((services.addresses.base_url, services.addresses.insiders_base_url))
+def _servers(http: HttpContext) -> Iterable[str]:
+    return dict.fromkeys((http.addresses.base_url, http.addresses.insiders_base_url))
 
 
-def _paths(endpoints: Sequence[AnyEndpoint], services: Services) -> Json:
+def _paths(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
     paths: Json = {}
     for endpoint in endpoints:
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, services)
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, http)
     return paths
 
 
-def _operation(endpoint: AnyEndpoint, services: Services) -> Json:
+def _operation(endpoint: AnyEndpoint, http: HttpContext) -> Json:
     about = endpoint.about
     operation: Json = {
         "operationId": about.id,
         "tags": [about.tag],
         "summary": about.summary,
-        "description": "\n\n".join(filter(None, (about.description, _permission_words(endpoint, services)))),
+        "description": "\n\n".join(filter(None, (about.description, _permission_words(endpoint, http)))),
         "parameters": [
             *map(_path_parameter, _ids(endpoint)),
             *(_parameter(parameter, "query") for parameter in endpoint.parameters),
@@ -108,7 +107,7 @@ def _operation(endpoint: AnyEndpoint, services: Services) -> Json:
             *_header_parameters(endpoint),
         ],
         "responses": {**{str(a.status): _success(a) for a in endpoint.answers}, **_problems(endpoint)},
-        "security": _security(endpoint, services),
+        "security": _security(endpoint, http),
     }
     if endpoint.shape is not None:
         content: Json = {"schema": _schema(*endpoint.shape.types)}
@@ -213,31 +212,31 @@ def _header_parameters(endpoint: AnyEndpoint) -> Iterable[Json]:
     yield {"$ref": "#/components/parameters/traceparent"}
 
 
-def _permission_words(endpoint: AnyEndpoint, services: Services) -> str:
+def _permission_words(endpoint: AnyEndpoint, http: HttpContext) -> str:
     if endpoint.operation is None:
         return "Public: no token is needed."
     lines = []
     for type_, who in ((ActorType.USER, "On behalf of a user"), (ActorType.APPLICATION, "As an application")):
-        names = permission_names(endpoint.operation, type_, services.prefixes)
+        names = permission_names(endpoint.operation, type_, http.prefixes)
         says = "not supported" if names is None else " or ".join(f"`{name}`" for name in names)
         lines.append(f"- {who}: {says}")
     return "Permissions:\n\n" + "\n".join(lines)
 
 
-def _names(endpoint: AnyEndpoint, services: Services) -> Iterable[str]:
+def _names(endpoint: AnyEndpoint, http: HttpContext) -> Iterable[str]:
     """The permissions of which one suffices, of users and of applications."""
     if endpoint.operation is None:
         return ()
-    found = (permission_names(endpoint.operation, type_, services.prefixes) for type_ in _CALLERS)
+    found = (permission_names(endpoint.operation, type_, http.prefixes) for type_ in _CALLERS)
     return dict.fromkeys(name for names in found for name in names or ())
 
 
-def _security(endpoint: AnyEndpoint, services: Services) -> Sequence[Json]:
-    schemes = _security_schemes((), services)
-    return [{scheme: [name]} for name in _names(endpoint, services) for scheme in schemes]
+def _security(endpoint: AnyEndpoint, http: HttpContext) -> Sequence[Json]:
+    schemes = _security_schemes((), http)
+    return [{scheme: [name]} for name in _names(endpoint, http) for scheme in schemes]
 
 
-def _security_schemes(endpoints: Sequence[AnyEndpoint], services: Services) -> Json:
+def _security_schemes(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
     bearer = {
         "type": "http",
         "scheme": "bearer",
@@ -245,11 +244,11 @@ def _security_schemes(endpoints: Sequence[AnyEndpoint], services: Services) -> J
         "description": "A token of the tenant's issuer.",
     }
     schemes: Json = {"bearer": bearer}
-    if services.token_url is not None:
-        scopes = {name: "" for endpoint in endpoints for name in _names(endpoint, services)}
-        flows: Json = {"clientCredentials": {"tokenUrl": services.token_url, "scopes": scopes}}
-        if services.authorize_url is not None:
-            flows["authorizationCode"] = {"authorizationUrl": services.authorize_url, **flows["clientCredentials"]}
+    if http.token_url is not None:
+        scopes = {name: "" for endpoint in endpoints for name in _names(endpoint, http)}
+        flows: Json = {"clientCredentials": {"tokenUrl": http.token_url, "scopes": scopes}}
+        if http.authorize_url is not None:
+            flows["authorizationCode"] = {"authorizationUrl": http.authorize_url, **flows["clientCredentials"]}
         schemes["oauth2"] = {"type": "oauth2", "flows": flows}
     return schemes
 

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import Parameter
-from chamberlain.api.services import Services
 from chamberlain.rules.pages import FeedPosition, FeedWanted, NamedPageWanted, NamePosition, PageWanted, Position
 
 LIMIT = Parameter(
@@ -23,35 +22,35 @@ CURSOR = Parameter(
 PARAMETERS = (LIMIT, CURSOR)
 
 
-def page_wanted(services: Services, call: Call[None]) -> PageWanted:
+def page_wanted(call: Call[None]) -> PageWanted:
     """The page that a call asks for, or Malformed for a cursor of another list."""
     limit = int(call.query.get(LIMIT.name, "50"))
     cursor = call.query.get(CURSOR.name)
-    return PageWanted(limit, None if cursor is None else services.open_cursor(cursor, _place(call)))
+    return PageWanted(limit, None if cursor is None else call.http.cursors.open(cursor, _place(call)))
 
 
-def named_page_wanted(services: Services, call: Call[None]) -> NamedPageWanted:
+def named_page_wanted(call: Call[None]) -> NamedPageWanted:
     """The same of a list that is sorted by name."""
     limit = int(call.query.get(LIMIT.name, "50"))
     cursor = call.query.get(CURSOR.name)
-    return NamedPageWanted(limit, None if cursor is None else services.open_named_cursor(cursor, _place(call)))
+    return NamedPageWanted(limit, None if cursor is None else call.http.cursors.open_named(cursor, _place(call)))
 
 
-def next_cursor(services: Services, call: Call[None], after: Position | NamePosition | None) -> str | None:
+def next_cursor(call: Call[None], after: Position | NamePosition | None) -> str | None:
     """The cursor for the page behind this position; None on the last page."""
-    return None if after is None else services.seal_cursor(after, _place(call))
+    return None if after is None else call.http.cursors.seal(after, _place(call))
 
 
-def feed_wanted(services: Services, call: Call[None]) -> FeedWanted:
+def feed_wanted(call: Call[None]) -> FeedWanted:
     """What a call asks for of a feed; it begins with the oldest without a cursor. Raises Malformed as well."""
     cursor = call.query.get(CURSOR.name)
-    after = FeedPosition(0) if cursor is None else services.open_feed_cursor(cursor, _place(call))
+    after = FeedPosition(0) if cursor is None else call.http.cursors.open_feed(cursor, _place(call))
     return FeedWanted(int(call.query.get(LIMIT.name, "50")), after)
 
 
-def feed_cursor(services: Services, call: Call[None], after: FeedPosition) -> str:
+def feed_cursor(call: Call[None], after: FeedPosition) -> str:
     """The cursor that goes on behind this position of a feed. It has no end."""
-    return services.seal_cursor(after, _place(call))
+    return call.http.cursors.seal(after, _place(call))
 
 
 def _place(call: Call[None]) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from msgspec import UNSET, Meta, Struct, UnsetType, json
 
-from chamberlain.api.calls import Answer, Headers
+from chamberlain.api.answers import Answer, Headers
 from chamberlain.rules.errors import (
     MOST_FAULTS,
     BodyInvalid,

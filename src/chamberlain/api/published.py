@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from chamberlain.api.calls import Answer, Headers
+from chamberlain.api.answers import Answer, Headers
 
 # Clients list a handful of codings. A longer header is not parsed, and the document is sent uncompressed.
 _LONGEST_HEADER = 1024

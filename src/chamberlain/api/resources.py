@@ -2,29 +2,25 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from starlette.routing import compile_path
 
-from chamberlain.api.endpoint import Endpoint
+from chamberlain.api.endpoint import ServedEndpoint
 from chamberlain.api.problems import MethodNotAllowed
-
-# Rows differ in the type of their body; each row is checked in itself (Endpoint), the table holds them all.
-AnyEndpoint = Endpoint[Any]
 
 
 class Resource:
     """A path template with its methods. HEAD is there wherever GET is, OPTIONS everywhere."""
 
-    def __init__(self, path: str, endpoints: Sequence[AnyEndpoint]) -> None:
+    def __init__(self, path: str, served: Sequence[ServedEndpoint]) -> None:
         self.path = path
-        self._endpoints = {endpoint.method: endpoint for endpoint in endpoints}
+        self._endpoints = {each.endpoint.method: each for each in served}
         if "GET" in self._endpoints:
             self._endpoints["HEAD"] = self._endpoints["GET"]
         self.allow = ", ".join((*self._endpoints, "OPTIONS")).encode("ascii")
 
-    def endpoint(self, method: str) -> AnyEndpoint:
-        """The endpoint for a method, or MethodNotAllowed."""
+    def endpoint(self, method: str) -> ServedEndpoint:
+        """Find the endpoint of a method. Raises MethodNotAllowed."""
         endpoint = self._endpoints.get(method)
         if endpoint is None:
             raise MethodNotAllowed(self.allow)
@@ -35,12 +31,12 @@ class Resources:
     """All paths. Those without parameters are looked up at once; of the others those that begin alike are matched one
     by one."""
 
-    def __init__(self, endpoints: Sequence[AnyEndpoint]) -> None:
+    def __init__(self, served: Sequence[ServedEndpoint]) -> None:
         self._exact: dict[str, Resource] = {}
         # By what their paths begin with, which is no parameter in any of them.
         self._templates: dict[str, list[_Template]] = {}
-        for path in dict.fromkeys(endpoint.path for endpoint in endpoints):
-            resource = Resource(path, [endpoint for endpoint in endpoints if endpoint.path == path])
+        for path in dict.fromkeys(each.endpoint.path for each in served):
+            resource = Resource(path, [each for each in served if each.endpoint.path == path])
             # The slash at the end is optional everywhere.
             for spelling in (path.rstrip("/"), f"{path.rstrip('/')}/"):
                 if "{" in path:

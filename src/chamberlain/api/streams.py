@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from starlette.types import Receive, Send
 
-from chamberlain.api.calls import Stream
+from chamberlain.api.answers import Stream
 from chamberlain.api.receive import CallerGone
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import LimitReached

@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 
 from msgspec import json
 
-from chamberlain.api.calls import NO_STORE, Answer, Call, Headers
+from chamberlain.api.answers import NO_STORE, Answer, Headers
+from chamberlain.api.calls import Call
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.requests import IdempotencyKey, Submission
 from chamberlain.shapes.actions import ActionBody

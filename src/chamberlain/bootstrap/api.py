@@ -19,7 +19,7 @@ from chamberlain.bootstrap.graph import GRAPH_AUDIENCE, graph_application
 from chamberlain.bootstrap.identity import identity_application, make_identity_platform
 from chamberlain.bootstrap.means import made_means
 from chamberlain.bootstrap.origins import local_now
-from chamberlain.bootstrap.services import make_services
+from chamberlain.bootstrap.services import make_http_context, make_services
 from chamberlain.bootstrap.tracing import Traces
 from chamberlain.bootstrap.trust import make_trust
 from chamberlain.bootstrap.watching import Watching
@@ -73,7 +73,9 @@ async def built_endpoints(
         mounts = {urlsplit(settings.graph_url).path: graph}
         if settings.embedded_identity:
             mounts["/identity"] = await _identity(settings, databases, folder, keyring)
-        application = create_app(make_services(means, verify, Streams(local_now, stop)), mounts)
+        application = create_app(
+            make_http_context(means, verify, Streams(local_now, stop)), [make_services(means)], mounts
+        )
         traced = traces.application(application)
         # Without a proxy no call pays for looking.
         served = ClientAddresses(traced, settings.proxies) if settings.proxies else traced

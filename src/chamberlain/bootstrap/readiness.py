@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from chamberlain.api.services import Check
+from chamberlain.api.context import Check
 from chamberlain.bootstrap.origins import local_now
 from chamberlain.outages import Outage
 from chamberlain.rules.clocks import MOST_CLOCK_DIFFERENCE

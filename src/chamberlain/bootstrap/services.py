@@ -1,8 +1,11 @@
 """All that the API may ask for, put together from the files of its nouns."""
 
+from collections.abc import Awaitable, Callable
+
 from chamberlain.api.administration import Templates
+from chamberlain.api.context import Addresses, HttpContext
 from chamberlain.api.hosts import hosts_of
-from chamberlain.api.services import Addresses, Services, Verify
+from chamberlain.api.services import Services
 from chamberlain.api.streams import Streams
 from chamberlain.bootstrap.adoptions import adoption_services
 from chamberlain.bootstrap.audit import audit_services
@@ -24,18 +27,17 @@ from chamberlain.bootstrap.templates import template_services
 from chamberlain.bootstrap.tenants import tenant_services
 from chamberlain.bootstrap.webhooks import webhook_services
 from chamberlain.metrics import call_answered
+from chamberlain.rules.callers import Caller
 from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
 from chamberlain.settings import Settings
 from chamberlain.store.cursors import Cursors
 from chamberlain.usecases.event_list import ListEvents
 
 
-def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
+def make_services(means: Means) -> Services:
     """The use cases, the ways out and the settings that the API needs."""
-    settings, cursors = means.settings, Cursors(means.keyring)
+    settings = means.settings
     return Services(
-        verify=verify,
-        require_allowed=means.authorization.require,
         groups=group_services(means),
         mailboxes=mailbox_services(means),
         requests=request_services(means),
@@ -55,10 +57,16 @@ def make_services(means: Means, verify: Verify, streams: Streams) -> Services:
         findings=finding_services(means),
         ask_for_drift_check=drift_services(means),
         list_events=ListEvents(means.database, means.authorization),
-        seal_cursor=cursors.seal,
-        open_cursor=cursors.open,
-        open_named_cursor=cursors.open_named,
-        open_feed_cursor=cursors.open_feed,
+    )
+
+
+def make_http_context(means: Means, verify: Callable[[str | None], Awaitable[Caller]], streams: Streams) -> HttpContext:
+    """Build what all endpoints share."""
+    settings = means.settings
+    return HttpContext(
+        verify=verify,
+        require_allowed=means.authorization.require,
+        cursors=Cursors(means.keyring),
         streams=streams,
         check_readiness=Readiness(means.database),
         observe=means.traces.observe(

@@ -13,7 +13,8 @@ from chamberlain.api.adoption_shapes import (
     preview_of,
     whole_adoption_of,
 )
-from chamberlain.api.calls import NO_STORE, Answer, Call
+from chamberlain.api.answers import NO_STORE, Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.paging import next_cursor, page_wanted
 from chamberlain.api.rehearsal_shapes import DRY_RUN
@@ -35,14 +36,14 @@ async def create(services: Services, call: Call[AdoptionBody]) -> Answer:
     answer = await services.adoptions.confirm(call.caller, rule, digest, act, _render)
     # Nobody but us writes what the answer begins with.
     adoption_id = str(json.decode(answer.body)["id"])
-    location = f"{services.addresses.base_url}/admin/v1/adoptions/{adoption_id}/".encode("ascii")
+    location = f"{call.http.addresses.base_url}/admin/v1/adoptions/{adoption_id}/".encode("ascii")
     return Answer(202, answer.body, (*acted(answer).headers, (b"location", location)))
 
 
 async def list_(services: Services, call: Call[None]) -> Answer:
     """All of the tenant's."""
-    page = await services.adoptions.list(call.caller, page_wanted(services, call))
-    body = AdoptionPage(tuple(map(adoption_of, page.items)), next_cursor(services, call, page.next))
+    page = await services.adoptions.list(call.caller, page_wanted(call))
+    body = AdoptionPage(tuple(map(adoption_of, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 

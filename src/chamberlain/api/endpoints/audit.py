@@ -8,7 +8,8 @@ from uuid import UUID
 from msgspec import Meta, Raw, Struct, json
 
 from chamberlain.api.administered import CACHE
-from chamberlain.api.calls import NO_STORE, Answer, Call, Stream
+from chamberlain.api.answers import NO_STORE, Answer, Stream
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import CURSOR, LIMIT, PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.request_shapes import Actor, Time, time_of
@@ -78,8 +79,8 @@ async def list_(services: Services, call: Call[None]) -> Answer | Stream:
     wanted = _wanted(call.query)
     if _wants_lines(call):
         return await _lines(services, call, wanted)
-    page = await services.audit.list(call.caller, wanted, page_wanted(services, call))
-    body = AuditPage(tuple(map(_row, page.items)), next_cursor(services, call, page.next))
+    page = await services.audit.list(call.caller, wanted, page_wanted(call))
+    body = AuditPage(tuple(map(_row, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE, _VARY))
 
 
@@ -92,7 +93,7 @@ async def _lines(services: Services, call: Call[None], wanted: AuditFilter) -> S
         content_type=LINES,
         headers=(NO_STORE, _VARY, (b"x-accel-buffering", b"no")),
         ends_at=call.caller.expires_at,
-        close=services.streams.open(call.caller),
+        close=call.http.streams.open(call.caller),
         must_be_whole=True,
     )
 

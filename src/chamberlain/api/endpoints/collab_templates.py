@@ -18,7 +18,8 @@ from chamberlain.api.administered import (
     removed,
     shown,
 )
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.answers import Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.collab_template_shapes import (
     COLLAB_TEMPLATES,
     CollabTemplate,
@@ -51,15 +52,15 @@ class OfferedGroupTemplatePage(Struct, rename="camel", frozen=True):
 
 async def list_(services: Services, call: Call[None]) -> Answer:
     """All of the tenant's, those that are not active too."""
-    page = await services.collab_templates.list(call.caller, page_wanted(services, call))
+    page = await services.collab_templates.list(call.caller, page_wanted(call))
     items = list(map(written_collab_template, page.items))
-    return listed(json.encode({"items": items, "nextCursor": next_cursor(services, call, page.next)}))
+    return listed(json.encode({"items": items, "nextCursor": next_cursor(call, page.next)}))
 
 
 async def create(services: Services, call: Call[CollabTemplateBody]) -> Answer:
     """Make a template."""
     answer = await services.collab_templates.create(call.caller, call.body, creating_act_of(call), _render)
-    return made(services, "/admin/collab/v1/templates/", answer)
+    return made(call.http, "/admin/collab/v1/templates/", answer)
 
 
 async def read(services: Services, call: Call[None]) -> Answer:
@@ -81,9 +82,9 @@ async def delete(services: Services, call: Call[None]) -> Answer:
 
 async def offer(services: Services, call: Call[None]) -> Answer:
     """Those that the caller may use."""
-    page = await services.collab_templates.offer(call.caller, page_wanted(services, call))
+    page = await services.collab_templates.offer(call.caller, page_wanted(call))
     items = tuple(map(offered_group_template_of, page.items))
-    return listed(json.encode(OfferedGroupTemplatePage(items, next_cursor(services, call, page.next))))
+    return listed(json.encode(OfferedGroupTemplatePage(items, next_cursor(call, page.next))))
 
 
 def _render(record: TemplateRecord) -> bytes:

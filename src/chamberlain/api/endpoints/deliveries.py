@@ -6,7 +6,8 @@ from uuid import UUID
 from msgspec import Struct, json
 
 from chamberlain.api.administered import CACHE
-from chamberlain.api.calls import NO_STORE, Answer, Call
+from chamberlain.api.answers import NO_STORE, Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.delivery_shapes import Delivery, delivery_of
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
@@ -39,8 +40,8 @@ async def list_(services: Services, call: Call[None]) -> Answer:
         template_id=TemplateId(UUID(query["templateId"])) if "templateId" in query else None,
         request_id=RequestId(UUID(query["requestId"])) if "requestId" in query else None,
     )
-    page = await services.deliveries.list(call.caller, wanted, page_wanted(services, call))
-    body = DeliveryPage(tuple(map(delivery_of, page.items)), next_cursor(services, call, page.next))
+    page = await services.deliveries.list(call.caller, wanted, page_wanted(call))
+    body = DeliveryPage(tuple(map(delivery_of, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 

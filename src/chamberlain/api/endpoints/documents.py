@@ -5,25 +5,29 @@ from typing import Any
 
 from msgspec import json
 
-from chamberlain.api.calls import JSON, Answer, Call
+from chamberlain.api.answers import JSON, Answer
+from chamberlain.api.calls import Call
+from chamberlain.api.context import HttpContext
 from chamberlain.api.documentation import CONTENT_SECURITY_POLICY, render
-from chamberlain.api.endpoint import About, Endpoint
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable
 from chamberlain.api.openapi_sharing import with_shared_parts
 from chamberlain.api.problems import TITLES
 from chamberlain.api.published import Published
-from chamberlain.api.services import Services
 
 _ABOUT = About("", "", "")
 
 
-def endpoints(describe: Callable[[], Mapping[str, Any]]) -> tuple[Endpoint[None], ...]:
+def endpoints(describe: Callable[[], Mapping[str, Any]]) -> EndpointTable[HttpContext]:
     """Return the endpoints that serve a document, which does not describe them."""
     document = Published(lambda: json.encode(with_shared_parts(describe())), JSON)
     page = Published(lambda: render(describe()), b"text/html; charset=utf-8", _PAGE_HEADERS)
-    return (
-        Endpoint("GET", "/openapi.json", _publish(document), None, _ABOUT, ()),
-        Endpoint("GET", "/docs", _publish(page), None, _ABOUT, ()),
-        *(Endpoint("GET", f"/problems/{code}", _always(_see(code)), None, _ABOUT, ()) for code in TITLES),
+    return EndpointTable(
+        HttpContext,
+        (
+            Endpoint("GET", "/openapi.json", _publish(document), None, _ABOUT, ()),
+            Endpoint("GET", "/docs", _publish(page), None, _ABOUT, ()),
+            *(Endpoint("GET", f"/problems/{code}", _always(_see(code)), None, _ABOUT, ()) for code in TITLES),
+        ),
     )
 
 
@@ -31,15 +35,15 @@ def _see(code: str) -> Answer:
     return Answer(303, b"", ((b"location", f"/docs#{code}".encode("ascii")),), b"text/plain")
 
 
-def _publish(document: Published) -> Callable[[Services, Call[None]], Awaitable[Answer]]:
-    async def handler(_: Services, call: Call[None]) -> Answer:
+def _publish(document: Published) -> Callable[[HttpContext, Call[None]], Awaitable[Answer]]:
+    async def handler(_: HttpContext, call: Call[None]) -> Answer:
         return await document.answer(call.listed_headers)
 
     return handler
 
 
-def _always(answer: Answer) -> Callable[[Services, Call[None]], Awaitable[Answer]]:
-    async def handler(_: Services, __: Call[None]) -> Answer:
+def _always(answer: Answer) -> Callable[[HttpContext, Call[None]], Awaitable[Answer]]:
+    async def handler(_: HttpContext, __: Call[None]) -> Answer:
         return answer
 
     return handler

@@ -3,7 +3,8 @@
 from msgspec import Struct, json
 
 from chamberlain.api.administered import CACHE
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.answers import Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.request_shapes import Time, time_of
 from chamberlain.api.services import Services

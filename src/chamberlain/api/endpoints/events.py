@@ -7,7 +7,8 @@ from uuid import UUID
 from msgspec import Meta, Raw, Struct, json
 
 from chamberlain.api.administered import CACHE
-from chamberlain.api.calls import NO_STORE, Answer, Call
+from chamberlain.api.answers import NO_STORE, Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import LIMIT, feed_cursor, feed_wanted
 from chamberlain.api.request_shapes import Time, time_of
@@ -41,8 +42,8 @@ class EventFeed(Struct, rename="camel", frozen=True):
 
 async def list_(services: Services, call: Call[None]) -> Answer:
     """The next events behind the cursor."""
-    page = await services.list_events(call.caller, feed_wanted(services, call))
-    body = EventFeed(tuple(map(_event, page.items)), feed_cursor(services, call, page.next))
+    page = await services.list_events(call.caller, feed_wanted(call))
+    body = EventFeed(tuple(map(_event, page.items)), feed_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 

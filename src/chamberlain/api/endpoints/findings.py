@@ -6,7 +6,8 @@ from uuid import UUID
 from msgspec import Meta, Raw, Struct, json
 
 from chamberlain.api.administered import CACHE
-from chamberlain.api.calls import NO_STORE, Answer, Call
+from chamberlain.api.answers import NO_STORE, Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.request_shapes import Actor, Time, time_of
@@ -83,8 +84,8 @@ async def list_(services: Services, call: Call[None]) -> Answer:
         kind=FindingKind(query["kind"]) if "kind" in query else None,
         subject_id=GroupId(UUID(query["subjectId"])) if "subjectId" in query else None,
     )
-    page = await services.findings.list(call.caller, wanted, page_wanted(services, call))
-    body = FindingPage(tuple(map(_finding, page.items)), next_cursor(services, call, page.next))
+    page = await services.findings.list(call.caller, wanted, page_wanted(call))
+    body = FindingPage(tuple(map(_finding, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 

@@ -4,7 +4,9 @@ from uuid import UUID
 
 from msgspec import Struct, json
 
-from chamberlain.api.calls import Answer, Call, Headers
+from chamberlain.api.answers import Answer, Headers
+from chamberlain.api.calls import Call
+from chamberlain.api.context import HttpContext
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.preferences import wait_of
 from chamberlain.api.rehearsal_shapes import DRY_RUN, EXAMPLE, RehearsedGroup, rehearsed_group
@@ -48,36 +50,36 @@ async def create(services: Services, call: Call[GroupBody]) -> Answer:
     patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
     # A replay is answered as it was at first, and nobody waits here for an approval.
     if patience is not None and not accepted.replayed and not accepted.approval_required:
-        result = await services.streams.attend(services.requests.await_result(accepted), call.receive, patience)
+        result = await call.http.streams.attend(services.requests.await_result(accepted), call.receive, patience)
         if result is not None:
-            return _created(accepted, result, services)
-    return _accepted(accepted, services)
+            return _created(accepted, result, call.http)
+    return _accepted(accepted, call.http)
 
 
-def _accepted(accepted: Accepted, services: Services) -> Answer:
+def _accepted(accepted: Accepted, http: HttpContext) -> Answer:
     body = AcceptedGroup(accepted.request_id, accepted.tenant_id, accepted.approval_required)
     headers: Headers = (
-        (b"operation-location", _operation(accepted, services)),
-        (b"retry-after", b"%d" % services.retry_after_seconds),
+        (b"operation-location", _operation(accepted, http)),
+        (b"retry-after", b"%d" % http.retry_after_seconds),
     )
     if accepted.replayed:
         headers += ((b"idempotency-replayed", b"true"),)
     return Answer(202, _encode(body), headers)
 
 
-def _created(accepted: Accepted, result: RequestResult, services: Services) -> Answer:
+def _created(accepted: Accepted, result: RequestResult, http: HttpContext) -> Answer:
     group = Group(result.id, result.display_name, result.mail)
     body = CreatedGroup(accepted.request_id, accepted.tenant_id, accepted.approval_required, group)
     headers: Headers = (
-        (b"location", f"{services.addresses.graph_url}/v1.0/groups/{result.id}".encode("ascii")),
-        (b"operation-location", _operation(accepted, services)),
+        (b"location", f"{http.addresses.graph_url}/v1.0/groups/{result.id}".encode("ascii")),
+        (b"operation-location", _operation(accepted, http)),
         (b"preference-applied", b"wait"),
     )
     return Answer(201, _encode(body), headers)
 
 
-def _operation(accepted: Accepted, services: Services) -> bytes:
-    return f"{services.addresses.base_url}/requests/v1/{accepted.request_id}/".encode("ascii")
+def _operation(accepted: Accepted, http: HttpContext) -> bytes:
+    return f"{http.addresses.base_url}/requests/v1/{accepted.request_id}/".encode("ascii")
 
 
 _encode = json.Encoder().encode

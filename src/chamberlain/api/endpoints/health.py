@@ -4,7 +4,8 @@ from typing import Literal
 
 from msgspec import Struct, json
 
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.answers import Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.services import Services
 
@@ -30,9 +31,9 @@ async def live(_: Services, __: Call[None]) -> Answer:
     return Answer(200, json.encode(Health("live", ())), _HEADERS)
 
 
-async def ready(services: Services, _: Call[None]) -> Answer:
+async def ready(_: Services, call: Call[None]) -> Answer:
     """Whether requests would be served well at present."""
-    found = await services.check_readiness()
+    found = await call.http.check_readiness()
     checks = tuple(HealthCheck(each.name, each.passed, each.detail, each.reason_code) for each in found)
     if all(each.passed or not each.required for each in found):
         return Answer(200, json.encode(Health("ready", checks)), _HEADERS)

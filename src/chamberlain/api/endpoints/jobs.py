@@ -5,7 +5,8 @@ from uuid import UUID
 from msgspec import Struct, json
 
 from chamberlain.api.administered import CACHE
-from chamberlain.api.calls import NO_STORE, Answer, Call
+from chamberlain.api.answers import NO_STORE, Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.paging import next_cursor, page_wanted
 from chamberlain.api.request_shapes import Time, time_of
@@ -38,8 +39,8 @@ class JobPage(Struct, rename="camel", frozen=True):
 
 async def list_(services: Services, call: Call[None]) -> Answer:
     """The held jobs of the tenant."""
-    page = await services.jobs.list(call.caller, page_wanted(services, call))
-    body = JobPage(tuple(map(_job, page.items)), next_cursor(services, call, page.next))
+    page = await services.jobs.list(call.caller, page_wanted(call))
+    body = JobPage(tuple(map(_job, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 

@@ -17,7 +17,8 @@ from chamberlain.api.administered import (
     removed,
     shown,
 )
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.answers import Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.paging import next_cursor, page_wanted
 from chamberlain.api.services import Services
@@ -49,15 +50,15 @@ class OfferedMailboxTemplatePage(Struct, rename="camel", frozen=True):
 
 async def list_(services: Services, call: Call[None]) -> Answer:
     """All of the tenant's, those that are not active too."""
-    page = await services.mailbox_templates.list(call.caller, page_wanted(services, call))
-    body = MailboxTemplatePage(tuple(map(mailbox_template_of, page.items)), next_cursor(services, call, page.next))
+    page = await services.mailbox_templates.list(call.caller, page_wanted(call))
+    body = MailboxTemplatePage(tuple(map(mailbox_template_of, page.items)), next_cursor(call, page.next))
     return listed(json.encode(body))
 
 
 async def create(services: Services, call: Call[MailboxTemplateBody]) -> Answer:
     """Make a template."""
     answer = await services.mailbox_templates.create(call.caller, call.body, creating_act_of(call), _render)
-    return made(services, "/admin/mail/v1/templates/", answer)
+    return made(call.http, "/admin/mail/v1/templates/", answer)
 
 
 async def read(services: Services, call: Call[None]) -> Answer:
@@ -79,9 +80,9 @@ async def delete(services: Services, call: Call[None]) -> Answer:
 
 async def offer(services: Services, call: Call[None]) -> Answer:
     """Those that the caller may use."""
-    page = await services.mailbox_templates.offer(call.caller, page_wanted(services, call))
+    page = await services.mailbox_templates.offer(call.caller, page_wanted(call))
     items = tuple(map(offered_mailbox_template_of, page.items))
-    body = OfferedMailboxTemplatePage(items, next_cursor(services, call, page.next))
+    body = OfferedMailboxTemplatePage(items, next_cursor(call, page.next))
     return listed(json.encode(body))
 
 

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from msgspec import Struct, json
 
 from chamberlain.api.administered import CACHE
-from chamberlain.api.calls import NO_STORE, Answer, Call, Headers
+from chamberlain.api.answers import NO_STORE, Answer, Headers
+from chamberlain.api.calls import Call
+from chamberlain.api.context import HttpContext
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.mailbox_shapes import AcceptedMailbox, Mailbox, accepted_mailbox_of, mailbox_of
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
@@ -39,10 +41,10 @@ async def create(services: Services, call: Call[MailboxBody]) -> Answer:
     patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
     # A replay is answered as it was at first, and nobody waits here for an approval.
     if patience is not None and not accepted.replayed and not accepted.approval_required:
-        result = await services.streams.attend(services.requests.await_result(accepted), call.receive, patience)
+        result = await call.http.streams.attend(services.requests.await_result(accepted), call.receive, patience)
         if result is not None and (record := await _finished(found.record, services, call)) is not None:
-            return _created(record, services)
-    return _accepted(found.record, accepted, services)
+            return _created(record, call.http)
+    return _accepted(found.record, accepted, call.http)
 
 
 async def _finished(queued: MailboxRecord, services: Services, call: Call[MailboxBody]) -> MailboxRecord | None:
@@ -67,25 +69,25 @@ async def list_(services: Services, call: Call[None]) -> Answer:
         provisioning_state=ProvisioningState(query["provisioningState"]) if "provisioningState" in query else None,
         prefix=query.get("q"),
     )
-    page = await services.mailboxes.list(call.caller, wanted, page_wanted(services, call))
-    body = MailboxPage(tuple(map(mailbox_of, page.items)), next_cursor(services, call, page.next))
+    page = await services.mailboxes.list(call.caller, wanted, page_wanted(call))
+    body = MailboxPage(tuple(map(mailbox_of, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 
-def _accepted(record: MailboxRecord, accepted: Accepted, services: Services) -> Answer:
-    headers = (*_addresses(record, services), (b"retry-after", b"%d" % services.retry_after_seconds))
+def _accepted(record: MailboxRecord, accepted: Accepted, http: HttpContext) -> Answer:
+    headers = (*_addresses(record, http), (b"retry-after", b"%d" % http.retry_after_seconds))
     if accepted.replayed:
         headers += ((b"idempotency-replayed", b"true"),)
     return Answer(202, json.encode(accepted_mailbox_of(record)), headers)
 
 
-def _created(record: MailboxRecord, services: Services) -> Answer:
-    headers = (*_addresses(record, services), (b"preference-applied", b"wait"))
+def _created(record: MailboxRecord, http: HttpContext) -> Answer:
+    headers = (*_addresses(record, http), (b"preference-applied", b"wait"))
     return Answer(201, json.encode(accepted_mailbox_of(record)), headers)
 
 
-def _addresses(record: MailboxRecord, services: Services) -> Headers:
-    base = services.addresses.base_url
+def _addresses(record: MailboxRecord, http: HttpContext) -> Headers:
+    base = http.addresses.base_url
     return (
         (b"location", f"{base}/mail/v1/mailboxes/{record.id}/".encode("ascii")),
         (b"operation-location", f"{base}/requests/v1/{record.request_id}/".encode("ascii")),

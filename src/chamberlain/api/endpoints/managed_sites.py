@@ -6,7 +6,8 @@ A site is addressed by its security group.
 from msgspec import Struct, json
 
 from chamberlain.api.administered import CACHE, listed, shown
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.answers import Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.managed_shapes import SITE_EXAMPLE, ManagedSite, managed_site_of
 from chamberlain.api.managing import ASSIGNED_FOR_EXAMPLE, ASSIGNING, TAG, VERSIONED, page_of, wanted_of

@@ -15,7 +15,8 @@ from chamberlain.api.administered import (
     removed,
     shown,
 )
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.answers import Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.paging import next_cursor, page_wanted
 from chamberlain.api.policy_shapes import Policy, policy_of
@@ -37,14 +38,14 @@ class PolicyPage(Struct, rename="camel", frozen=True):
 
 async def list_(services: Services, call: Call[None]) -> Answer:
     """All of the tenant's, those that are not active too."""
-    page = await services.policies.list(call.caller, page_wanted(services, call))
-    return listed(json.encode(PolicyPage(tuple(map(policy_of, page.items)), next_cursor(services, call, page.next))))
+    page = await services.policies.list(call.caller, page_wanted(call))
+    return listed(json.encode(PolicyPage(tuple(map(policy_of, page.items)), next_cursor(call, page.next))))
 
 
 async def create(services: Services, call: Call[PolicyBody]) -> Answer:
     """Make a policy."""
     answer = await services.policies.create(call.caller, call.body, creating_act_of(call), _render)
-    return made(services, "/admin/collab/v1/policies/", answer)
+    return made(call.http, "/admin/collab/v1/policies/", answer)
 
 
 async def read(services: Services, call: Call[None]) -> Answer:

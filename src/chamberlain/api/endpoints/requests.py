@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from msgspec import Struct, json
 
 from chamberlain.api.administered import CACHE
-from chamberlain.api.calls import NO_STORE, Answer, Call
+from chamberlain.api.answers import NO_STORE, Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.request_shapes import Request, RequestSummary, request_of, summary_of
@@ -34,8 +35,8 @@ async def list_(services: Services, call: Call[None]) -> Answer:
         mine=query.get("mine") == "true",
         to_decide=query.get("toDecide") == "true",
     )
-    page = await services.requests.list(call.caller, wanted, page_wanted(services, call))
-    body = RequestPage(tuple(map(summary_of, page.items)), next_cursor(services, call, page.next))
+    page = await services.requests.list(call.caller, wanted, page_wanted(call))
+    body = RequestPage(tuple(map(summary_of, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 

@@ -6,7 +6,8 @@ from uuid import UUID
 from msgspec import Struct, json
 
 from chamberlain.api.administered import VERSIONED, edit_of, shown
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.answers import Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.request_shapes import Time, time_of
 from chamberlain.api.services import Services

@@ -6,7 +6,8 @@ from contextlib import aclosing
 from msgspec import Struct, json
 
 from chamberlain.api.administered import CACHE
-from chamberlain.api.calls import NO_STORE, Answer, Call, Stream
+from chamberlain.api.answers import NO_STORE, Answer, Stream
+from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Parameter, Success
 from chamberlain.api.request_shapes import Approval, RequestStep, RequestSummary, approval_of, step_of, summary_of
 from chamberlain.api.services import Services
@@ -36,7 +37,7 @@ async def watch(services: Services, call: Call[None]) -> Answer | Stream:
         content_type=b"text/event-stream",
         headers=(NO_STORE, (b"x-accel-buffering", b"no")),
         ends_at=call.caller.expires_at,
-        close=services.streams.open(call.caller),
+        close=call.http.streams.open(call.caller),
     )
 
 

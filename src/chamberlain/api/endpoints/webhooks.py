@@ -7,7 +7,8 @@ from msgspec import UNSET, Struct, UnsetType, json
 
 from chamberlain.api.administered import CACHE
 from chamberlain.api.administration import Webhooks
-from chamberlain.api.calls import Answer, Call
+from chamberlain.api.answers import Answer
+from chamberlain.api.calls import Call
 from chamberlain.api.delivery_shapes import Attempt, attempt_of
 from chamberlain.api.endpoint import About, Success
 from chamberlain.api.request_shapes import Time, time_of
