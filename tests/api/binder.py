@@ -1,10 +1,10 @@
 """A binder of guest policies, for a house that keeps everything in memory."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from uuid import UUID
 
-from chamberlain.api.administration import Policies
+from chamberlain.guests.policies.service import PolicyService
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.edits import Edit, require_match
@@ -49,28 +49,18 @@ def simulation(policy_id: PolicyId) -> Simulation:
     )
 
 
-@dataclass
-class Binder:
-    """Policies by their ids. `refusal` is raised by every use case once it is set."""
+class Binder(PolicyService):
+    """Keeps policies in memory. Every method raises `refusal` once it is set."""
 
-    records: dict[PolicyId, PolicyRecord] = field(default_factory=dict)
-    acts: list[Act] = field(default_factory=list)
-    simulated: list[SimulationOrder] = field(default_factory=list)
-    refusal: Exception | None = None
-    replayed: bool = False
+    def __init__(self) -> None:
+        self.records: dict[PolicyId, PolicyRecord] = {}
+        self.acts: list[Act] = []
+        self.simulated: list[SimulationOrder] = []
+        self.refusal: Exception | None = None
+        self.replayed = False
 
-    def services(self) -> Policies:
-        return Policies(
-            list=self.page,
-            create=self.create,
-            read=self.read,
-            replace=self.replace,
-            delete=self.delete,
-            simulate=self.simulate,
-        )
-
-    async def page(self, _caller: Caller, page: PageWanted) -> Page[PolicyRecord]:
-        self._refuse()
+    async def list(self, caller: Caller, page: PageWanted) -> Page[PolicyRecord]:
+        self._refuse(caller)
         found = list(self.records.values())[: page.limit]
         more = len(self.records) > page.limit
         return Page(found, Position(found[-1].created_at, found[-1].stored.head.id) if more else None)
@@ -78,12 +68,12 @@ class Binder:
     async def create(
         self, caller: Caller, body: PolicyBody, act: Act, render: Callable[[PolicyRecord], bytes]
     ) -> KeptAnswer:
-        self._refuse()
+        self._refuse(caller)
         self.acts.append(act)
         return KeptAnswer(render(self.put(caller, POLICY_ID, body)), self.replayed)
 
-    async def read(self, _caller: Caller, policy_id: PolicyId) -> PolicyRecord:
-        self._refuse()
+    async def read(self, caller: Caller, policy_id: PolicyId) -> PolicyRecord:
+        self._refuse(caller)
         return present(self.records.get(policy_id))
 
     async def replace(self, caller: Caller, policy_id: PolicyId, body: PolicyBody, edit: Edit) -> PolicyRecord:
@@ -108,6 +98,7 @@ class Binder:
         self.records[policy_id] = PolicyRecord(stored, MADE_AT, by, MADE_AT)
         return self.records[policy_id]
 
-    def _refuse(self) -> None:
+    def _refuse(self, caller: Caller) -> None:
+        assert caller.tenant_id == TENANT_ID
         if self.refusal is not None:
             raise self.refusal

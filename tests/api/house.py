@@ -326,7 +326,7 @@ class House:
 
     def app(self, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
         """Build the API with these services."""
-        return create_app(self.http(), [self.services()], mounts)
+        return create_app(self.http(), [self.services(), self.binder], mounts)
 
     def services(self) -> Services:
         return Services(
@@ -340,7 +340,6 @@ class House:
             collab_templates=self.collab_shelf.services(),
             mailbox_webhooks=self.belfry.services(),
             collab_webhooks=self.collab_belfry.services(),
-            policies=self.binder.services(),
             tenant=OwnTenant(self.steward.read, self.steward.replace),
             managed=self.grounds.services(),
             adoptions=self.adoptive_home.services(),

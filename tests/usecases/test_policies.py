@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
-from chamberlain.api.administration import Policies
-from chamberlain.bootstrap.policies import policy_services
 from chamberlain.directory.embedded import EmbeddedSubjects
+from chamberlain.guests.policies.service import PolicyService
+from chamberlain.guests.policies.simulation import Simulator
 from chamberlain.rules.actions import Act
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
@@ -41,9 +41,10 @@ class Clerk:
     caller: Caller
 
     @property
-    def policies(self) -> Policies:
+    def policies(self) -> PolicyService:
         database = self.estate.databases.application
-        return policy_services(database, self.estate.authorization(), EmbeddedSubjects(database.pool).observe)
+        simulator = Simulator(database, EmbeddedSubjects(database.pool), self.estate.now)
+        return PolicyService(database, self.estate.authorization(), simulator, uuid4)
 
     async def create(self, members: Mapping[str, object] = NOTHING, *, key: str | None = None) -> PolicyId:
         act = Act(None, None if key is None else IdempotencyKey(key, b"digest"), TRACE)

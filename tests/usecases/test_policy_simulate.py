@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chamberlain.directory.port import ActOutcome
+from chamberlain.guests.policies.service import PolicyService
+from chamberlain.guests.policies.simulation import Simulator
 from chamberlain.rules import policy_simulation
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Forbidden, NotFound, NotPossible, Rejected, TryAgain, Unavailable
@@ -22,7 +24,6 @@ from chamberlain.rules.ids import GroupId, PolicyId, UserId
 from chamberlain.rules.policy_simulation import OccurrenceType
 from chamberlain.rules.simulations import Simulation, SimulationOrder
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
-from chamberlain.usecases.policy_simulate import SimulatePolicy
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, Estate, caller_of, until
 from tests.usecases.acts import administrator, application
 from tests.usecases.findings import inspector_of
@@ -88,10 +89,14 @@ async def steward(estate: Estate) -> Steward:
     return steward
 
 
-def simulator(steward: Steward) -> SimulatePolicy:
+def simulator(steward: Steward) -> Simulator:
     estate = steward.estate
-    database = estate.databases.application
-    return SimulatePolicy(database, steward.guests.observe, estate.authorization(), estate.now)
+    return Simulator(estate.databases.application, steward.guests, estate.now)
+
+
+def service(steward: Steward, simulator: Simulator) -> PolicyService:
+    estate = steward.estate
+    return PolicyService(estate.databases.application, estate.authorization(), simulator, uuid4)
 
 
 async def simulate(
@@ -100,7 +105,7 @@ async def simulate(
     policy_id: PolicyId = NINETY_DAYS,
     caller: Caller | None = None,
 ) -> Simulation:
-    return await simulator(steward)(caller or administrator(ADA), policy_id, order)
+    return await service(steward, simulator(steward)).simulate(caller or administrator(ADA), policy_id, order)
 
 
 def in_days(simulation: Simulation) -> list[tuple[float, str]]:
@@ -226,10 +231,10 @@ async def test_what_others_have_found_and_somebody_accepts_says_nothing_of_a_pol
 
 
 async def test_it_says_so_when_it_takes_too_long(steward: Steward) -> None:
-    impatient = replace(simulator(steward), patience=timedelta(0))
+    impatient = service(steward, replace(simulator(steward), timeout=timedelta(0)))
 
     with pytest.raises(Unavailable) as refused:
-        await impatient(administrator(ADA), NINETY_DAYS, EVERYTHING)
+        await impatient.simulate(administrator(ADA), NINETY_DAYS, EVERYTHING)
 
     assert (refused.value.code, "groupIds" in refused.value.detail) == ("overloaded", True)
 
@@ -239,14 +244,16 @@ async def test_what_nobody_waits_for_any_more_is_not_counted_on(steward: Steward
     guests = tuple([Guest(UserId(uuid4()), None, "") for _ in range(5_000)])
     many = replace(await steward.shown(), guests=guests)
 
-    async def observe(references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
-        return [many for _ in references]
+    class Endless:
+        async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+            return [many for _ in references]
 
     async def is_over() -> bool:
         return not is_counting()
 
-    endless = replace(simulator(steward), observe=observe)
-    call = asyncio.create_task(endless(administrator(ADA), NINETY_DAYS, SimulationOrder((ALL_STAFF,) * 200, ())))
+    endless = service(steward, replace(simulator(steward), subjects=Endless()))
+    order = SimulationOrder((ALL_STAFF,) * 200, ())
+    call = asyncio.create_task(endless.simulate(administrator(ADA), NINETY_DAYS, order))
     await until(begun_counting)
     call.cancel()
     await until(is_over)

@@ -14,17 +14,14 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import Attempt, DeliveryFilter, DeliveryRecord
 from chamberlain.rules.edits import Edit
 from chamberlain.rules.findings import FindingFilter, FindingRecord
-from chamberlain.rules.ids import AdoptionId, DeliveryId, GroupId, JobId, PolicyId, TemplateId
+from chamberlain.rules.ids import AdoptionId, DeliveryId, GroupId, JobId, TemplateId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.pages import NamedPage, NamedPageWanted, Page, PageWanted
-from chamberlain.rules.policy_records import PolicyRecord
 from chamberlain.rules.redeliveries import DeliverySpan
-from chamberlain.rules.simulations import Simulation, SimulationOrder
 from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.rules.template_records import RotatedWebhook, TemplateRecord
 from chamberlain.rules.tenant_records import TenantRecord, TenantSettings
-from chamberlain.shapes.policies import PolicyBody
 from chamberlain.shapes.templates import TemplateBody
 
 ListJobs = Callable[[Caller, PageWanted], Awaitable[Page[HeldJob]]]
@@ -50,12 +47,6 @@ DeleteTemplate = Callable[[Caller, TemplateId, Edit], Awaitable[None]]
 RotateWebhook = Callable[[Caller, TemplateId, Act, Callable[[RotatedWebhook], bytes]], Awaitable[KeptAnswer]]
 # One call with a test event; the answer is what the last argument makes of what came back.
 TestWebhook = Callable[[Caller, TemplateId, Act, Callable[[Attempt], bytes]], Awaitable[KeptAnswer]]
-ListPolicies = Callable[[Caller, PageWanted], Awaitable[Page[PolicyRecord]]]
-CreatePolicy = Callable[[Caller, PolicyBody, Act, Callable[[PolicyRecord], bytes]], Awaitable[KeptAnswer]]
-ReadPolicy = Callable[[Caller, PolicyId], Awaitable[PolicyRecord]]
-ReplacePolicy = Callable[[Caller, PolicyId, PolicyBody, Edit], Awaitable[PolicyRecord]]
-DeletePolicy = Callable[[Caller, PolicyId, Edit], Awaitable[None]]
-SimulatePolicy = Callable[[Caller, PolicyId, SimulationOrder], Awaitable[Simulation]]
 ReadTenant = Callable[[Caller], Awaitable[TenantRecord]]
 ReplaceTenant = Callable[[Caller, TenantSettings, Edit], Awaitable[TenantRecord]]
 PreviewAdoption = Callable[[Caller, AdoptionRule], Awaitable[Preview]]
@@ -101,18 +92,6 @@ class Webhooks:
 
     rotate: RotateWebhook
     test: TestWebhook
-
-
-@dataclass(frozen=True, slots=True)
-class Policies:
-    """What may be asked about guest policies."""
-
-    list: ListPolicies
-    create: CreatePolicy
-    read: ReadPolicy
-    replace: ReplacePolicy
-    delete: DeletePolicy
-    simulate: SimulatePolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,7 @@ from chamberlain.shapes.approvers import APPROVERS
 from chamberlain.shapes.assignments import ASSIGNMENT
 from chamberlain.shapes.groups import GROUP
 from chamberlain.shapes.mailboxes import MAILBOX
-from chamberlain.shapes.policies import POLICY
 from chamberlain.shapes.redeliveries import REDELIVERY
-from chamberlain.shapes.simulations import SIMULATION
 from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE
 from chamberlain.shapes.tenant_settings import TENANT
 
@@ -180,20 +178,6 @@ _REST = EndpointTable(Services, (
     Endpoint("POST", "/admin/collab/v1/templates/{templateId}/webhook/rotate/", webhooks.rotate_of_collab_template,
              Operation.ADMINISTER_COLLAB, webhooks.ABOUT_ROTATE_OF_COLLAB_TEMPLATE, webhooks.ROTATED, shape=ACTION,
              codes=webhooks.ROTATE_CODES, body_is_optional=True),
-    Endpoint("GET", "/admin/collab/v1/policies/", policies.list_, Operation.ADMINISTER_COLLAB, policies.ABOUT_LIST,
-             policies.LISTED, parameters=PARAMETERS, codes=policies.LIST_CODES),
-    Endpoint("POST", "/admin/collab/v1/policies/", policies.create, Operation.ADMINISTER_COLLAB,
-             policies.ABOUT_CREATE, policies.CREATED, shape=POLICY, codes=policies.CREATE_CODES),
-    Endpoint("GET", "/admin/collab/v1/policies/{policyId}/", policies.read, Operation.ADMINISTER_COLLAB,
-             policies.ABOUT_READ, policies.READ, codes=policies.READ_CODES),
-    Endpoint("PUT", "/admin/collab/v1/policies/{policyId}/", policies.replace, Operation.ADMINISTER_COLLAB,
-             policies.ABOUT_REPLACE, policies.REPLACED, shape=POLICY, headers=(IF_MATCH,),
-             codes=policies.REPLACE_CODES),
-    Endpoint("DELETE", "/admin/collab/v1/policies/{policyId}/", policies.delete, Operation.ADMINISTER_COLLAB,
-             policies.ABOUT_DELETE, policies.DELETED, headers=(IF_MATCH,), codes=policies.DELETE_CODES),
-    Endpoint("POST", "/admin/collab/v1/policies/{policyId}/simulate/", policies.simulate, Operation.ADMINISTER_COLLAB,
-             policies.ABOUT_SIMULATE, policies.SIMULATED, shape=SIMULATION, codes=policies.SIMULATE_CODES,
-             body_is_optional=True),
     Endpoint("GET", "/admin/v1/tenant/", tenant.read, Operation.ADMINISTER_SERVICE, tenant.ABOUT_READ, tenant.READ,
              codes=tenant.READ_CODES),
     Endpoint("PUT", "/admin/v1/tenant/", tenant.replace, Operation.ADMINISTER_SERVICE, tenant.ABOUT_REPLACE,
@@ -204,7 +188,7 @@ _REST = EndpointTable(Services, (
 # fmt: on
 
 
-TABLES: tuple[EndpointTable[Any], ...] = (_REST,)
+TABLES: tuple[EndpointTable[Any], ...] = (_REST, policies.ENDPOINTS)
 ENDPOINTS: tuple[AnyEndpoint, ...] = tuple(endpoint for table in TABLES for endpoint in table.endpoints)
 
 

@@ -11,7 +11,6 @@ from chamberlain.api.administration import (
     Jobs,
     Managed,
     OwnTenant,
-    Policies,
     Templates,
     Webhooks,
 )
@@ -104,7 +103,6 @@ class Services:
     collab_templates: Templates
     mailbox_webhooks: Webhooks
     collab_webhooks: Webhooks
-    policies: Policies
     tenant: OwnTenant
     managed: Managed
     adoptions: Adoptions

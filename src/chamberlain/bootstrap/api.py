@@ -74,7 +74,7 @@ async def built_endpoints(
         if settings.embedded_identity:
             mounts["/identity"] = await _identity(settings, databases, folder, keyring)
         application = create_app(
-            make_http_context(means, verify, Streams(local_now, stop)), [make_services(means)], mounts
+            make_http_context(means, verify, Streams(local_now, stop)), make_services(means), mounts
         )
         traced = traces.application(application)
         # Without a proxy no call pays for looking.

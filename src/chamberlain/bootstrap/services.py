@@ -1,6 +1,6 @@
 """All that the API may ask for, put together from the files of its nouns."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from chamberlain.api.administration import Templates
 from chamberlain.api.context import Addresses, HttpContext
@@ -10,7 +10,7 @@ from chamberlain.api.streams import Streams
 from chamberlain.bootstrap.adoptions import adoption_services
 from chamberlain.bootstrap.audit import audit_services
 from chamberlain.bootstrap.deliveries import delivery_services
-from chamberlain.bootstrap.directory import first_look, make_subjects
+from chamberlain.bootstrap.directory import first_look
 from chamberlain.bootstrap.drift import drift_services
 from chamberlain.bootstrap.findings import finding_services
 from chamberlain.bootstrap.groups import group_services
@@ -19,7 +19,7 @@ from chamberlain.bootstrap.jobs import job_services
 from chamberlain.bootstrap.mailboxes import mailbox_services
 from chamberlain.bootstrap.means import Means
 from chamberlain.bootstrap.origins import new_trace_id
-from chamberlain.bootstrap.policies import policy_services
+from chamberlain.bootstrap.policies import policy_service
 from chamberlain.bootstrap.readiness import Readiness
 from chamberlain.bootstrap.requests import request_services
 from chamberlain.bootstrap.subjects import managed_services
@@ -34,9 +34,12 @@ from chamberlain.store.cursors import Cursors
 from chamberlain.usecases.event_list import ListEvents
 
 
-def make_services(means: Means) -> Services:
-    """The use cases, the ways out and the settings that the API needs."""
-    settings = means.settings
+def make_services(means: Means) -> Sequence[object]:
+    """Build the services of all nouns, one for each table of endpoints."""
+    return [policy_service(means), _services(means)]
+
+
+def _services(means: Means) -> Services:
     return Services(
         groups=group_services(means),
         mailboxes=mailbox_services(means),
@@ -48,9 +51,6 @@ def make_services(means: Means) -> Services:
         collab_templates=_templates(means, COLLAB),
         mailbox_webhooks=webhook_services(means, MAIL),
         collab_webhooks=webhook_services(means, COLLAB),
-        policies=policy_services(
-            means.database, means.authorization, make_subjects(settings, means.database.pool).observe
-        ),
         tenant=tenant_services(means),
         managed=managed_services(means),
         adoptions=adoption_services(means),

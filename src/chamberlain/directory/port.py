@@ -1,4 +1,4 @@
-"""The four ports: what the service needs of any directory.
+"""The ports: what the service needs of any directory.
 
 They are small, at most five methods each, and one conformance suite proves every adapter. Adapters raise, or put into
 their outcomes, two faults only: TryAgain and Rejected.
@@ -198,6 +198,14 @@ class Directory(Protocol):
         """As `ensure`, for mailboxes. What is wanted and shows otherwise is set; of what nothing is said (None, no
         entries) everything stays as it is. Whoever is named in the permissions has exactly that level afterwards,
         whoever is revoked has none."""
+        ...
+
+
+class Subjects(Protocol):
+    """Groups and sites as the API reads them, of one tenant at a time."""
+
+    async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+        """Read groups and sites of one tenant; None for each that is not there. Raises TryAgain."""
         ...
 
 

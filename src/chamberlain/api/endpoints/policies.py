@@ -17,16 +17,18 @@ from chamberlain.api.administered import (
 )
 from chamberlain.api.answers import Answer
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Success
-from chamberlain.api.paging import next_cursor, page_wanted
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
+from chamberlain.api.etags import IF_MATCH
+from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.policy_shapes import Policy, policy_of
-from chamberlain.api.services import Services
 from chamberlain.api.simulation_shapes import SimulatedPolicy, simulated_policy_of
 from chamberlain.api.submission import creating_act_of
+from chamberlain.guests.policies.service import PolicyService
 from chamberlain.rules.ids import PolicyId
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.policy_records import PolicyRecord
-from chamberlain.shapes.policies import PolicyBody
-from chamberlain.shapes.simulations import SimulationBody, to_simulation_order
+from chamberlain.shapes.policies import POLICY, PolicyBody
+from chamberlain.shapes.simulations import SIMULATION, SimulationBody, to_simulation_order
 
 
 class PolicyPage(Struct, rename="camel", frozen=True):
@@ -36,39 +38,39 @@ class PolicyPage(Struct, rename="camel", frozen=True):
     next_cursor: str | None
 
 
-async def list_(services: Services, call: Call[None]) -> Answer:
+async def list_(policies: PolicyService, call: Call[None]) -> Answer:
     """All of the tenant's, those that are not active too."""
-    page = await services.policies.list(call.caller, page_wanted(call))
+    page = await policies.list(call.caller, page_wanted(call))
     return listed(json.encode(PolicyPage(tuple(map(policy_of, page.items)), next_cursor(call, page.next))))
 
 
-async def create(services: Services, call: Call[PolicyBody]) -> Answer:
+async def create(policies: PolicyService, call: Call[PolicyBody]) -> Answer:
     """Make a policy."""
-    answer = await services.policies.create(call.caller, call.body, creating_act_of(call), _render)
+    answer = await policies.create(call.caller, call.body, creating_act_of(call), _render)
     return made(call.http, "/admin/collab/v1/policies/", answer)
 
 
-async def read(services: Services, call: Call[None]) -> Answer:
+async def read(policies: PolicyService, call: Call[None]) -> Answer:
     """One policy, whole."""
-    return _shown(await services.policies.read(call.caller, PolicyId(call.ids["policyId"])))
+    return _shown(await policies.read(call.caller, PolicyId(call.ids["policyId"])))
 
 
-async def replace(services: Services, call: Call[PolicyBody]) -> Answer:
+async def replace(policies: PolicyService, call: Call[PolicyBody]) -> Answer:
     """Let a policy say something else."""
     policy_id = PolicyId(call.ids["policyId"])
-    return _shown(await services.policies.replace(call.caller, policy_id, call.body, edit_of(call)))
+    return _shown(await policies.replace(call.caller, policy_id, call.body, edit_of(call)))
 
 
-async def delete(services: Services, call: Call[None]) -> Answer:
+async def delete(policies: PolicyService, call: Call[None]) -> Answer:
     """Remove a policy."""
-    await services.policies.delete(call.caller, PolicyId(call.ids["policyId"]), edit_of(call))
+    await policies.delete(call.caller, PolicyId(call.ids["policyId"]), edit_of(call))
     return removed()
 
 
-async def simulate(services: Services, call: Call[SimulationBody]) -> Answer:
+async def simulate(policies: PolicyService, call: Call[SimulationBody]) -> Answer:
     """What a policy would do from now on."""
     policy_id = PolicyId(call.ids["policyId"])
-    simulation = await services.policies.simulate(call.caller, policy_id, to_simulation_order(call.body))
+    simulation = await policies.simulate(call.caller, policy_id, to_simulation_order(call.body))
     return listed(json.encode(simulated_policy_of(simulation)))
 
 
@@ -183,3 +185,22 @@ READ_CODES = ("notAdministrator", "notFound")
 REPLACE_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
 DELETE_CODES = ("notAdministrator", "notFound", "etagStale", "inUse")
 SIMULATE_CODES = ("notAdministrator", "notFound", "notPossible", "databaseUnavailable", "overloaded")
+
+# fmt: off
+ENDPOINTS = EndpointTable(PolicyService, (
+    Endpoint("GET", "/admin/collab/v1/policies/", list_, Operation.ADMINISTER_COLLAB, ABOUT_LIST,
+             LISTED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("POST", "/admin/collab/v1/policies/", create, Operation.ADMINISTER_COLLAB,
+             ABOUT_CREATE, CREATED, shape=POLICY, codes=CREATE_CODES),
+    Endpoint("GET", "/admin/collab/v1/policies/{policyId}/", read, Operation.ADMINISTER_COLLAB,
+             ABOUT_READ, READ, codes=READ_CODES),
+    Endpoint("PUT", "/admin/collab/v1/policies/{policyId}/", replace, Operation.ADMINISTER_COLLAB,
+             ABOUT_REPLACE, REPLACED, shape=POLICY, headers=(IF_MATCH,),
+             codes=REPLACE_CODES),
+    Endpoint("DELETE", "/admin/collab/v1/policies/{policyId}/", delete, Operation.ADMINISTER_COLLAB,
+             ABOUT_DELETE, DELETED, headers=(IF_MATCH,), codes=DELETE_CODES),
+    Endpoint("POST", "/admin/collab/v1/policies/{policyId}/simulate/", simulate, Operation.ADMINISTER_COLLAB,
+             ABOUT_SIMULATE, SIMULATED, shape=SIMULATION, codes=SIMULATE_CODES,
+             body_is_optional=True),
+))
+# fmt: on

@@ -1,19 +1,16 @@
-"""Simulate a policy: what it would do to some groups and sites, or to all of them, from now on. Nothing is written."""
+"""Simulate a policy: its future effect on chosen groups and sites, or on all of them. Writes nothing."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
 
-from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.callers import Caller
+from chamberlain.directory.port import Subjects
 from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.rules.findings import FindingSubject
 from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.ids import GroupId, PolicyId, TenantId
-from chamberlain.rules.permissions import Operation
 from chamberlain.rules.policies import PolicyRules
 from chamberlain.rules.policy_evaluation import AppliedPolicy, Present
 from chamberlain.rules.policy_records import present
@@ -26,41 +23,38 @@ from chamberlain.shapes.stored import StoredDecoder
 from chamberlain.store import policies, policy_clocks, policy_tasks, subjects, tenants
 from chamberlain.store.database import Database
 
-# What the directory shows of groups of one tenant; raises TryAgain.
-ObserveSubjects: TypeAlias = Callable[[Sequence[SubjectReference]], Awaitable[Sequence[ObservedSubject | None]]]
-
-# So many are looked at together.
-PAGE = 200
-# Clients and proxies wait for a minute. It is enough for some ten thousand guests on a machine that does nothing else.
-PATIENCE = timedelta(seconds=50)
+# Groups and sites of one batch.
+BATCH = 200
+# Clients and proxies wait for a minute. This is enough for some ten thousand guests on an idle machine.
+TIMEOUT = timedelta(seconds=50)
 
 _decode = StoredDecoder(PolicyShape).decode
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatePolicy:
-    """For administrators of the tenant, and applications that configure it."""
+class Simulator:
+    """Simulates policies of all tenants. `timeout` limits one simulation."""
 
     database: Database
-    observe: ObserveSubjects
-    authorization: Authorization
+    subjects: Subjects
     now: Callable[[], datetime]
-    patience: timedelta = PATIENCE
+    timeout: timedelta = TIMEOUT
 
-    async def __call__(self, caller: Caller, policy_id: PolicyId, order: SimulationOrder) -> Simulation:
-        """What would happen over the longest period that a rule of the policy has. Where it is assigned already, its
-        clocks go on; elsewhere they begin now. Raises Forbidden, NotFound, NotPossible for groups and sites that there
-        are not, and Unavailable when the directory does not answer, or when it takes too long."""
-        await self.authorization.require(caller, Operation.ADMINISTER_COLLAB)
-        rules, extension = await self._read(caller.tenant_id, policy_id)
+    async def simulate(self, tenant_id: TenantId, policy_id: PolicyId, order: SimulationOrder) -> Simulation:
+        """Simulate over the longest period of the policy's rules.
+
+        Timers of a policy that is already assigned continue; elsewhere they start now. Raises NotFound, NotPossible
+        for unknown groups and sites, and Unavailable if the directory does not answer or the time is up.
+        """
+        rules, extension = await self._read(tenant_id, policy_id)
         now = self.now()
         tally = Tally(policy_id, now, now + period_of(rules))
-        limit = _Limit(time.monotonic() + self.patience.total_seconds())
+        limit = _Limit(time.monotonic() + self.timeout.total_seconds())
         with limit:
-            async for shown in self._shown(caller.tenant_id, extension, order):
-                situations = await self._situations(policy_id, rules, shown, now)
-                # It counts on and on, and others are to be answered meanwhile.
-                await asyncio.to_thread(_add, tally, list(zip(shown, situations, strict=True)), limit)
+            async for batch in self._batches(tenant_id, extension, order):
+                situations = await self._situations(policy_id, rules, batch, now)
+                # A thread, so that the event loop serves other calls meanwhile.
+                await asyncio.to_thread(_add, tally, list(zip(batch, situations, strict=True)), limit)
         return tally.simulation()
 
     async def _read(self, tenant_id: TenantId, policy_id: PolicyId) -> tuple[PolicyRules, str]:
@@ -70,54 +64,56 @@ class SimulatePolicy:
         prefix = "" if tenant is None else tenant.extension_prefix
         return to_policy_rules(_decode(record.stored.content)), f"{prefix}_group"
 
-    async def _shown(
+    async def _batches(
         self, tenant_id: TenantId, extension: str, order: SimulationOrder
     ) -> AsyncIterator[Sequence[ObservedSubject]]:
-        """What the directory shows of them, page by page."""
+        """Read the groups and sites from the directory, batch by batch."""
         if order.chosen:
             yield await self._chosen(tenant_id, extension, order)
             return
-        behind: GroupId | None = None
+        after: GroupId | None = None
         while True:
             async with self.database.transaction(tenant_id) as tx:
-                ids = await subjects.ids_behind(tx, tenant_id, behind, PAGE)
-            shown = await self._observe([SubjectReference(tenant_id, each, extension) for each in ids])
-            yield [each for each in shown if each is not None]
-            if len(ids) < PAGE:
+                ids = await subjects.ids_behind(tx, tenant_id, after, BATCH)
+            observed = await self._observe([SubjectReference(tenant_id, each, extension) for each in ids])
+            yield [each for each in observed if each is not None]
+            if len(ids) < BATCH:
                 return
-            behind = ids[-1]
+            after = ids[-1]
 
     async def _chosen(self, tenant_id: TenantId, extension: str, order: SimulationOrder) -> Sequence[ObservedSubject]:
-        shown = await self._observe([SubjectReference(tenant_id, each, extension) for _, _, each in order.chosen])
-        asked = list(zip(order.chosen, shown, strict=True))
-        faults = [chosen_fault(type_, place, observed) for (type_, place, _), observed in asked]
+        observed = await self._observe([SubjectReference(tenant_id, each, extension) for _, _, each in order.chosen])
+        asked = list(zip(order.chosen, observed, strict=True))
+        faults = [chosen_fault(type_, place, subject) for (type_, place, _), subject in asked]
         if found := [fault for fault in faults if fault is not None]:
             raise NotPossible(found)
-        return [each for each in shown if each is not None]
+        return [each for each in observed if each is not None]
 
     async def _observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
         try:
-            return await self.observe(references) if references else ()
+            return await self.subjects.observe(references) if references else ()
         except TryAgain as error:
             detail = "The directory cannot be asked who is in these groups. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
 
     async def _situations(
-        self, policy_id: PolicyId, rules: PolicyRules, shown: Sequence[ObservedSubject], now: datetime
+        self, policy_id: PolicyId, rules: PolicyRules, observed: Sequence[ObservedSubject], now: datetime
     ) -> Sequence[Situation]:
-        if not shown:
+        if not observed:
             return ()
-        tenant_id = shown[0].tenant_id
+        tenant_id = observed[0].tenant_id
         async with self.database.transaction(tenant_id) as tx:
-            tasks = await policy_clocks.read(tx, await policy_tasks.find(tx, [(tenant_id, each.id) for each in shown]))
+            tasks = await policy_clocks.read(
+                tx, await policy_tasks.find(tx, [(tenant_id, each.id) for each in observed])
+            )
         by_id = {task.subject.id: task for task in tasks}
         new = AppliedPolicy(policy_id, rules, now, is_begun=False)
-        return [_situation(each, by_id.get(each.id), new, now=now) for each in shown]
+        return [_situation(each, by_id.get(each.id), new, now=now) for each in observed]
 
 
 @dataclass(slots=True)
 class _Limit:
-    """Ends what counts in a thread: at a time, and when nobody waits for it any more. A thread is not cancelled."""
+    """Ends a calculation in a thread at a time, or when its caller has left. A thread cannot be cancelled."""
 
     end: float
     is_left: bool = False
@@ -129,7 +125,7 @@ class _Limit:
         self.is_left = True
 
     def require(self) -> None:
-        """Raises Unavailable when it takes too long."""
+        """Raise Unavailable if the time is up."""
         if self.is_left or time.monotonic() > self.end:
             detail = "To look ahead at all of these takes too long. Choose some of them: groupIds, siteIds."
             raise Unavailable("overloaded", detail)
@@ -140,15 +136,15 @@ def _add(tally: Tally, situations: Sequence[tuple[ObservedSubject, Situation]], 
         tally.add(observed, simulate(situation, now=tally.since, until=tally.until, before_each=limit.require))
 
 
-def _situation(shown: ObservedSubject, task: PolicyTask | None, new: AppliedPolicy, *, now: datetime) -> Situation:
-    """A group or site as it is now, if the policy stays, or were assigned to it in this moment."""
+def _situation(observed: ObservedSubject, task: PolicyTask | None, new: AppliedPolicy, *, now: datetime) -> Situation:
+    """Describe a group or site as it is now, with the policy it has or with the new one from now on."""
     assigned = None if task is None else task.policy
     stays = task is not None and assigned is not None and assigned.id == new.id
     return Situation(
-        subject=FindingSubject(shown.tenant_id, shown.id, shown.type, shown.display_name),
+        subject=FindingSubject(observed.tenant_id, observed.id, observed.type, observed.display_name),
         policy=assigned.applied(now=now) if stays and assigned is not None else new,
-        present=Present(shown.guests, shown.owners),
+        present=Present(observed.guests, observed.owners),
         clocks=task.clocks if stays and task is not None else (),
         accepted=task.accepted if stays and task is not None else {},
-        follows_rule=shown.member_ship_type is MemberShipType.DYNAMIC,
+        follows_rule=observed.member_ship_type is MemberShipType.DYNAMIC,
     )

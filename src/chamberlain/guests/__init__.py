@@ -1,0 +1,1 @@
+"""Guest rules: policies, and later subjects, assignments and findings."""

@@ -1,0 +1,1 @@
+"""Guest policies: administer them, and simulate their effect."""
