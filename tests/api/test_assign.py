@@ -122,7 +122,7 @@ async def door(databases: Databases) -> AsyncIterator[Door]:
         managed=Managed(list=steward.list_subjects, read=steward.read, assign=steward.change),
         findings=replace(House().grounds.finding_services(), list=steward.findings),
     )
-    transport = httpx2.ASGITransport(app=create_app(http, [services]))
+    transport = httpx2.ASGITransport(app=create_app(http, [services, house.binder]))
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield Door(steward, client)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from chamberlain.api.app import create_app
@@ -81,7 +81,7 @@ async def api(estate: Estate) -> AsyncIterator[httpx2.AsyncClient]:
     )
     house = House()
     http, services = replace(house.http(), verify=verify), replace(house.services(), mailboxes=mailboxes)
-    transport = httpx2.ASGITransport(app=create_app(http, [services]), raise_app_exceptions=False)
+    transport = httpx2.ASGITransport(app=create_app(http, [services, house.binder]), raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield client
 
@@ -184,6 +184,7 @@ def provisioned(shown: Mapping[str, Any], mailbox: ObservedMailbox) -> None:
 
 @settings(BY_CHANCE, max_examples=30)
 @given(one=GOOD)
+@example(one=("shared", {"name": "000882-line", "displayName": "Atlas\u2028West", "autoMapping": True}))
 async def test_it_becomes_active_whatever_it_is(api: httpx2.AsyncClient, estate: Estate, one: tuple[str, Body]) -> None:
     kind, body = one
     answer = await post(api, body, escaped=False)

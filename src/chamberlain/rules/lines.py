@@ -11,6 +11,7 @@ CONTROLS: Final = re.compile(
 # The control characters of Unicode (category Cc) without tab and line breaks, and halves of surrogate pairs.
 _UNREADABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
+_CONTROL_BREAKS = re.compile("[\t\n\v\f\r\x85]+")
 
 
 def one_line(text: str) -> str:
@@ -21,9 +22,9 @@ def one_line(text: str) -> str:
 def clean_line(text: str) -> str:
     """Clean a name that another server sent: one line without control characters.
 
-    Marks that turn the direction of writing stay. They belong to the name, and drift detection compares it.
+    Direction marks and Unicode line separators stay: a request may contain them, and drift detection compares names.
     """
-    return text if text.isprintable() else _UNREADABLE.sub("", _BREAKS.sub(" ", text))
+    return text if text.isprintable() else _UNREADABLE.sub("", _CONTROL_BREAKS.sub(" ", text))
 
 
 def clean_lines(text: str) -> str:

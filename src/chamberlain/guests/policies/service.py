@@ -24,7 +24,7 @@ from chamberlain.store import changes, idempotency, policies, subjects, template
 from chamberlain.store.database import Database
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PolicyService:
     """Create, read, replace, delete and simulate the policies of a tenant.
 
