@@ -1,4 +1,4 @@
-"""What authorization are called in records: people by the directory, programs by their identity platform."""
+"""Names of callers in records: people by the directory, programs by their identity platform."""
 
 from collections.abc import Mapping
 

@@ -13,7 +13,10 @@ NO_STORE = (b"cache-control", b"no-store")
 
 # Structs rather than dataclasses: one is made for every call, and a frozen dataclass costs ten times as much to make.
 class Answer(Struct, frozen=True):
-    """What is sent back. Length, request-id and client-request-id are added on the way out."""
+    """A complete answer.
+
+    The pipeline adds length, request-id and client-request-id.
+    """
 
     status: int
     body: bytes
@@ -22,10 +25,11 @@ class Answer(Struct, frozen=True):
 
 
 class Stream(Struct, frozen=True):
-    """An answer that goes on until its chunks end, its time is up, the caller leaves or the service stops.
+    """A streamed answer.
 
-    `close` is called when it is over, however it ends. One that must be whole and is not is broken off without the end
-    of its body, so that the caller sees that something is missing.
+    It ends when its chunks end, at `ends_at`, when the client disconnects, or when the service stops. `close` is called
+    in each case. If it `must_be_whole` and is cut short, the connection is closed without the end of the body, so that
+    the client notices.
     """
 
     chunks: AsyncGenerator[bytes, None]

@@ -1,4 +1,4 @@
-"""What every endpoint shares: addresses, cursors, streams, and how a call is authenticated and measured."""
+"""Shared by all endpoints: authentication, addresses, cursors, streams, metrics."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ from chamberlain.rules.permissions import Operation, ScopePrefixes
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One condition of readiness. A failed check has the cause as a sentence and as a stable code.
+    """One condition of readiness.
 
-    The service stays ready when a check fails that is not `required`.
+    A failed check has the cause as a sentence and as a stable code. The service stays ready when a check fails that is
+    not `required`.
     """
 
     name: str
@@ -26,13 +27,19 @@ class Check:
 
 
 class Cursors(Protocol):
-    """Encrypts positions of pages as cursors, and decrypts them. `place` names the caller and the list."""
+    """Encrypt positions of pages as cursors, and decrypt them.
+
+    `place` names the caller and the list.
+    """
 
     def seal(self, position: Position | NamePosition | FeedPosition, place: str) -> str:
         """Return the cursor of a position."""
 
     def open(self, cursor: str, place: str) -> Position:
-        """Return the position of a cursor. Raises Malformed for a cursor of another caller or list."""
+        """Return the position of a cursor.
+
+        Raises Malformed for a cursor of another caller or list.
+        """
 
     def open_named(self, cursor: str, place: str) -> NamePosition:
         """Do the same for a list that is sorted by name."""
@@ -43,7 +50,10 @@ class Cursors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Base addresses without a slash at the end. Answers are built from them, never from a Host header."""
+    """Base addresses without a slash at the end.
+
+    Answers are built from them, never from a Host header.
+    """
 
     base_url: str
     insiders_base_url: str

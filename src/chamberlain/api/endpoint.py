@@ -1,4 +1,4 @@
-"""One row of the table of endpoints: all that is known of it, for the front to serve and for OpenAPI to describe."""
+"""Rows of the tables of endpoints, served and described by OpenAPI."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -88,13 +88,16 @@ AnyEndpoint = Endpoint[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class EndpointTable(Generic[Service]):
-    """The endpoints of one noun, and the class of the service that their handlers call."""
+    """The endpoints of one noun, and the class of their service."""
 
     service: type[Service]
     endpoints: tuple[Endpoint[Service, Any], ...]
 
     def serve(self, services: Sequence[object]) -> Sequence["ServedEndpoint"]:
-        """Join the endpoints with the instance of their service. Raises LookupError if there is none."""
+        """Join the endpoints with the instance of their service.
+
+        Raises LookupError if there is none.
+        """
         for each in services:
             if isinstance(each, self.service):
                 return [ServedEndpoint(endpoint, each) for endpoint in self.endpoints]

@@ -1,4 +1,4 @@
-"""Decide what a caller may do, and find the caller's name for records.
+"""Authorize callers, and name them for records.
 
 Administrators are the users that the tenant's settings name, and members of the groups they name. The directory
 answers who is a member. Answers are cached for a minute at most.
@@ -58,7 +58,10 @@ class Authorization:
         self._names: OrderedDict[_CacheKey, tuple[datetime, str]] = OrderedDict()
 
     def allowance(self, caller: Caller, operation: Operation) -> Allowance:
-        """Tell what the permissions of the token allow. Raises Forbidden if they allow nothing."""
+        """Return the allowance of the token's permissions.
+
+        Raises Forbidden if they allow nothing.
+        """
         return require(caller, operation, self._prefixes)
 
     async def require(self, caller: Caller, operation: Operation) -> None:
@@ -70,13 +73,19 @@ class Authorization:
             await self.extent(caller, operation)
 
     async def extent(self, caller: Caller, operation: Operation) -> Extent:
-        """Tell whether the caller may act on everything or on own objects. Raises as `require` does."""
+        """Return the extent of the caller's permission: all objects or own ones.
+
+        Raises Forbidden and Unavailable like `require`.
+        """
         allowance = self.allowance(caller, operation)
         asked = allowance.asks_for_administrator
         return allowance.extent(is_administrator=asked and await self.administers(caller))
 
     async def reader(self, caller: Caller, operation: Operation) -> UUID | None:
-        """Return the caller's id if only own objects are visible, and None if all are. Raises as `require` does."""
+        """Return the caller's id, or None if all objects are visible.
+
+        Raises Forbidden and Unavailable like `require`.
+        """
         return caller.id if await self.extent(caller, operation) is Extent.OWN else None
 
     async def actor(self, caller: Caller) -> Actor:
@@ -96,7 +105,7 @@ class Authorization:
         return Editor(await self.actor(caller), caller.client_id, change.trace_id, change.client_address)
 
     async def administers(self, caller: Caller) -> bool:
-        """Tell whether the caller is an administrator of the tenant. An application never is."""
+        """Return whether the caller is an administrator. An application never is."""
         user = caller.user_id
         if user is None:
             return False
@@ -137,7 +146,7 @@ class Authorization:
 
 
 def _cache(entries: OrderedDict[_CacheKey, Answer], key: _CacheKey, answer: Answer) -> None:
-    """Store an answer as the newest, and drop the oldest if the cache is full."""
+    """Store the newest answer, and drop the oldest from a full cache."""
     entries[key] = answer
     entries.move_to_end(key)
     if len(entries) > CACHE_SIZE:

@@ -202,10 +202,13 @@ class Directory(Protocol):
 
 
 class Subjects(Protocol):
-    """Groups and sites as the API reads them, of one tenant at a time."""
+    """Groups and sites, as the API reads them."""
 
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
-        """Read groups and sites of one tenant; None for each that is not there. Raises TryAgain."""
+        """Read groups and sites of one tenant.
+
+        None for each that does not exist. Raises TryAgain.
+        """
         ...
 
 

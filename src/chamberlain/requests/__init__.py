@@ -1,1 +1,1 @@
-"""Requests: who sees them, and actions on them that are safe to repeat."""
+"""Requests: visibility, and idempotent actions."""

@@ -1,4 +1,7 @@
-"""Deeds: what is the same whenever somebody acts upon a request. Who may, and what it does, comes from the use case."""
+"""Idempotent actions on requests: authorize, lock, change, audit.
+
+The caller of this module decides what an action changes.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,21 +35,26 @@ from chamberlain.store.notifier import Notifier
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a request has become, and the event that tells of it, if one does. `told` is what the audit trail says
-    beside."""
+    """The request after an action, and its event if there is one.
+
+    `told` is added to the audit row.
+    """
 
     after: RequestRecord
     event: Event | None
     told: Mapping[str, Json] = field(default_factory=dict)
 
 
-# Does it, to a request that nobody else changes meanwhile and whose state allows it.
+# Changes a locked request whose state allows the action.
 Carry = Callable[[Transaction, RequestRecord], Awaitable[Done]]
 
 
 @dataclass(frozen=True, slots=True)
 class Deeds:
-    """Lets callers act upon requests that are theirs to act upon. `watchers` hear that a request has changed."""
+    """Act on requests on behalf of callers.
+
+    `watchers` are notified of each change.
+    """
 
     database: Database
     authorization: Authorization
@@ -62,8 +70,11 @@ class Deeds:
         carry: Carry,
         render: Callable[[RequestView], bytes],
     ) -> KeptAnswer:
-        """What `render` makes of the request as it is then, or made of it when the same key came first. Raises
-        NotFound, Forbidden, and Conflict when its state does not allow it."""
+        """Act, and return what `render` makes of the request.
+
+        A repeated idempotency key returns the first answer. Raises NotFound, Forbidden, Unavailable, and Conflict if
+        the state does not allow the action.
+        """
         operation, found = operation_of(action), await self.find(caller, request_id)
         record = await require_visible(self.authorization, caller, operation, found)
         await require_requester(self.authorization, caller, operation, record)
@@ -71,14 +82,14 @@ class Deeds:
         return await self.carry_out(caller, Deed(action, caller.client_id, actor, act, request_id), carry, render)
 
     async def find(self, caller: Caller, request_id: RequestId) -> RequestRecord | None:
-        """The request, whoever may see it."""
+        """Find a request without authorization."""
         async with self.database.transaction(caller.tenant_id) as tx:
             return await requests.find(tx, request_id)
 
     async def carry_out(
         self, caller: Caller, deed: Deed, carry: Carry, render: Callable[[RequestView], bytes]
     ) -> KeptAnswer:
-        """The same, for somebody of whom it is known that they may."""
+        """Act for a caller who is already authorized."""
 
         async def work() -> bytes:
             return render(viewed_by(caller, await _done(tx, deed, carry)))
@@ -90,7 +101,10 @@ class Deeds:
 
 
 async def cancel(tx: Transaction, before: RequestRecord, *, event_id: EventId, at: datetime) -> Done:
-    """End a request that nobody else changes meanwhile. Raises Conflict when its state does not allow it."""
+    """Cancel a locked request.
+
+    Raises Conflict if its state does not allow it.
+    """
     after = await requests.cancel(tx, before, at=at)
     if after is None:
         raise not_now(Action.CANCEL, before.state)

@@ -1,4 +1,4 @@
-"""Find the owner of a conflicting address, if the caller may see it."""
+"""Find the visible owner of a conflicting address."""
 
 from chamberlain.auth.authorization import Authorization
 from chamberlain.requests.visibility import require_visible
@@ -9,10 +9,10 @@ from chamberlain.rules.requests import RequestRecord
 
 
 async def visible_owner(authorization: Authorization, caller: Caller, record: RequestRecord | None) -> str | None:
-    """Return the id of the object that the request created, or of the request itself before that.
+    """Return the id of the object that holds the address.
 
-    None if there is no such request or the caller may not read it. No transaction may be open: the directory may be
-    asked for administrators.
+    Before the request has created the object, it is the id of the request. None if there is no such request or the
+    caller may not read it. No transaction may be open: the directory may be asked for administrators.
     """
     try:
         held = await require_visible(authorization, caller, Operation.READ_REQUESTS, record)

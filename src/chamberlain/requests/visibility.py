@@ -1,4 +1,4 @@
-"""Which requests a caller may see, and which may be cancelled and retried by the caller."""
+"""Decide which requests a caller may see, cancel and retry."""
 
 from chamberlain.auth.authorization import Authorization
 from chamberlain.rules.approval_levels import has_decided, has_to_decide
@@ -9,7 +9,10 @@ from chamberlain.rules.requests import RequestRecord
 
 
 def concerns(record: RequestRecord, caller: Caller) -> bool:
-    """Tell whether the caller made the request, has to decide on it, or has decided on it."""
+    """Return whether the caller made the request or decides on it.
+
+    A decision in the past counts.
+    """
     user = caller.user_id
     is_own = record.created_by.id == caller.id
     return is_own or has_to_decide(record.approvals, user) or has_decided(record.approvals, user)
@@ -18,7 +21,9 @@ def concerns(record: RequestRecord, caller: Caller) -> bool:
 async def require_visible(
     authorization: Authorization, caller: Caller, operation: Operation, record: RequestRecord | None
 ) -> RequestRecord:
-    """Return the request if it concerns the caller or the caller is an administrator.
+    """Return the request if the caller may see it.
+
+    It concerns the caller, or the caller is an administrator.
 
     Raises NotFound, Forbidden and Unavailable.
     """
@@ -34,7 +39,10 @@ async def require_visible(
 async def require_requester(
     authorization: Authorization, caller: Caller, operation: Operation, record: RequestRecord
 ) -> None:
-    """Raise Forbidden if the caller is neither the requester nor an administrator. Raises Unavailable as well."""
+    """Raise Forbidden if the caller is neither the requester nor an administrator.
+
+    Raises Unavailable as well.
+    """
     if record.created_by.id != caller.id and await authorization.extent(caller, operation) is not Extent.ALL:
         detail = "Only the requester and administrators cancel and retry. An approver approves and rejects."
         raise Forbidden("notAdministrator", detail)

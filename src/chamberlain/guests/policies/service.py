@@ -1,4 +1,7 @@
-"""Administer guest policies. For administrators of the tenant, and applications that configure it."""
+"""Administer guest policies.
+
+For administrators of the tenant, and applications that configure it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,7 +49,10 @@ class PolicyService:
     async def create(
         self, caller: Caller, body: PolicyBody, act: Act, render: Callable[[PolicyRecord], bytes]
     ) -> KeptAnswer:
-        """Create a policy and return what `render` makes of it. Raises NotPossible with all errors."""
+        """Create a policy and return what `render` makes of it.
+
+        Raises NotPossible with all errors.
+        """
         await self.authorization.require(caller, Operation.ADMINISTER_COLLAB)
         _require_valid(body)
         editor = await self.authorization.editor(caller, act)
@@ -71,7 +77,9 @@ class PolicyService:
             return present(await policies.find(tx, caller.tenant_id, policy_id))
 
     async def replace(self, caller: Caller, policy_id: PolicyId, body: PolicyBody, edit: Edit) -> PolicyRecord:
-        """Replace a policy and return it. An identical body is neither written nor audited.
+        """Replace a policy and return it.
+
+        An identical body is neither written nor audited.
 
         A policy that becomes inactive stays assigned. Raises NotFound, Stale, and NotPossible with all errors.
         """
@@ -92,7 +100,10 @@ class PolicyService:
             return present(await policies.find(tx, caller.tenant_id, policy_id))
 
     async def delete(self, caller: Caller, policy_id: PolicyId, edit: Edit) -> None:
-        """Delete a policy. Raises NotFound, Stale, and Conflict if it is assigned or a template names it."""
+        """Delete a policy.
+
+        Raises NotFound, Stale, and Conflict if it is assigned or a template names it.
+        """
         await self.authorization.require(caller, Operation.ADMINISTER_COLLAB)
         editor = await self.authorization.editor(caller, edit)
         tenant_id = caller.tenant_id

@@ -1,4 +1,7 @@
-"""Simulate a policy: its future effect on chosen groups and sites, or on all of them. Writes nothing."""
+"""Simulate the future effect of a policy on groups and sites.
+
+Writes nothing.
+"""
 
 import asyncio
 import time
@@ -113,7 +116,10 @@ class Simulator:
 
 @dataclass(slots=True)
 class _Limit:
-    """Ends a calculation in a thread at a time, or when its caller has left. A thread cannot be cancelled."""
+    """End a calculation at a time, or when its caller has left.
+
+    A thread cannot be cancelled.
+    """
 
     end: float
     is_left: bool = False
@@ -137,7 +143,7 @@ def _add(tally: Tally, situations: Sequence[tuple[ObservedSubject, Situation]], 
 
 
 def _situation(observed: ObservedSubject, task: PolicyTask | None, new: AppliedPolicy, *, now: datetime) -> Situation:
-    """Describe a group or site as it is now, with the policy it has or with the new one from now on."""
+    """Describe a group or site with its current policy, or the new one."""
     assigned = None if task is None else task.policy
     stays = task is not None and assigned is not None and assigned.id == new.id
     return Situation(
