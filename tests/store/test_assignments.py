@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 from uuid import UUID, uuid4
 
+import msgspec
 import pytest
 
 from chamberlain.store.assignment_situations import FIND
 from chamberlain.store.assignments import CHANGE
 from tests.estates import ADA, CLIENT, ESTATE, OTHER_GROUP, OTHER_HOUSE, TRACE, Estate
-from tests.postgres import connected
+from tests.postgres import Connection, connected
 from tests.usecases.stewards import NINETY_DAYS, NO_GUESTS, PARTNERS, YEARLY_REVIEW
 
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -20,6 +21,12 @@ SUBJECT = """
 INSERT INTO chamberlain.subject (
     tenant_id, subject_id, type, display_name, name_key, is_team, member_ship_type, observed_at
 ) VALUES ($1, gen_random_uuid(), 'group', 'All staff', 'all staff', false, 0, now()) RETURNING subject_id
+"""
+SUBJECT_COPY = """
+INSERT INTO chamberlain.subject (
+    tenant_id, subject_id, type, display_name, name_key, is_team, member_ship_type, observed_at
+) SELECT $1, subject_id, type, display_name, name_key, is_team, member_ship_type, observed_at
+FROM chamberlain.subject WHERE subject_id = $2 RETURNING 1
 """
 FINDING = """
 INSERT INTO chamberlain.finding (
@@ -34,6 +41,7 @@ INSERT INTO chamberlain.policy (tenant_id, policy_id, revision, active, content,
 SELECT $1, gen_random_uuid(), revision, active, content, created_by FROM chamberlain.policy WHERE policy_id = $2
 RETURNING policy_id
 """
+BEGIN = "UPDATE chamberlain.subject SET policy_begun = true WHERE subject_id = $1 RETURNING 1"
 DEACTIVATE = "UPDATE chamberlain.{0} SET active = false WHERE {0}_id = $1 RETURNING 1"
 
 # Another change of one group: its tenant, its id, and the template and the policy that it is to get.
@@ -46,17 +54,21 @@ async def subject(estate: Estate, tenant_id: UUID = ESTATE) -> UUID:
     return UUID(str(subject_id))
 
 
-async def change(estate: Estate, *orders: Order, generation: int = 0) -> list[int]:
+async def change(estate: Estate, *orders: Order, generation: int = 0, has_event: bool = True) -> list[int]:
     """Write changes in one call. The answer has the places of those that are written, and those of held ones below
     zero."""
+    async with connected(estate.databases.addresses.owner) as owner:
+        return await write(owner, *orders, generation=generation, has_event=has_event)
+
+
+async def write(owner: Connection, *orders: Order, generation: int = 0, has_event: bool = True) -> list[int]:
     about = ("Template", '{"sent": true}', "[]", CLIENT, "user", ADA, "Ada", TRACE, "group.assign", "{}")
     values = []
     for tenant, group, template, policy in orders:
         decided = (tenant, group, generation, template, policy, template, policy, MOMENT, '{"type": "user"}')
-        event = (uuid4(), "group.assignmentChanged", "{}")
+        event = (uuid4(), "group.assignmentChanged", "{}") if has_event else (None, None, None)
         values.append((*decided, uuid4(), "All staff", template, 1, *about, *event))
-    async with connected(estate.databases.addresses.owner) as owner:
-        return sorted(row["ordinal"] for row in await owner.fetch(CHANGE, *zip(*values, strict=True)))
+    return sorted(row["ordinal"] for row in await owner.fetch(CHANGE, *zip(*values, strict=True)))
 
 
 async def test_it_works(estate: Estate) -> None:
@@ -90,9 +102,10 @@ async def test_a_change_is_written_with_its_request_jobs_audit_row_and_event(est
     await change(estate, (ESTATE, group, NO_GUESTS, NINETY_DAYS))
 
     ((request_id, *request),) = await estate.rows(
-        "SELECT request_id, tenant_id, kind, state, subject_id, template_id, body::text FROM chamberlain.request"
+        "SELECT request_id, tenant_id, kind, state, subject_id, template_id, body::text, approval_required, "
+        "people_checked FROM chamberlain.request"
     )
-    assert request == [ESTATE, "assignment", "queued", group, NO_GUESTS, '{"sent": true}']
+    assert request == [ESTATE, "assignment", "queued", group, NO_GUESTS, '{"sent": true}', False, True]
     jobs = "SELECT kind, subject, trace_id FROM chamberlain.job WHERE subject = ANY ($1) ORDER BY kind"
     assert await estate.rows(jobs, [request_id, group]) == [
         ("assignmentApply", request_id, TRACE),
@@ -102,6 +115,41 @@ async def test_a_change_is_written_with_its_request_jobs_audit_row_and_event(est
     assert await estate.rows(audit, request_id) == [(ESTATE, "group.assign", TRACE)]
     event = "SELECT tenant_id, type, at FROM chamberlain.event WHERE request_id = $1"
     assert await estate.rows(event, request_id) == [(ESTATE, "group.assignmentChanged", MOMENT)]
+
+
+async def test_a_change_that_is_no_news_has_no_event(estate: Estate) -> None:
+    assert await change(estate, (ESTATE, await subject(estate), NO_GUESTS, None), has_event=False) == [1]
+
+    assert await estate.rows("SELECT count(*) FROM chamberlain.event") == [(0,)]
+
+
+async def test_it_locks_the_templates_and_policies_that_it_assigns_and_no_others(estate: Estate) -> None:
+    await estate.rows(POLICY_COPY, OTHER_HOUSE, NINETY_DAYS)
+    ((foreign,),) = await estate.rows("SELECT policy_id FROM chamberlain.policy WHERE tenant_id = $1", OTHER_HOUSE)
+    first, second = await subject(estate), await subject(estate)
+    orders = [(ESTATE, first, NO_GUESTS, NINETY_DAYS), (ESTATE, second, OTHER_GROUP, UUID(str(foreign)))]
+
+    async with connected(estate.databases.addresses.owner) as owner, owner.transaction():
+        await write(owner, *orders)
+        locked = [
+            await estate.rows(
+                f"SELECT {table}_id FROM chamberlain.{table} EXCEPT ALL "  # noqa: S608 - ours.
+                f"SELECT {table}_id FROM (SELECT {table}_id FROM chamberlain.{table} FOR UPDATE SKIP LOCKED) free"
+            )
+            for table in ("template", "policy")
+        ]
+
+    assert locked == [[(NO_GUESTS,)], [(NINETY_DAYS,)]]
+
+
+async def test_a_group_of_another_tenant_with_the_same_id_stays_as_it_is(estate: Estate) -> None:
+    group = await subject(estate)
+    await estate.rows(SUBJECT_COPY, OTHER_HOUSE, group)
+
+    await change(estate, (ESTATE, group, NO_GUESTS, None))
+
+    generations = "SELECT tenant_id, generation FROM chamberlain.subject WHERE subject_id = $1 ORDER BY generation"
+    assert await estate.rows(generations, group) == [(OTHER_HOUSE, 0), (ESTATE, 1)]
 
 
 async def test_a_group_that_another_transaction_holds_is_put_aside_by_itself(estate: Estate) -> None:
@@ -151,14 +199,16 @@ async def test_a_template_or_policy_of_another_tenant_is_not_there(estate: Estat
 
 
 @pytest.mark.parametrize(
-    ("table", "template", "policy"), [("template", NO_GUESTS, None), ("policy", None, NINETY_DAYS)]
+    ("table", "off", "other"), [("template", NO_GUESTS, PARTNERS), ("policy", NINETY_DAYS, YEARLY_REVIEW)]
 )
-async def test_it_assigns_nothing_that_is_switched_off(
-    estate: Estate, table: str, template: UUID | None, policy: UUID | None
-) -> None:
-    await estate.rows(DEACTIVATE.format(table), template or policy)
+async def test_it_assigns_nothing_that_is_switched_off(estate: Estate, table: str, off: UUID, other: UUID) -> None:
+    groups = [await subject(estate) for _ in range(3)]
+    wanted = [(each, None) if table == "template" else (None, each) for each in (off, other, off)]
 
-    assert await change(estate, (ESTATE, await subject(estate), template, policy)) == []
+    await estate.rows(DEACTIVATE.format(table), off)
+
+    orders = [(ESTATE, group, *each) for group, each in zip(groups, wanted, strict=True)]
+    assert await change(estate, *orders) == [2]
 
 
 async def test_a_change_of_another_generation_is_not_written(estate: Estate) -> None:
@@ -188,10 +238,34 @@ async def test_the_policy_runs_only_where_another_one_is_assigned(estate: Estate
     assert numbers == [(1,), (1,), (2,), (2,)]
 
 
+async def test_a_policy_has_begun_as_long_as_it_stays_assigned(estate: Estate) -> None:
+    group = await subject(estate)
+    begun = "SELECT policy_begun FROM chamberlain.subject WHERE subject_id = $1"
+
+    found = []
+    for generation, policy in enumerate([NINETY_DAYS, NINETY_DAYS, YEARLY_REVIEW]):
+        await change(estate, (ESTATE, group, None, policy), generation=generation)
+        found += await estate.rows(begun, group)
+        if generation == 0:
+            await estate.rows(BEGIN, group)
+
+    assert found == [(False,), (True,), (False,)]
+
+
+async def test_a_policy_that_has_not_begun_does_not_begin_with_another_template(estate: Estate) -> None:
+    group = await subject(estate)
+
+    await change(estate, (ESTATE, group, None, NINETY_DAYS))
+    await change(estate, (ESTATE, group, NO_GUESTS, NINETY_DAYS), generation=1)
+
+    assert await estate.rows("SELECT policy_begun FROM chamberlain.subject WHERE subject_id = $1", group) == [(False,)]
+
+
 async def test_it_finds_what_is_assigned_and_what_is_wanted(estate: Estate) -> None:
     group, unknown = await subject(estate), uuid4()
     other = await subject(estate, OTHER_HOUSE)
     await change(estate, (ESTATE, group, NO_GUESTS, NINETY_DAYS))
+    await change(estate, (ESTATE, await subject(estate), NO_GUESTS, NINETY_DAYS))
     await estate.rows(FINDING, ESTATE, group, ["open", "open", "resolved"])
     await estate.rows(FINDING, OTHER_HOUSE, group, ["open"])
     places = [
@@ -211,4 +285,8 @@ async def test_it_finds_what_is_assigned_and_what_is_wanted(estate: Estate) -> N
         (4, None, None, 0, "House group", None),
         (5, "No guests", "90 days", 2, None, None),
     ]
-    assert [row["effects"] is not None for row in sorted(rows, key=lambda row: row["ordinal"])] == [True, False, True]
+    effects = [msgspec.json.decode(row["effects"] or "null") for row in sorted(rows, key=lambda row: row["ordinal"])]
+    for each in (effects[0], effects[2]):
+        updated_at = datetime.fromisoformat(each.pop("updated_at"))
+        assert (each, updated_at) == ({"steps": [], "state": "queued", "waiting": None}, MOMENT)
+    assert effects[1] is None

@@ -1,5 +1,6 @@
 """Numbers for naming rules: a sequence for each template and rule, and for templates of the own tenant only."""
 
+import asyncio
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -7,7 +8,7 @@ import pytest
 
 from chamberlain.rules.ids import TenantId
 from tests.databases import Databases
-from tests.estates import ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, PROJECT_TEAM, Estate
+from tests.estates import ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, PROJECT_TEAM, Estate, until
 
 
 async def draw(databases: Databases, template: UUID, rule: str = "name", tenant_id: TenantId = ESTATE) -> object:
@@ -27,6 +28,15 @@ async def test_each_template_and_rule_counts_for_itself(estate: Estate) -> None:
     assert await draw(estate.databases, PROJECT_TEAM) == 1
     assert await draw(estate.databases, OTHER_GROUP, tenant_id=OTHER_HOUSE) == 1
     assert await draw(estate.databases, PROJECT_GROUP) == 2
+
+
+async def test_two_first_uses_at_once_share_one_sequence(estate: Estate) -> None:
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        await tx.execute("SELECT chamberlain.next_number($1, 'name')", PROJECT_GROUP)
+        waiting = asyncio.create_task(draw(estate.databases, PROJECT_GROUP))
+        await until(lambda: estate.rows("SELECT FROM pg_locks WHERE NOT granted"))
+
+    assert await waiting == 2
 
 
 @pytest.mark.parametrize("template", [OTHER_GROUP, uuid4()], ids=["of another tenant", "unknown"])

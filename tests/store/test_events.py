@@ -333,6 +333,18 @@ async def test_it_places_the_oldest_events_of_one_tenant_first(databases: Databa
     ]
 
 
+async def test_it_places_a_thousand_events_at_once_at_most(databases: Databases) -> None:
+    """The sequence of places goes on by a thousand."""
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute(FILL, ESTATE, 1_001, False)  # noqa: FBT003 - the value of a column.
+
+    async with connected(databases.addresses.owner) as owner:
+        await owner.execute(events.PLACE, ESTATE, 2_000)
+
+    ends = "SELECT count(*), count(position), min(position), max(position) FROM chamberlain.event"
+    assert await rows(databases, ends) == [(1_001, 1_000, 1, 1_000)]
+
+
 @pytest.mark.parametrize("number", SIZES)
 async def test_it_works_along_an_index(databases: Databases, number: int) -> None:
     await fill(databases, number)

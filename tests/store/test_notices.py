@@ -13,7 +13,7 @@ from chamberlain.rules.people import NamedPerson
 from chamberlain.store import events, notices
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
-from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, ESTATE, Estate, open_estate, rows
+from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, Estate, open_estate, rows
 
 WRITTEN = """
 SELECT n.kind, n.level FROM chamberlain.notice n JOIN chamberlain.job j
@@ -118,6 +118,20 @@ async def test_an_approval_is_told_of_when_the_request_goes_on(
             await tx.execute("UPDATE chamberlain.request SET state = $1", state)
 
     assert await rows(told, WRITTEN, accepted.request_id) == expected
+
+
+async def test_a_notice_is_about_one_request_of_its_tenant(databases: Databases) -> None:
+    estate = await open_estate(databases)
+    apollo, _ = await estate.request("Apollo"), await estate.request("Borealis")
+    queue = "SELECT chamberlain.queue_notice($1, gen_random_uuid(), 'failed', $2, NULL, now())"
+
+    for tenant_id in (ESTATE, OTHER_HOUSE):
+        await rows(databases, queue, tenant_id, apollo.request_id)
+
+    assert await rows(databases, WRITTEN, apollo.request_id) == [("failed", None)]
+    written = "SELECT tenant_id, lane FROM chamberlain.job WHERE kind = 'noticeSend'"
+    assert await rows(databases, written) == [(ESTATE, ESTATE)]
+    assert await rows(databases, "SELECT count(*) FROM chamberlain.notice") == [(1,)]
 
 
 async def test_it_writes_nothing_for_what_is_taken_back(told: Databases) -> None:

@@ -10,11 +10,15 @@ from chamberlain.rules.approvals import ApprovalMode, ApprovalRecord, ApprovalSt
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.people import NamedPerson
-from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, DARA, ESTATE, Estate
+from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, DARA, ESTATE, OTHER_HOUSE, Estate
 
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 WRITE = "UPDATE chamberlain.request SET approvals = $2 WHERE request_id = $1 RETURNING 1"
 MOVE = "UPDATE chamberlain.request SET state = $2 WHERE request_id = $1 RETURNING 1"
+OF_ANOTHER_TENANT = """
+INSERT INTO chamberlain.request_approver (tenant_id, user_id, kind, created_at, request_id)
+VALUES ($1, $2, 'group', now(), $3) RETURNING 1
+"""
 APPROVERS = """
 SELECT a.user_id FROM chamberlain.request_approver a JOIN chamberlain.request r USING (tenant_id, request_id, kind)
 WHERE a.request_id = $1 AND a.created_at = r.created_at ORDER BY 1
@@ -73,7 +77,9 @@ async def test_the_list_ends_with_the_wait(estate: Estate, state: str) -> None:
 async def test_the_list_ends_with_the_request(estate: Estate) -> None:
     request_id = await request(estate, level(ADA, BEN))
     await request(estate, level(CLEO), name="Other")
+    await estate.rows(OF_ANOTHER_TENANT, OTHER_HOUSE, DARA, request_id)
 
     await estate.rows("DELETE FROM chamberlain.request WHERE request_id = $1 RETURNING 1", request_id)
 
-    assert await estate.rows("SELECT user_id FROM chamberlain.request_approver") == [(CLEO,)]
+    kept = "SELECT tenant_id, user_id FROM chamberlain.request_approver ORDER BY 2"
+    assert await estate.rows(kept) == [(ESTATE, CLEO), (OTHER_HOUSE, DARA)]
