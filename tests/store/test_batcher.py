@@ -32,6 +32,7 @@ from tests.databases import Databases
 from tests.drafts import draft
 from tests.estates import (
     ESTATE,
+    OTHER_GROUP,
     OTHER_HOUSE,
     apply,
     changed_estate,
@@ -234,6 +235,29 @@ async def test_it_rejects_what_was_checked_against_another_template_or_tenant(pr
 
     assert verdicts == [TemplateChanged(), TemplateChanged(), TemplateChanged(), Written()]
     assert await counts(prepared) == {**NOTHING, "request": 1, "reservation": 1, "job": 1, "audit": 1}
+
+
+@pytest.mark.parametrize(
+    "stale",
+    [
+        pytest.param(replace(draft("one"), template_revision=2), id="template"),
+        pytest.param(replace(draft("one"), tenant_revision=7), id="tenant"),
+        pytest.param(replace(draft("one"), template_id=TemplateId(UUID(int=9))), id="unknown template"),
+        pytest.param(replace(draft("one"), template_id=OTHER_GROUP), id="template of another tenant"),
+    ],
+)
+async def test_it_rejects_an_outdated_draft_that_comes_alone(prepared: Databases, stale: Draft) -> None:
+    assert await Acceptor(prepared.application).accept(stale) == TemplateChanged()
+    assert await counts(prepared) == NOTHING
+
+
+async def test_an_outdated_draft_leaves_its_key_to_the_next(prepared: Databases) -> None:
+    stale = replace(draft("one", key="k1"), template_revision=2)
+    good = draft("two", key="k1")
+
+    verdicts = await accept_all([Acceptor(prepared.application)], [stale, good])
+
+    assert verdicts == [Replayed(good.request_id, approval_required=False), Written()]
 
 
 async def test_two_tenants_in_one_batch_have_names_and_keys_of_their_own(prepared: Databases) -> None:
