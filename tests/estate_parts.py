@@ -7,16 +7,17 @@ from uuid import uuid4
 
 from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import Directory, People
+from chamberlain.groups.provision import GroupProvisioner
+from chamberlain.groups.service import GroupService
+from chamberlain.mailboxes.provision import MailboxProvisioner
+from chamberlain.mailboxes.service import MailboxService
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.submit import Submitter
-from chamberlain.store.watchers import REQUESTS_CHANNEL
-from chamberlain.usecases.group_provision import ProvisionGroups
-from chamberlain.usecases.group_request import RequestGroup
-from chamberlain.usecases.mailbox_provision import ProvisionMailboxes
-from chamberlain.usecases.mailbox_request import RequestMailbox
+from chamberlain.store.timelines import Timelines
+from chamberlain.store.watchers import REQUESTS_CHANNEL, Watchers
 from tests.databases import Databases
 
 
@@ -33,35 +34,37 @@ class Means:
     now: Callable[[], datetime]
 
 
-def request_group(means: Means) -> RequestGroup:
-    """Takes orders of groups."""
-    return RequestGroup(
+def group_service(means: Means) -> GroupService:
+    """Build the service of groups."""
+    return GroupService(
         database=means.databases.application,
         people=means.people,
         authorization=Authorization(means.databases.application, means.people, means.prefixes, means.now),
         catalog=means.catalog,
         submitter=means.submitter,
+        timelines=Timelines(means.databases.application, Watchers()),
         new_id=uuid4,
         now=means.now,
     )
 
 
-def request_mailbox(means: Means) -> RequestMailbox:
-    """Takes orders of mailboxes."""
-    return RequestMailbox(
+def mailbox_service(means: Means) -> MailboxService:
+    """Build the service of mailboxes."""
+    return MailboxService(
         database=means.databases.application,
         people=means.people,
         authorization=Authorization(means.databases.application, means.people, means.prefixes, means.now),
         catalog=means.catalog,
         submitter=means.submitter,
+        timelines=Timelines(means.databases.application, Watchers()),
         new_id=uuid4,
         now=means.now,
     )
 
 
-def provision_groups(means: Means) -> ProvisionGroups:
+def provision_groups(means: Means) -> GroupProvisioner:
     """Makes groups."""
-    return ProvisionGroups(
+    return GroupProvisioner(
         database=means.databases.worker,
         people=means.people,
         directory=means.directory,
@@ -72,9 +75,9 @@ def provision_groups(means: Means) -> ProvisionGroups:
     )
 
 
-def provision_mailboxes(means: Means) -> ProvisionMailboxes:
+def provision_mailboxes(means: Means) -> MailboxProvisioner:
     """Makes mailboxes."""
-    return ProvisionMailboxes(
+    return MailboxProvisioner(
         database=means.databases.worker,
         people=means.people,
         directory=means.directory,

@@ -17,6 +17,10 @@ from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import HELD_ADDRESSES, Register
+from chamberlain.groups.provision import GroupProvisioner
+from chamberlain.groups.service import GroupService
+from chamberlain.mailboxes.provision import MailboxProvisioner
+from chamberlain.mailboxes.service import MailboxService
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
@@ -35,12 +39,8 @@ from chamberlain.store.database import Transaction
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.submit import Submitter
 from chamberlain.usecases.configuration_apply import ApplyConfiguration
-from chamberlain.usecases.group_provision import ProvisionGroups
-from chamberlain.usecases.group_request import RequestGroup
-from chamberlain.usecases.mailbox_provision import ProvisionMailboxes
-from chamberlain.usecases.mailbox_request import RequestMailbox
 from tests.databases import Databases, filled_database
-from tests.estate_parts import Means, provision_groups, provision_mailboxes, request_group, request_mailbox
+from tests.estate_parts import Means, group_service, mailbox_service, provision_groups, provision_mailboxes
 from tests.example import configuration_in, example_document
 from tests.troubles import TroubledDirectory, TroubledPeople
 
@@ -105,10 +105,10 @@ class Estate:
     directory: TroubledDirectory
     catalog: Catalog
     acceptor: Acceptor
-    request_group: RequestGroup
-    provision_groups: ProvisionGroups
-    request_mailbox: RequestMailbox
-    provision_mailboxes: ProvisionMailboxes
+    groups: GroupService
+    provision_groups: GroupProvisioner
+    mailboxes: MailboxService
+    provision_mailboxes: MailboxProvisioner
     moment: datetime
 
     def _repr_pretty_(self, printer: RepresentationPrinter, _cycle: bool) -> None:  # noqa: FBT001 - as it is called
@@ -138,7 +138,7 @@ class Estate:
         body = msgspec.json.encode({"templateId": str(PROJECT_GROUP), **sent})
         idempotency = None if key is None else IdempotencyKey(key, body)
         order = read_group_order(body)
-        return await self.request_group(caller or caller_of(ADA), order, Submission(body, idempotency, TRACE))
+        return await self.groups.request(caller or caller_of(ADA), order, Submission(body, idempotency, TRACE))
 
     async def ask_mailbox(
         self, sent: Mapping[str, object], *, caller: Caller | None = None, key: str | None = None
@@ -147,7 +147,7 @@ class Estate:
         body = msgspec.json.encode(sent)
         idempotency = None if key is None else IdempotencyKey(key, body)
         order = read_mailbox_order(body)
-        return await self.request_mailbox(caller or mail_caller_of(ADA), order, Submission(body, idempotency, TRACE))
+        return await self.mailboxes.request(caller or mail_caller_of(ADA), order, Submission(body, idempotency, TRACE))
 
     async def claim(self, *, most: int = 100, kinds: Iterable[JobKind] = JobKind) -> Claim:
         """Lease what is due, as a worker does."""
@@ -272,9 +272,9 @@ def service_of(databases: Databases) -> Estate:
         directory=directory,
         catalog=catalog,
         acceptor=acceptor,
-        request_group=request_group(means),
+        groups=group_service(means),
         provision_groups=provision_groups(means),
-        request_mailbox=request_mailbox(means),
+        mailboxes=mailbox_service(means),
         provision_mailboxes=provision_mailboxes(means),
         moment=datetime(2026, 11, 20, 9, 30, tzinfo=UTC),
     )

@@ -13,8 +13,10 @@ from chamberlain.api.administration import Jobs, OwnTenant
 from chamberlain.api.app import create_app
 from chamberlain.api.context import Addresses, Check, HttpContext
 from chamberlain.api.hosts import hosts_of
-from chamberlain.api.services import Groups, Mailboxes, Requests, Services
+from chamberlain.api.services import Requests, Services
 from chamberlain.api.streams import Streams
+from chamberlain.groups.service import GroupService
+from chamberlain.mailboxes.service import MailboxService
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView, viewed
 from chamberlain.rules.approvals import ApprovalMode
 from chamberlain.rules.callers import Actor, ActorType, Caller
@@ -109,6 +111,44 @@ REHEARSAL = GroupRehearsal(
     conflicts=(Fault("/displayName", "addressTaken", "Choose another."),),
     warnings=("Zeros stand for a number.",),
 )
+
+
+class FakeGroups(GroupService):
+    """Groups of a house."""
+
+    def __init__(self, house: "House") -> None:
+        self._house = house
+
+    async def request(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
+        return await self._house.request_group(caller, order, submission)
+
+    async def dry_run(self, caller: Caller, order: GroupOrder) -> GroupRehearsal:
+        return await self._house.rehearse_group(caller, order)
+
+    async def await_result(self, accepted: Accepted) -> RequestResult | None:
+        return await self._house.await_result(accepted)
+
+
+class FakeMailboxes(MailboxService):
+    """Mailboxes of a house."""
+
+    def __init__(self, house: "House") -> None:
+        self._house = house
+
+    async def request(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
+        return await self._house.request_mailbox(caller, order, submission)
+
+    async def dry_run(self, caller: Caller, order: MailboxOrder) -> MailboxRehearsal:
+        return await self._house.rehearse_mailbox(caller, order)
+
+    async def await_result(self, accepted: Accepted) -> RequestResult | None:
+        return await self._house.await_result(accepted)
+
+    async def read(self, caller: Caller, mailbox_id: MailboxId) -> MailboxRecord:
+        return await self._house.read_mailbox(caller, mailbox_id)
+
+    async def list(self, caller: Caller, wanted: MailboxFilter, page: PageWanted) -> Page[MailboxRecord]:
+        return await self._house.list_mailboxes(caller, wanted, page)
 
 
 @dataclass
@@ -316,7 +356,6 @@ class House:
             list=self.list_requests,
             read=self.read_request,
             watch=self.watch_request,
-            await_result=self.await_result,
             approve=self.act,
             reject=self.act,
             name_approvers=self.name_approvers,
@@ -326,12 +365,14 @@ class House:
 
     def app(self, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
         """Build the API with these services."""
-        return create_app(self.http(), [self.services(), self.binder], mounts)
+        return create_app(self.http(), self.services(), mounts)
 
-    def services(self) -> Services:
+    def services(self) -> Sequence[object]:
+        """List one service for each table of endpoints."""
+        return [FakeGroups(self), FakeMailboxes(self), self.binder, self.others()]
+
+    def others(self) -> Services:
         return Services(
-            groups=Groups(self.request_group, self.rehearse_group),
-            mailboxes=Mailboxes(self.request_mailbox, self.rehearse_mailbox, self.read_mailbox, self.list_mailboxes),
             requests=self.requests(),
             jobs=Jobs(self.list_jobs, self.release_job),
             deliveries=self.mailbag.services(),

@@ -118,11 +118,11 @@ async def door(databases: Databases) -> AsyncIterator[Door]:
     house = House()
     http = replace(house.http(), verify=verify, require_allowed=steward.change.authorization.require)
     services = replace(
-        house.services(),
+        house.others(),
         managed=Managed(list=steward.list_subjects, read=steward.read, assign=steward.change),
         findings=replace(House().grounds.finding_services(), list=steward.findings),
     )
-    transport = httpx2.ASGITransport(app=create_app(http, [services, house.binder]))
+    transport = httpx2.ASGITransport(app=create_app(http, [services, *house.services()]))
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield Door(steward, client)
 

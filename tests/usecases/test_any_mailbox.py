@@ -12,13 +12,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from chamberlain.api.app import create_app
-from chamberlain.api.services import Mailboxes
 from chamberlain.embedded import postgres
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.mailboxes import ObservedMailbox
-from chamberlain.usecases.mailbox_list import ListMailboxes
-from chamberlain.usecases.mailbox_read import ReadMailbox
 from tests.api.house import BASE, House
 from tests.databases import Databases, filled_database
 from tests.estates import (
@@ -67,21 +64,14 @@ async def fill(databases: Databases) -> None:
 
 @pytest.fixture
 async def api(estate: Estate) -> AsyncIterator[httpx2.AsyncClient]:
-    """The whole API with the real use cases of mailboxes behind it, signed in as Ada."""
-    database = estate.databases.application
+    """The whole API with the real service of mailboxes, signed in as Ada."""
 
     async def verify(_authorization: str | None) -> Caller:
         return mail_caller_of(ADA)
 
-    mailboxes = Mailboxes(
-        request=estate.request_mailbox,
-        rehearse=estate.request_mailbox.rehearse,
-        read=ReadMailbox(database, estate.authorization()),
-        list=ListMailboxes(database, estate.authorization()),
-    )
     house = House()
-    http, services = replace(house.http(), verify=verify), replace(house.services(), mailboxes=mailboxes)
-    transport = httpx2.ASGITransport(app=create_app(http, [services, house.binder]), raise_app_exceptions=False)
+    app = create_app(replace(house.http(), verify=verify), [estate.mailboxes, *house.services()])
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield client
 

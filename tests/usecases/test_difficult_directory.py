@@ -318,9 +318,7 @@ async def test_a_mailbox_that_was_made_stays_and_whoever_asks_again_is_told_who_
 
     with pytest.raises(Conflict) as refused:
         await estate.ask_mailbox(sent)
-    rehearsal = await estate.request_mailbox.rehearse(
-        mail_caller_of(ADA), read_mailbox_order(msgspec.json.encode(sent))
-    )
+    rehearsal = await estate.mailboxes.dry_run(mail_caller_of(ADA), read_mailbox_order(msgspec.json.encode(sent)))
 
     (warning,) = (await estate.record(accepted.request_id)).warnings
     assert warning.startswith('The mailbox "Desk" (desk@estate.example) is in the directory already')

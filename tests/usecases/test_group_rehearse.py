@@ -44,7 +44,7 @@ async def rehearse(estate: Estate, sent: Mapping[str, object], *, caller: UserId
     before = await fingerprint(estate.databases)
     body = msgspec.json.encode({"templateId": str(PROJECT_GROUP), **sent})
     try:
-        return await estate.request_group.rehearse(caller_of(caller), read_group_order(body))
+        return await estate.groups.dry_run(caller_of(caller), read_group_order(body))
     finally:
         assert await fingerprint(estate.databases) == before
 

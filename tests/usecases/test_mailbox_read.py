@@ -17,8 +17,6 @@ from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.requests import RequestState
 from chamberlain.store import mailbox_lists, mailboxes, retention
 from chamberlain.store.mailbox_lists import Route
-from chamberlain.usecases.mailbox_list import ListMailboxes
-from chamberlain.usecases.mailbox_read import ReadMailbox
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of, mail_caller_of
 from tests.usecases.acts import administrator, application, cancel, put
 from tests.usecases.mailbox_bodies import BODIES, SMALL
@@ -28,22 +26,20 @@ MANAGER = application("Mail.Manage.ReadWrite.All")
 
 
 async def read(estate: Estate, caller: Caller, mailbox_id: MailboxId) -> MailboxRecord:
-    database = estate.databases.application
-    return await ReadMailbox(database, estate.authorization())(caller, mailbox_id)
+    return await replace(estate.mailboxes, authorization=estate.authorization()).read(caller, mailbox_id)
 
 
 async def names(estate: Estate, caller: Caller, wanted: MailboxFilter = ANY, *, limit: int = 2) -> list[str]:
     """The names of all that a list gives, a page at a time."""
-    database = estate.databases.application
-    lister = ListMailboxes(database, estate.authorization())
+    mailboxes = replace(estate.mailboxes, authorization=estate.authorization())
     found: list[str] = []
-    page = await lister(caller, wanted, PageWanted(limit, None))
+    page = await mailboxes.list(caller, wanted, PageWanted(limit, None))
     while True:
         found += [record.order.name for record in page.items]
         assert len(page.items) == limit or page.next is None
         if page.next is None:
             return found
-        page = await lister(caller, wanted, PageWanted(limit, page.next))
+        page = await mailboxes.list(caller, wanted, PageWanted(limit, page.next))
 
 
 async def ask(estate: Estate, *wanted: str, caller: Caller | None = None, **sent: object) -> Sequence[MailboxRecord]:

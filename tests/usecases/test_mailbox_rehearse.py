@@ -50,7 +50,7 @@ async def rehearse(estate: Estate, sent: Mapping[str, object], *, caller: UserId
     before = await fingerprint(estate.databases)
     order = read_mailbox_order(msgspec.json.encode(sent))
     try:
-        return await estate.request_mailbox.rehearse(mail_caller_of(caller), order)
+        return await estate.mailboxes.dry_run(mail_caller_of(caller), order)
     finally:
         assert await fingerprint(estate.databases) == before
 

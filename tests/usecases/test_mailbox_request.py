@@ -369,8 +369,8 @@ async def test_a_rehearsal_tells_all_and_writes_nothing(estate: Estate) -> None:
     before = await estate.counts()
     caller = mail_caller_of(ADA)
 
-    fresh = await estate.request_mailbox.rehearse(caller, read_mailbox_order(msgspec.json.encode(ROOM)))
-    taken = await estate.request_mailbox.rehearse(caller, read_mailbox_order(msgspec.json.encode(SMALL)))
+    fresh = await estate.mailboxes.dry_run(caller, read_mailbox_order(msgspec.json.encode(ROOM)))
+    taken = await estate.mailboxes.dry_run(caller, read_mailbox_order(msgspec.json.encode(SMALL)))
 
     assert (fresh.address, fresh.template_source, fresh.conflicts) == ("zurich@estate.example", "default", ())
     assert fresh.owners[0].id == BEN

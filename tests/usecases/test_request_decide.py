@@ -16,7 +16,6 @@ from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.requests import RequestRecord
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import Watchers
-from chamberlain.usecases.mailbox_read import ReadMailbox
 from chamberlain.usecases.request_watch import WatchRequest
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, ZOE, caller_of, mail_caller_of
@@ -385,8 +384,9 @@ async def test_a_mailbox_follows_its_request(databases: Databases) -> None:
     await house.decide.approve(mail_caller_of(DARA), second.accepted.request_id, act(), render)
     await house.estate.work()
 
-    read = ReadMailbox(databases.application, house.estate.authorization())
-    states = [(await read(mail_caller_of(ADA), each.record.id)).provisioning_state for each in (first, second)]
+    mailboxes = replace(house.estate.mailboxes, authorization=house.estate.authorization())
+    found = [await mailboxes.read(mail_caller_of(ADA), each.record.id) for each in (first, second)]
+    states = [each.provisioning_state for each in found]
 
     assert states == ["rejected", "active"]
 

@@ -10,6 +10,7 @@ import pytest
 
 from chamberlain.bootstrap.processes import running
 from chamberlain.requests.actions import Deeds
+from chamberlain.requests.results import await_result
 from chamberlain.rules.actions import Act
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.errors import Malformed, NotFound, Rejected, TryAgain
@@ -24,7 +25,6 @@ from chamberlain.store.notifier import Notifier
 from chamberlain.store.pool import WatchfulPool
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import REQUESTS_CHANNEL, Watchers
-from chamberlain.usecases.request_await import AwaitResult
 from chamberlain.usecases.request_retry import RetryRequest
 from chamberlain.usecases.request_watch import WatchRequest
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, OTHER_HOUSE, PROJECT_TEAM, TRACE, ZOE, Estate, caller_of, until
@@ -342,7 +342,7 @@ async def test_a_thousand_watchers_of_different_requests_are_cheap(watch: Watch)
 
 async def test_waiting_for_the_result_ends_with_it(watch: Watch) -> None:
     accepted = await watch.estate.request(templateId=str(PROJECT_TEAM))
-    waiting = asyncio.create_task(AwaitResult(watch.timelines)(accepted))
+    waiting = asyncio.create_task(await_result(watch.timelines, accepted))
     await until(watched(watch))
 
     await watch.estate.work()
@@ -356,7 +356,7 @@ async def test_waiting_for_the_result_ends_with_a_failure(watch: Watch) -> None:
     watch.estate.directory.faults["Apollo"] = Rejected("addressTaken", "Somebody has it.")
     await watch.estate.work()
 
-    assert await AwaitResult(watch.timelines)(accepted) is None
+    assert await await_result(watch.timelines, accepted) is None
 
 
 async def test_a_request_that_wants_approval_begins_there(watch: Watch) -> None:

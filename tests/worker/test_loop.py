@@ -155,7 +155,7 @@ async def queue_is_empty(databases: Databases) -> bool:
 async def test_it_works(databases: Databases) -> None:
     estate = await open_estate(databases)
     wake, seen = asyncio.Event(), Seen()
-    notifying = asyncio.create_task(estate.request_group.submitter.notifier.run())
+    notifying = asyncio.create_task(estate.groups.submitter.notifier.run())
     listening = asyncio.create_task(listen(databases.addresses.application, JOBS_CHANNEL, lambda _payload: wake.set()))
     # Nobody looks by itself for an hour: what happens is the wake-up's doing.
     pace = Pace(poll=timedelta(hours=1))

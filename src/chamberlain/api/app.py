@@ -48,17 +48,12 @@ from chamberlain.shapes.actions import ACTION
 from chamberlain.shapes.adoptions import ADOPTION
 from chamberlain.shapes.approvers import APPROVERS
 from chamberlain.shapes.assignments import ASSIGNMENT
-from chamberlain.shapes.groups import GROUP
-from chamberlain.shapes.mailboxes import MAILBOX
 from chamberlain.shapes.redeliveries import REDELIVERY
 from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE
 from chamberlain.shapes.tenant_settings import TENANT
 
 # fmt: off
 _REST = EndpointTable(Services, (
-    Endpoint("POST", "/collab/v1/groups/", groups.create, Operation.CREATE_GROUP, groups.ABOUT_CREATE,
-             (groups.REHEARSED, groups.CREATED, groups.QUEUED), shape=GROUP, parameters=(DRY_RUN,),
-             headers=(groups.PREFER,), codes=groups.CREATE_CODES),
     Endpoint("GET", "/requests/v1/", requests.list_, Operation.READ_REQUESTS, requests.ABOUT_LIST, requests.LISTED,
              parameters=requests.FILTERS, codes=requests.LIST_CODES),
     Endpoint("GET", "/requests/v1/{requestId}/", requests.read, Operation.READ_REQUESTS, requests.ABOUT_READ,
@@ -91,13 +86,6 @@ _REST = EndpointTable(Services, (
              codes=deliveries.REDELIVER_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/v1/audit/", audit.list_, Operation.ADMINISTER_SERVICE, audit.ABOUT_LIST, audit.LISTED,
              parameters=audit.FILTERS, codes=audit.LIST_CODES),
-    Endpoint("POST", "/mail/v1/mailboxes/", mailboxes.create, Operation.CREATE_MAILBOX, mailboxes.ABOUT_CREATE,
-             mailboxes.CREATED, shape=MAILBOX, parameters=(DRY_RUN,), headers=(mailboxes.PREFER,),
-             codes=mailboxes.CREATE_CODES),
-    Endpoint("GET", "/mail/v1/mailboxes/", mailboxes.list_, Operation.READ_MAILBOXES, mailboxes.ABOUT_LIST,
-             mailboxes.LISTED, parameters=mailboxes.FILTERS, codes=mailboxes.LIST_CODES),
-    Endpoint("GET", "/mail/v1/mailboxes/{mailboxId}/", mailboxes.read, Operation.READ_MAILBOXES,
-             mailboxes.ABOUT_READ, mailboxes.READ, codes=mailboxes.READ_CODES),
     Endpoint("GET", "/mail/v1/templates/", mailbox_templates.offer, Operation.READ_MAILBOX_TEMPLATES,
              mailbox_templates.ABOUT_OFFER, mailbox_templates.OFFERED, parameters=PARAMETERS,
              codes=mailbox_templates.LIST_CODES),
@@ -188,7 +176,12 @@ _REST = EndpointTable(Services, (
 # fmt: on
 
 
-TABLES: tuple[EndpointTable[Any], ...] = (_REST, policies.ENDPOINTS)
+TABLES: tuple[EndpointTable[Any], ...] = (
+    groups.ENDPOINTS,
+    mailboxes.ENDPOINTS,
+    policies.ENDPOINTS,
+    _REST,
+)
 ENDPOINTS: tuple[AnyEndpoint, ...] = tuple(endpoint for table in TABLES for endpoint in table.endpoints)
 
 

@@ -1,6 +1,6 @@
 """What the handlers may ask for. Bootstrap fills it in; tests fill it in with something small and real."""
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from chamberlain.api.administration import (
@@ -19,27 +19,18 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.decisions import Naming
 from chamberlain.rules.drift_checks import DriftCheck
 from chamberlain.rules.event_records import EventRecord
-from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import (
-    MailboxId,
     RequestId,
 )
-from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
-from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
-from chamberlain.rules.mailboxes import MailboxOrder
 from chamberlain.rules.pages import (
     FeedPage,
     FeedWanted,
     Page,
     PageWanted,
 )
-from chamberlain.rules.rehearsals import GroupRehearsal
-from chamberlain.rules.requests import Accepted, RequestFilter, RequestResult, Submission
+from chamberlain.rules.requests import RequestFilter
 from chamberlain.rules.timeline import Happenings
 
-RequestGroup = Callable[[Caller, GroupOrder, Submission], Awaitable[Accepted]]
-RehearseGroup = Callable[[Caller, GroupOrder], Awaitable[GroupRehearsal]]
-AwaitResult = Callable[[Accepted], Coroutine[None, None, RequestResult | None]]
 ListRequests = Callable[[Caller, RequestFilter, PageWanted], Awaitable[Page[RequestView]]]
 # Approve, reject, cancel or retry; the answer is what the last argument makes of the request, now or when the same key
 # came first.
@@ -47,31 +38,9 @@ ActUponRequest = Callable[[Caller, RequestId, Act, Callable[[RequestView], bytes
 NameApprovers = Callable[[Caller, RequestId, Naming, Act, Callable[[RequestView], bytes]], Awaitable[KeptAnswer]]
 AskForDriftCheck = Callable[[Caller, Act, Callable[[DriftCheck], bytes]], Awaitable[KeptAnswer]]
 ListEvents = Callable[[Caller, FeedWanted], Awaitable[FeedPage[EventRecord]]]
-RequestMailbox = Callable[[Caller, MailboxOrder, Submission], Awaitable[AcceptedMailbox]]
-RehearseMailbox = Callable[[Caller, MailboxOrder], Awaitable[MailboxRehearsal]]
-ReadMailbox = Callable[[Caller, MailboxId], Awaitable[MailboxRecord]]
-ListMailboxes = Callable[[Caller, MailboxFilter, PageWanted], Awaitable[Page[MailboxRecord]]]
 ReadRequest = Callable[[Caller, RequestId], Awaitable[RequestView]]
 # What lies behind an event and what follows; None when there is nothing, and nothing will be.
 WatchRequest = Callable[[Caller, RequestId, int], Awaitable[Happenings | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """What may be asked about groups and teams."""
-
-    request: RequestGroup
-    rehearse: RehearseGroup
-
-
-@dataclass(frozen=True, slots=True)
-class Mailboxes:
-    """What may be asked about mailboxes."""
-
-    request: RequestMailbox
-    rehearse: RehearseMailbox
-    read: ReadMailbox
-    list: ListMailboxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +50,6 @@ class Requests:
     list: ListRequests
     read: ReadRequest
     watch: WatchRequest
-    await_result: AwaitResult
     approve: ActUponRequest
     reject: ActUponRequest
     name_approvers: NameApprovers
@@ -93,8 +61,6 @@ class Requests:
 class Services:
     """The use cases of nouns that have no service class yet."""
 
-    groups: Groups
-    mailboxes: Mailboxes
     requests: Requests
     jobs: Jobs
     deliveries: Deliveries

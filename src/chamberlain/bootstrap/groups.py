@@ -1,29 +1,28 @@
-"""The use cases of groups and teams, for callers and for workers."""
+"""The service of groups and teams, and their provisioning."""
 
-from chamberlain.api.services import Groups
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
-from chamberlain.usecases.group_provision import ProvisionGroups
-from chamberlain.usecases.group_request import RequestGroup
+from chamberlain.groups.provision import GroupProvisioner
+from chamberlain.groups.service import GroupService
 
 
-def group_services(means: Means) -> Groups:
-    """What the API may ask about groups and teams."""
-    request = RequestGroup(
+def group_service(means: Means) -> GroupService:
+    """Build the service that the API calls."""
+    return GroupService(
         database=means.database,
         people=means.people,
         authorization=means.authorization,
         catalog=means.catalog,
         submitter=means.submitter,
+        timelines=means.watching.timelines,
         new_id=new_id,
         now=now,
     )
-    return Groups(request=request, rehearse=request.rehearse)
 
 
-def group_work(means: WorkMeans) -> ProvisionGroups:
-    """What a worker does about them."""
-    return ProvisionGroups(
+def group_provisioner(means: WorkMeans) -> GroupProvisioner:
+    """Build the handler of the worker."""
+    return GroupProvisioner(
         database=means.database,
         people=means.people,
         directory=means.directory,

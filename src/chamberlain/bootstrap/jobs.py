@@ -7,8 +7,8 @@ from chamberlain.api.administration import Jobs
 from chamberlain.bootstrap.adoptions import adoption_work
 from chamberlain.bootstrap.drift import drift_work
 from chamberlain.bootstrap.findings import finding_work
-from chamberlain.bootstrap.groups import group_work
-from chamberlain.bootstrap.mailboxes import mailbox_work
+from chamberlain.bootstrap.groups import group_provisioner
+from chamberlain.bootstrap.mailboxes import mailbox_provisioner
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, new_trace_id, now
 from chamberlain.bootstrap.policies import policy_work
@@ -35,8 +35,8 @@ def job_services(means: Means) -> Jobs:
 def request_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
     """What somebody waits for."""
     return {
-        JobKind.GROUP_PROVISION: group_work(means),
-        JobKind.MAILBOX_PROVISION: mailbox_work(means),
+        JobKind.GROUP_PROVISION: group_provisioner(means),
+        JobKind.MAILBOX_PROVISION: mailbox_provisioner(means),
         JobKind.ASSIGNMENT_APPLY: assignment_work(means),
         JobKind.APPROVAL_ATTEND: approval_work(means),
     }

@@ -1,36 +1,28 @@
-"""The use cases of mailboxes, for callers and for workers."""
+"""The service of mailboxes, and their provisioning."""
 
-from chamberlain.api.services import Mailboxes
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
-from chamberlain.usecases.mailbox_list import ListMailboxes
-from chamberlain.usecases.mailbox_provision import ProvisionMailboxes
-from chamberlain.usecases.mailbox_read import ReadMailbox
-from chamberlain.usecases.mailbox_request import RequestMailbox
+from chamberlain.mailboxes.provision import MailboxProvisioner
+from chamberlain.mailboxes.service import MailboxService
 
 
-def mailbox_services(means: Means) -> Mailboxes:
-    """What the API may ask about mailboxes."""
-    request = RequestMailbox(
+def mailbox_service(means: Means) -> MailboxService:
+    """Build the service that the API calls."""
+    return MailboxService(
         database=means.database,
         people=means.people,
         authorization=means.authorization,
         catalog=means.catalog,
         submitter=means.submitter,
+        timelines=means.watching.timelines,
         new_id=new_id,
         now=now,
     )
-    return Mailboxes(
-        request=request,
-        rehearse=request.rehearse,
-        read=ReadMailbox(means.database, means.authorization),
-        list=ListMailboxes(means.database, means.authorization),
-    )
 
 
-def mailbox_work(means: WorkMeans) -> ProvisionMailboxes:
-    """What a worker does about them."""
-    return ProvisionMailboxes(
+def mailbox_provisioner(means: WorkMeans) -> MailboxProvisioner:
+    """Build the handler of the worker."""
+    return MailboxProvisioner(
         database=means.database,
         people=means.people,
         directory=means.directory,

@@ -8,7 +8,6 @@ from chamberlain.store.clocks import decision_time
 from chamberlain.store.request_looks import RequestLooks
 from chamberlain.usecases.approval_attend import AttendApprovals
 from chamberlain.usecases.approver_name import NameApprovers
-from chamberlain.usecases.request_await import AwaitResult
 from chamberlain.usecases.request_cancel import CancelRequest
 from chamberlain.usecases.request_decide import DecideRequest
 from chamberlain.usecases.request_list import ListRequests
@@ -26,7 +25,6 @@ def request_services(means: Means) -> Requests:
         list=ListRequests(database, authorization),
         read=ReadRequest(RequestLooks(database), authorization),
         watch=WatchRequest(database, authorization, watching.timelines),
-        await_result=AwaitResult(watching.timelines),
         approve=decide.approve,
         reject=decide.reject,
         name_approvers=NameApprovers(database, authorization, means.people, watching.notifier, new_id, now),

@@ -13,10 +13,10 @@ from chamberlain.bootstrap.deliveries import delivery_services
 from chamberlain.bootstrap.directory import first_look
 from chamberlain.bootstrap.drift import drift_services
 from chamberlain.bootstrap.findings import finding_services
-from chamberlain.bootstrap.groups import group_services
+from chamberlain.bootstrap.groups import group_service
 from chamberlain.bootstrap.identity import believed_base_url
 from chamberlain.bootstrap.jobs import job_services
-from chamberlain.bootstrap.mailboxes import mailbox_services
+from chamberlain.bootstrap.mailboxes import mailbox_service
 from chamberlain.bootstrap.means import Means
 from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.bootstrap.policies import policy_service
@@ -36,13 +36,11 @@ from chamberlain.usecases.event_list import ListEvents
 
 def make_services(means: Means) -> Sequence[object]:
     """Build the services of all nouns, one for each table of endpoints."""
-    return [policy_service(means), _services(means)]
+    return [group_service(means), mailbox_service(means), policy_service(means), _services(means)]
 
 
 def _services(means: Means) -> Services:
     return Services(
-        groups=group_services(means),
-        mailboxes=mailbox_services(means),
         requests=request_services(means),
         jobs=job_services(means),
         deliveries=delivery_services(means),

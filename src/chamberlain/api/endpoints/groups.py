@@ -7,13 +7,14 @@ from msgspec import Struct, json
 from chamberlain.api.answers import Answer, Headers
 from chamberlain.api.calls import Call
 from chamberlain.api.context import HttpContext
-from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.api.preferences import wait_of
 from chamberlain.api.rehearsal_shapes import DRY_RUN, EXAMPLE, RehearsedGroup, rehearsed_group
-from chamberlain.api.services import Services
 from chamberlain.api.submission import submission_of
+from chamberlain.groups.service import GroupService
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.requests import Accepted, RequestResult
-from chamberlain.shapes.groups import GroupBody, to_group_order
+from chamberlain.shapes.groups import GROUP, GroupBody, to_group_order
 
 
 class AcceptedGroup(Struct, rename="camel", frozen=True):
@@ -41,16 +42,16 @@ class CreatedGroup(Struct, rename="camel", frozen=True):
     group: Group
 
 
-async def create(services: Services, call: Call[GroupBody]) -> Answer:
+async def create(groups: GroupService, call: Call[GroupBody]) -> Answer:
     """Queue a group or team, or say what would come of that."""
     if call.query.get(DRY_RUN.name) == "true":
-        rehearsal = await services.groups.rehearse(call.caller, to_group_order(call.body))
+        rehearsal = await groups.dry_run(call.caller, to_group_order(call.body))
         return Answer(200, _encode(rehearsed_group(rehearsal)))
-    accepted = await services.groups.request(call.caller, to_group_order(call.body), submission_of(call))
+    accepted = await groups.request(call.caller, to_group_order(call.body), submission_of(call))
     patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
     # A replay is answered as it was at first, and nobody waits here for an approval.
     if patience is not None and not accepted.replayed and not accepted.approval_required:
-        result = await call.http.streams.attend(services.requests.await_result(accepted), call.receive, patience)
+        result = await call.http.streams.attend(groups.await_result(accepted), call.receive, patience)
         if result is not None:
             return _created(accepted, result, call.http)
     return _accepted(accepted, call.http)
@@ -150,3 +151,11 @@ CREATE_CODES = (
     "teamLicenseRequired", "templateNotAllowed", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress",
     "addressTaken", "quotaExceeded", "databaseUnavailable", "overloaded",
 )  # fmt: skip
+
+# fmt: off
+ENDPOINTS = EndpointTable(GroupService, (
+    Endpoint("POST", "/collab/v1/groups/", create, Operation.CREATE_GROUP, ABOUT_CREATE,
+             (REHEARSED, CREATED, QUEUED), shape=GROUP, parameters=(DRY_RUN,),
+             headers=(PREFER,), codes=CREATE_CODES),
+))
+# fmt: on

@@ -8,20 +8,21 @@ from chamberlain.api.administered import CACHE
 from chamberlain.api.answers import NO_STORE, Answer, Headers
 from chamberlain.api.calls import Call
 from chamberlain.api.context import HttpContext
-from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.api.mailbox_shapes import AcceptedMailbox, Mailbox, accepted_mailbox_of, mailbox_of
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.preferences import wait_of
 from chamberlain.api.rehearsal_shapes import DRY_RUN, MAILBOX_EXAMPLE, RehearsedMailbox, rehearsed_mailbox
-from chamberlain.api.services import Services
 from chamberlain.api.submission import submission_of
+from chamberlain.mailboxes.service import MailboxService
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import MailboxId
 from chamberlain.rules.mailbox_records import MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxType
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.requests import Accepted
-from chamberlain.shapes.mailboxes import MailboxBody, to_mailbox_order
+from chamberlain.shapes.mailboxes import MAILBOX, MailboxBody, to_mailbox_order
 
 
 class MailboxPage(Struct, rename="camel", frozen=True):
@@ -31,37 +32,37 @@ class MailboxPage(Struct, rename="camel", frozen=True):
     next_cursor: str | None
 
 
-async def create(services: Services, call: Call[MailboxBody]) -> Answer:
+async def create(mailboxes: MailboxService, call: Call[MailboxBody]) -> Answer:
     """Queue a mailbox, or say what would come of that."""
     order = to_mailbox_order(call.body)
     if call.query.get(DRY_RUN.name) == "true":
-        return Answer(200, json.encode(rehearsed_mailbox(await services.mailboxes.rehearse(call.caller, order))))
-    found = await services.mailboxes.request(call.caller, order, submission_of(call))
+        return Answer(200, json.encode(rehearsed_mailbox(await mailboxes.dry_run(call.caller, order))))
+    found = await mailboxes.request(call.caller, order, submission_of(call))
     accepted = found.accepted
     patience = wait_of(call.listed_headers) if b"prefer" in call.headers else None
     # A replay is answered as it was at first, and nobody waits here for an approval.
     if patience is not None and not accepted.replayed and not accepted.approval_required:
-        result = await call.http.streams.attend(services.requests.await_result(accepted), call.receive, patience)
-        if result is not None and (record := await _finished(found.record, services, call)) is not None:
+        result = await call.http.streams.attend(mailboxes.await_result(accepted), call.receive, patience)
+        if result is not None and (record := await _finished(found.record, mailboxes, call)) is not None:
             return _created(record, call.http)
     return _accepted(found.record, accepted, call.http)
 
 
-async def _finished(queued: MailboxRecord, services: Services, call: Call[MailboxBody]) -> MailboxRecord | None:
+async def _finished(queued: MailboxRecord, mailboxes: MailboxService, call: Call[MailboxBody]) -> MailboxRecord | None:
     """The mailbox as it is now; None where that cannot be told at present, since it was accepted all the same."""
     try:
-        return await services.mailboxes.read(call.caller, queued.id)
+        return await mailboxes.read(call.caller, queued.id)
     except Unavailable:
         return None
 
 
-async def read(services: Services, call: Call[None]) -> Answer:
+async def read(mailboxes: MailboxService, call: Call[None]) -> Answer:
     """One mailbox, whole."""
-    record = await services.mailboxes.read(call.caller, MailboxId(call.ids["mailboxId"]))
+    record = await mailboxes.read(call.caller, MailboxId(call.ids["mailboxId"]))
     return Answer(200, json.encode(mailbox_of(record)), (NO_STORE,))
 
 
-async def list_(services: Services, call: Call[None]) -> Answer:
+async def list_(mailboxes: MailboxService, call: Call[None]) -> Answer:
     """Those that the caller may see and the filters name."""
     query = call.query
     wanted = MailboxFilter(
@@ -69,7 +70,7 @@ async def list_(services: Services, call: Call[None]) -> Answer:
         provisioning_state=ProvisioningState(query["provisioningState"]) if "provisioningState" in query else None,
         prefix=query.get("q"),
     )
-    page = await services.mailboxes.list(call.caller, wanted, page_wanted(call))
+    page = await mailboxes.list(call.caller, wanted, page_wanted(call))
     body = MailboxPage(tuple(map(mailbox_of, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
@@ -213,3 +214,15 @@ CREATE_CODES = (
 )  # fmt: skip
 READ_CODES = ("notAdministrator", "notFound")
 LIST_CODES = ("invalidCursor", "notAdministrator")
+
+# fmt: off
+ENDPOINTS = EndpointTable(MailboxService, (
+    Endpoint("POST", "/mail/v1/mailboxes/", create, Operation.CREATE_MAILBOX, ABOUT_CREATE,
+             CREATED, shape=MAILBOX, parameters=(DRY_RUN,), headers=(PREFER,),
+             codes=CREATE_CODES),
+    Endpoint("GET", "/mail/v1/mailboxes/", list_, Operation.READ_MAILBOXES, ABOUT_LIST,
+             LISTED, parameters=FILTERS, codes=LIST_CODES),
+    Endpoint("GET", "/mail/v1/mailboxes/{mailboxId}/", read, Operation.READ_MAILBOXES,
+             ABOUT_READ, READ, codes=READ_CODES),
+))
+# fmt: on

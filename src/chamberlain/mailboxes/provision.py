@@ -1,7 +1,7 @@
-"""Bring mailboxes about: load what is true now, observe, plan, apply, record.
+"""Create mailboxes in the directory: load, observe, plan, apply, record.
 
-Running it twice is boring: what the directory shows already is not done again, and the mailbox is found by the mark of
-its request.
+Running it twice is harmless. Steps that the directory already shows are skipped. A mailbox is found by the mark of its
+request.
 """
 
 import asyncio
@@ -38,13 +38,13 @@ from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.settle import Settled, settle
 
-# What has just been made may take a little until it is shown.
+# A new mailbox may become visible with a delay.
 NOT_SHOWN = TryAgain(timedelta(seconds=5), "The directory says that the mailbox is made, and does not show it.")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A task with what is wanted, and the steps that its request has."""
+    """A task with its desired state."""
 
     task: Task
     mailbox_id: MailboxId
@@ -54,13 +54,13 @@ class Plan:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps towards the directory; checking people is ours."""
+        """Return the steps that change the directory."""
         return tuple([record.step for record in self.task.steps if record.step is not Step.CHECK_PEOPLE])
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What became of one plan in this run."""
+    """The outcome of one plan in this run."""
 
     plan: Plan
     progress: Progress
@@ -70,8 +70,8 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class ProvisionMailboxes:
-    """Works on a batch of claimed jobs; each has its own outcome."""
+class MailboxProvisioner:
+    """Provision a batch of claimed jobs, each with its own outcome."""
 
     database: Database
     people: People
@@ -82,11 +82,14 @@ class ProvisionMailboxes:
     now: Callable[[], datetime]
 
     async def __call__(self, claim: Claim) -> None:
-        """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
+        """Provision the jobs of a claim.
+
+        Raises Unavailable if the database does not answer. The jobs are claimed again when their lease ends.
+        """
         started_at = self.now()
         plans = await self._take_up(claim)
         unchecked = [plan for plan in plans if not plan.task.people_checked]
-        # Asked at the same time, they travel together.
+        # Concurrent questions are sent as one batch.
         checked = await asyncio.gather(*[self._check_people(plan, started_at) for plan in unchecked])
         runs = [each for each in checked if isinstance(each, Run)]
         going_on = [plan for plan in plans if plan.task.people_checked]
@@ -95,7 +98,7 @@ class ProvisionMailboxes:
         await self._record(claim, runs)
 
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
-        # Where the directory writes to the same database, nothing that it does outlives a mark that came before it.
+        # If the directory shares the database, its writes are never durable before this one.
         async with self.database.across_tenants(before_disk=self.directory.capabilities.shares_database) as tx:
             tasks = await request_tasks.take_up(tx, [job.subject for job in claim.jobs])
             ids = await mailboxes.ids_of_requests(tx, [task.request_id for task in tasks])
@@ -104,10 +107,12 @@ class ProvisionMailboxes:
         return [_plan(task, ids[task.request_id], each) for task, each in zip(tasks, templates, strict=True)]
 
     async def _check_people(self, plan: Plan, started_at: datetime) -> Plan | Run:
-        """The step that stands in for the checks of the submission when the directory did not answer then: the plan to
-        go on with, which knows by now what the caller is called, or how it ended here."""
+        """Validate what the submission could not, because the directory did not answer.
+
+        Returns the plan with the caller's name, or the run if it ends here.
+        """
         situation = await self._situation(plan)
-        # Whether an address is free shows when it is taken.
+        # A taken address is noticed when it is written.
         names = MailboxNames(name_key="", local_part=None, domain=situation.domain, alias=None)
         try:
             answer = await self.people.look_up(people_question(situation, names))
@@ -135,7 +140,7 @@ class ProvisionMailboxes:
             type=task.created_by.type,
             id=task.caller,
             client_id=task.client_id,
-            # What the token allowed was looked at when the request came in.
+            # The permissions of the token were checked at submission.
             permissions=frozenset(),
             expires_at=task.created_at,
         )
@@ -161,7 +166,7 @@ class ProvisionMailboxes:
     async def _outcomes(
         self, works: Sequence[MailboxWork], found: Sequence[ObservedMailbox | None]
     ) -> Sequence[MailboxOutcome]:
-        """What comes of each work; what is there already is left alone."""
+        """Apply the missing steps of each work."""
         unfinished = [work for work in works if work.steps]
         try:
             ensured = iter(await self.directory.ensure_mailboxes(unfinished) if unfinished else ())

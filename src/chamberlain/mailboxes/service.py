@@ -1,6 +1,6 @@
-"""Ask for a mailbox: everything is checked, then the request is queued durably, and only then answered.
+"""Request and read mailboxes.
 
-A rehearsal takes the same way as far as nothing is written.
+A request is validated as a whole, queued durably, and then answered. A dry run takes the same way without writing.
 """
 
 from collections.abc import Callable
@@ -11,10 +11,20 @@ from uuid import UUID
 from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
 from chamberlain.requests.conflicts import visible_owner
+from chamberlain.requests.results import await_result
 from chamberlain.rules.approver_questions import approvers_question
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drafts import Moment
-from chamberlain.rules.errors import Conflict, Fault, Forbidden, NotPossible, TryAgain, Unavailable, first_faults
+from chamberlain.rules.errors import (
+    Conflict,
+    Fault,
+    Forbidden,
+    NotFound,
+    NotPossible,
+    TryAgain,
+    Unavailable,
+    first_faults,
+)
 from chamberlain.rules.ids import EventId, MailboxId, RequestId
 from chamberlain.rules.mailbox_drafts import at_acceptance, mailbox_draft_of, record_of_draft
 from chamberlain.rules.mailbox_faults import (
@@ -25,38 +35,48 @@ from chamberlain.rules.mailbox_faults import (
 )
 from chamberlain.rules.mailbox_names import MailboxNames, address_taken, name_taken, names_of
 from chamberlain.rules.mailbox_questions import caller_question, named_in, people_question
-from chamberlain.rules.mailbox_records import AcceptedMailbox
+from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal, rehearse_mailbox
 from chamberlain.rules.mailbox_situations import MailboxSituation, situation_of
 from chamberlain.rules.mailbox_templates import MAILBOX_KINDS
 from chamberlain.rules.mailbox_types import no_default_template, type_of_body
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxType
+from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.permissions import Operation
 from chamberlain.rules.rehearsals import NO_REQUEST
-from chamberlain.rules.requests import Accepted, Submission
+from chamberlain.rules.requests import Accepted, RequestResult, Submission
 from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
 from chamberlain.rules.templates import template_fault
-from chamberlain.store import counters, mailboxes, requests
+from chamberlain.store import counters, mailbox_lists, mailboxes, requests
 from chamberlain.store.catalog import Catalog, Choice
 from chamberlain.store.database import Database
 from chamberlain.store.submit import Basis, Submitter, again
+from chamberlain.store.timelines import Timelines
 
 
-@dataclass(frozen=True, slots=True)
-class RequestMailbox:
-    """Accepts a mailbox, or says everything that stands against it. `new_id` gives random ids, `now` the time."""
+@dataclass(slots=True)
+class MailboxService:
+    """Request, wait for, read and list mailboxes.
+
+    `new_id` returns random ids, `now` the time of the database.
+    """
 
     database: Database
     people: People
     authorization: Authorization
     catalog: Catalog
     submitter: Submitter
+    timelines: Timelines
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
 
-    async def __call__(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
-        """Raises NotPossible, Forbidden, Conflict, KeyReused, LimitReached or Unavailable; then nothing was changed."""
+    async def request(self, caller: Caller, order: MailboxOrder, submission: Submission) -> AcceptedMailbox:
+        """Queue a request for a mailbox.
+
+        Raises NotPossible with all errors, Forbidden, Conflict, KeyReused, LimitReached and Unavailable. Nothing has
+        changed then.
+        """
         try:
             return await self._accept(caller, order, submission)
         except (NotPossible, Forbidden, Conflict):
@@ -64,9 +84,38 @@ class RequestMailbox:
                 return await self._again(caller, earlier)
             raise
 
-    async def rehearse(self, caller: Caller, order: MailboxOrder) -> MailboxRehearsal:
-        """What would come of it: checked and planned in the same way, without a write and without using up a number.
-        Raises NotPossible, Forbidden or Unavailable. A name or address that is taken is told as a conflict."""
+    async def await_result(self, accepted: Accepted) -> RequestResult | None:
+        """Wait for the result of a request; None without success."""
+        return await await_result(self.timelines, accepted)
+
+    async def read(self, caller: Caller, mailbox_id: MailboxId) -> MailboxRecord:
+        """Read a mailbox.
+
+        Callers see mailboxes that they requested, own or have a permission on; administrators see all. Raises NotFound,
+        Forbidden and Unavailable.
+        """
+        reader = await self.authorization.reader(caller, Operation.READ_MAILBOXES)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            record = await mailboxes.find(tx, mailbox_id, reader=reader)
+        if record is None:
+            raise NotFound("There is no such mailbox, or it is not yours to read.")
+        return record
+
+    async def list(self, caller: Caller, wanted: MailboxFilter, page: PageWanted) -> Page[MailboxRecord]:
+        """List the mailboxes that the caller may read, newest first.
+
+        Raises Forbidden and Unavailable.
+        """
+        reader = await self.authorization.reader(caller, Operation.READ_MAILBOXES)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await mailbox_lists.find_page(tx, wanted, reader=reader, page=page)
+
+    async def dry_run(self, caller: Caller, order: MailboxOrder) -> MailboxRehearsal:
+        """Validate and plan a mailbox without writing.
+
+        Uses up no number of a naming rule. A name or address that is taken is reported as a conflict. Raises
+        NotPossible, Forbidden and Unavailable.
+        """
         entry = await self.catalog.current(caller.tenant_id, await self._choice(caller, order))
         situation = await self._situation(caller, order, Basis(entry, ask_addresses=False), NO_REQUEST)
         names, answer = await self._checked(situation, await self._caller(situation), None)
@@ -103,7 +152,7 @@ class RequestMailbox:
                 raise await self._address_taken(caller, _names_in(draft), frozenset())
 
     async def _again(self, caller: Caller, replayed: Replayed) -> AcceptedMailbox:
-        """What was answered then."""
+        """Return the first answer of an idempotency key."""
         async with self.database.transaction(caller.tenant_id) as tx:
             record = await mailboxes.find_of_request(tx, replayed.request_id)
         if record is None:
@@ -111,7 +160,7 @@ class RequestMailbox:
         return AcceptedMailbox(at_acceptance(record), again(caller, replayed))
 
     async def _choice(self, caller: Caller, order: MailboxOrder) -> Choice:
-        """The template that is asked for, or else the type whose default it shall be."""
+        """Return the requested template, or the type whose default template applies."""
         if order.template_id is not None:
             return order.template_id
         match type_of_body(order):
@@ -153,16 +202,16 @@ class RequestMailbox:
         )
 
     async def _names(self, situation: MailboxSituation) -> tuple[MailboxNames, PeopleAnswer | None]:
-        """The names that the mailbox gets, after everything was checked, and what the directory answered, if it did."""
+        """Validate everything, and return names and the directory's answer."""
         caller = await self._caller(situation)
         names, answer = await self._checked(situation, caller, None)
         if situation.compiled.needs_numbers:
-            # Only a request that is right in everything else uses up a number.
+            # Only a valid request uses up a number.
             return await self._checked(situation, caller, await self._number(situation))
         return names, answer
 
     async def _caller(self, situation: MailboxSituation) -> PeopleAnswer | None:
-        """Who asks, as far as the address needs that."""
+        """Read the caller from the directory if the address needs it."""
         question = caller_question(situation) if situation.compiled.needs_properties else None
         if question is None:
             return None
@@ -196,11 +245,11 @@ class RequestMailbox:
         try:
             return await self.people.look_up(question)
         except TryAgain:
-            # The directory's trouble is not the caller's: the worker will ask, as the first step of the request.
+            # The worker validates instead, as the first step of the request.
             return None
 
     async def _faults_of_people(self, caller: Caller, order: MailboxOrder) -> tuple[Fault, ...]:
-        """What can be said of the people of an order whose template is at fault."""
+        """Validate the people of an order whose template is invalid."""
         answer = await self._look_up(PeopleQuestion(caller.tenant_id, users=frozenset(named_in(order))))
         return () if answer is None else first_faults(sent_user_faults(order, answer.people.keys()))
 
@@ -212,7 +261,10 @@ class RequestMailbox:
     async def _taken(
         self, caller: Caller, order: MailboxOrder, names: MailboxNames, in_directory: frozenset[str]
     ) -> Conflict:
-        """What the directory calls taken may be so because another mailbox has the name, which is the better answer."""
+        """Report a taken name before a taken address.
+
+        The directory may report the address of a mailbox that has the name.
+        """
         async with self.database.transaction(caller.tenant_id) as tx:
             is_name_taken = bool(await mailboxes.reserved(tx, "name", [names.name_key]))
         if is_name_taken:
@@ -240,11 +292,11 @@ class RequestMailbox:
         return conflict
 
     async def _reader(self, caller: Caller) -> UUID | None:
-        """As whom the caller may read mailboxes."""
+        """Return the caller's id, or None for readers of all mailboxes."""
         try:
             return await self.authorization.reader(caller, Operation.READ_MAILBOXES)
         except Unavailable:
-            # An administrator is told less for a while; that something is taken is true all the same.
+            # The conflict is reported without the id while the directory does not answer.
             return caller.id
 
 

@@ -1,7 +1,7 @@
-"""Bring groups and teams about: load what is true now, observe, plan, apply, record.
+"""Create groups and teams in the directory: load, observe, plan, apply, record.
 
-Running it twice is boring: what the directory shows already is not done again, and the group is found by the mark of
-its request.
+Running it twice is harmless. Steps that the directory already shows are skipped. A group is found by the mark of its
+request.
 """
 
 import asyncio
@@ -39,13 +39,13 @@ from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.settle import Settled, settle_within
 
-# A directory that says that all is done is believed when it shows what it has done, and not before.
+# A group counts as created when the directory shows it.
 NOT_SHOWN = TryAgain(timedelta(seconds=5), "The directory says that the group is made, and does not show it.")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A task with what is wanted, and the steps that its request has."""
+    """A task with its desired state."""
 
     task: Task
     order: GroupOrder
@@ -54,13 +54,13 @@ class Plan:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps towards the directory; checking people is ours."""
+        """Return the steps that change the directory."""
         return tuple(record.step for record in self.task.steps if record.step is not Step.CHECK_PEOPLE)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What became of one plan in this run."""
+    """The outcome of one plan in this run."""
 
     plan: Plan
     progress: Progress
@@ -72,8 +72,8 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class ProvisionGroups:
-    """Works on a batch of claimed jobs; each has its own outcome."""
+class GroupProvisioner:
+    """Provision a batch of claimed jobs, each with its own outcome."""
 
     database: Database
     people: People
@@ -84,11 +84,14 @@ class ProvisionGroups:
     now: Callable[[], datetime]
 
     async def __call__(self, claim: Claim) -> None:
-        """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
+        """Provision the jobs of a claim.
+
+        Raises Unavailable if the database does not answer. The jobs are claimed again when their lease ends.
+        """
         started_at = self.now()
         plans = await self._take_up(claim)
         unchecked = [plan for plan in plans if not plan.task.people_checked]
-        # Asked at the same time, they travel together.
+        # Concurrent questions are sent as one batch.
         checked = await asyncio.gather(*[self._check_people(plan, started_at) for plan in unchecked])
         runs = [each for each in checked if isinstance(each, Run)]
         going_on = [plan for plan in plans if plan.task.people_checked]
@@ -97,7 +100,7 @@ class ProvisionGroups:
         await self._record(claim, runs)
 
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
-        # Where the directory writes to the same database, nothing that it does outlives a mark that came before it.
+        # If the directory shares the database, its writes are never durable before this one.
         async with self.database.across_tenants(before_disk=self.directory.capabilities.shares_database) as tx:
             tasks = await request_tasks.take_up(tx, [job.subject for job in claim.jobs])
             templates = [await self.revisions.group_template(tx, task) for task in tasks]
@@ -105,8 +108,10 @@ class ProvisionGroups:
         return [_plan(task, compiled.template) for task, compiled in zip(tasks, templates, strict=True)]
 
     async def _check_people(self, plan: Plan, started_at: datetime) -> Plan | Run:
-        """The step that stands in for the checks of the submission when the directory did not answer then: the plan to
-        go on with, which knows by now what the caller is called, or how it ended here."""
+        """Validate what the submission could not, because the directory did not answer.
+
+        Returns the plan with the caller's name, or the run if it ends here.
+        """
         names = GroupNames(plan.wanted.display_name, ())
         question = people_question(plan.order, plan.template, names, caller=plan.task.caller)
         try:
@@ -144,7 +149,7 @@ class ProvisionGroups:
         ]
 
     async def _outcomes(self, works: Sequence[Work], groups: Sequence[ObservedGroup | None]) -> Sequence[Outcome]:
-        """What comes of each work; what is there already is left alone."""
+        """Apply the missing steps of each work."""
         unfinished = [work for work in works if work.steps]
         try:
             ensured = iter(await self.directory.ensure(unfinished) if unfinished else ())
@@ -175,8 +180,10 @@ class ProvisionGroups:
         self.notifier.tell(changed)
 
     async def _with_guest_rules(self, tx: Transaction, runs: Sequence[Run], now: datetime) -> Sequence[Run]:
-        """The runs, with what the groups that are ready now are to be assigned. The step that does that is written with
-        the end of the request."""
+        """Assign guest rules to the groups that are ready.
+
+        The step is recorded with the end of the request.
+        """
         new = {run.plan.task.request_id: group for run in runs if (group := _new_group(run, now)) is not None}
         drafts = await assignments.draft_new(tx, list(new.values()), new_id=self.new_id, now=now)
         drafted = dict(zip(new, drafts, strict=True))
@@ -215,7 +222,7 @@ def _reference(plan: Plan) -> GroupReference:
 
 
 def _new_group(run: Run, now: datetime) -> NewGroup | None:
-    """The group, if it is ready now and its template assigns something."""
+    """Return a ready group whose template assigns guest rules."""
     task, template, group = run.plan.task, run.plan.template, run.group
     assignment = Assignment(template.guest_template_id, template.guest_policy_id)
     if group is None or run.progress.state is not RequestState.SUCCEEDED or assignment == Assignment():
@@ -225,7 +232,7 @@ def _new_group(run: Run, now: datetime) -> NewGroup | None:
 
 
 def _assigned(run: Run, found: NewGroupDraft) -> Run:
-    """The run with what is assigned, which says so where that is less than the template names."""
+    """Add the assignment and its warnings to the run."""
     progress = run.progress
     if found.warnings:
         progress = warn(progress, Step.ASSIGN_GUEST_RULES, " ".join(found.warnings))

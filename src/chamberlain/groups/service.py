@@ -1,6 +1,6 @@
-"""Ask for a group or team: everything is checked, then the request is queued durably, and only then answered.
+"""Request groups and teams: validate everything, queue the request durably, then answer.
 
-A rehearsal takes the same way as far as nothing is written.
+A dry run takes the same way without writing.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +11,7 @@ from uuid import UUID
 from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
 from chamberlain.requests.conflicts import visible_owner
+from chamberlain.requests.results import await_result
 from chamberlain.rules.approver_questions import approvers_question
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drafts import Moment
@@ -28,31 +29,40 @@ from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.rehearsals import NO_REQUEST, GroupRehearsal, rehearse_group
-from chamberlain.rules.requests import Accepted, Submission
+from chamberlain.rules.requests import Accepted, RequestResult, Submission
 from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
 from chamberlain.rules.templates import GroupTemplate, TemplateKind, template_fault, template_not_allowed
 from chamberlain.store import counters, requests
 from chamberlain.store.catalog import Catalog
 from chamberlain.store.database import Database
 from chamberlain.store.submit import Basis, Submitter, again
+from chamberlain.store.timelines import Timelines
 
 KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
 
 
-@dataclass(frozen=True, slots=True)
-class RequestGroup:
-    """Accepts a group or team, or says everything that stands against it. `new_id` gives random ids, `now` the time."""
+@dataclass(slots=True)
+class GroupService:
+    """Request groups and teams, and wait for them.
+
+    `new_id` returns random ids, `now` the time of the database.
+    """
 
     database: Database
     people: People
     authorization: Authorization
     catalog: Catalog
     submitter: Submitter
+    timelines: Timelines
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
 
-    async def __call__(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
-        """Raises NotPossible, Forbidden, Conflict, KeyReused, LimitReached or Unavailable; then nothing was changed."""
+    async def request(self, caller: Caller, order: GroupOrder, submission: Submission) -> Accepted:
+        """Queue a request for a group or team.
+
+        Raises NotPossible with all errors, Forbidden, Conflict, KeyReused, LimitReached and Unavailable. Nothing has
+        changed then.
+        """
         try:
             return await self._accept(caller, order, submission)
         except (NotPossible, Forbidden, Conflict):
@@ -60,9 +70,16 @@ class RequestGroup:
                 return again(caller, earlier)
             raise
 
-    async def rehearse(self, caller: Caller, order: GroupOrder) -> GroupRehearsal:
-        """What would come of it: checked and planned in the same way, without a write and without using up a number.
-        Raises NotPossible, Forbidden or Unavailable. An address that is taken is told as a conflict."""
+    async def await_result(self, accepted: Accepted) -> RequestResult | None:
+        """Wait for the result of a request; None without success."""
+        return await await_result(self.timelines, accepted)
+
+    async def dry_run(self, caller: Caller, order: GroupOrder) -> GroupRehearsal:
+        """Validate and plan a group or team without writing.
+
+        Uses up no number of a naming rule. An address that is taken is reported as a conflict. Raises NotPossible,
+        Forbidden and Unavailable.
+        """
         entry = await self.catalog.current(caller.tenant_id, order.template_id)
         situation = await self._situation(caller, order, Basis(entry, ask_addresses=False), NO_REQUEST)
         properties = await self._properties(situation)
@@ -112,16 +129,16 @@ class RequestGroup:
         return Situation(caller, _user(caller), order, request_id, entry.tenant, entry.group, basis.ask_addresses)
 
     async def _names(self, situation: Situation) -> tuple[GroupNames, PeopleAnswer | None]:
-        """The names that the group gets, after everything was checked, and what the directory answered, if it did."""
+        """Validate everything, and return names and the directory's answer."""
         properties = await self._properties(situation)
         names, answer = await self._checked(situation, properties, NO_NUMBERS)
         if situation.compiled.needs_numbers:
-            # Only a request that is right in everything else uses up a number.
+            # Only a valid request uses up a number.
             return await self._checked(situation, properties, await self._numbers(situation))
         return names, answer
 
     async def _properties(self, situation: Situation) -> Mapping[str, str]:
-        """What the directory knows of who asks, as far as the names need that."""
+        """Read those properties of the caller that the names need."""
         if not situation.compiled.needs_properties:
             return {}
         answer = await self._look_up(caller_question(situation.compiled, situation.user))
@@ -137,7 +154,7 @@ class RequestGroup:
         names = names_of(
             order,
             situation.compiled,
-            # The write takes no other address than the best unless the directory was asked for both.
+            # The write takes only the best address unless the directory was asked for both.
             request_id=None if situation.ask_addresses else situation.request_id,
             domain=situation.tenant.default_domain,
             properties=properties,
@@ -157,11 +174,11 @@ class RequestGroup:
         try:
             return await self.people.look_up(question)
         except TryAgain:
-            # The directory's trouble is not the caller's: the worker will ask, as the first step of the request.
+            # The worker validates instead, as the first step of the request.
             return None
 
     async def _faults_of_people(self, caller: Caller, order: GroupOrder) -> tuple[Fault, ...]:
-        """What can be said of the people of an order whose template is at fault."""
+        """Validate the people of an order whose template is invalid."""
         users = frozenset((*order.owners, *order.members))
         answer = await self._look_up(PeopleQuestion(caller.tenant_id, users=users))
         if answer is None:

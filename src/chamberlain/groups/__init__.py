@@ -1,0 +1,1 @@
+"""Groups and teams: request them, and create them in the directory."""

@@ -1,0 +1,1 @@
+"""Mailboxes: request and read them, and create them in the directory."""
