@@ -6,28 +6,13 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from chamberlain.api.endpoints.events import FeedEvent
+from chamberlain.rules.assignment_events import AssignedSubject, assignment_changed
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.deliveries import PAYLOAD_LIMIT, webhook_disabled
-from chamberlain.rules.events import (
-    LARGEST,
-    LONGEST_DETAIL,
-    LONGEST_NAME,
-    MOST_APPROVERS,
-    AssignedSubject,
-    Event,
-    EventType,
-    RequestSummary,
-    approval_required,
-    assignment_changed,
-    group_created,
-    mailbox_created,
-    request_cancelled,
-    request_expired,
-    request_failed,
-    request_rejected,
-)
+from chamberlain.rules.events import LARGEST, LONGEST_DETAIL, LONGEST_NAME, Event, EventType
 from chamberlain.rules.findings import FindingSubject
+from chamberlain.rules.group_events import group_created
 from chamberlain.rules.guest_clocks import Clock, PolicyRule
 from chamberlain.rules.guests import Guest
 from chamberlain.rules.ids import (
@@ -41,9 +26,19 @@ from chamberlain.rules.ids import (
     TraceId,
     UserId,
 )
+from chamberlain.rules.mailbox_events import mailbox_created
 from chamberlain.rules.plans import Step
 from chamberlain.rules.policies import PolicyAction
 from chamberlain.rules.policy_events import action_taken, reminded
+from chamberlain.rules.request_events import (
+    MOST_APPROVERS,
+    RequestSummary,
+    approval_required,
+    request_cancelled,
+    request_expired,
+    request_failed,
+    request_rejected,
+)
 from chamberlain.rules.requests import RequestError, RequestKind, RequestState
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.settings import Settings

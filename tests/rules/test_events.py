@@ -6,29 +6,26 @@ from uuid import UUID
 
 import pytest
 
+from chamberlain.rules.assignment_events import AssignedSubject, assignment_changed
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.events import (
-    LARGEST,
+from chamberlain.rules.events import LARGEST, Event, EventType
+from chamberlain.rules.group_events import group_created
+from chamberlain.rules.groups import ObservedGroup
+from chamberlain.rules.ids import EventId, GroupId, MailboxId, PolicyId
+from chamberlain.rules.mailbox_events import mailbox_created
+from chamberlain.rules.mailboxes import AddressFields, MailboxType, ObservedMailbox
+from chamberlain.rules.people import NamedPerson
+from chamberlain.rules.plans import Step
+from chamberlain.rules.request_events import (
     MOST_APPROVERS,
-    AssignedSubject,
-    Event,
-    EventType,
     RequestSummary,
     approval_required,
-    assignment_changed,
-    group_created,
-    mailbox_created,
     request_cancelled,
     request_expired,
     request_failed,
     request_rejected,
 )
-from chamberlain.rules.groups import ObservedGroup
-from chamberlain.rules.ids import EventId, GroupId, MailboxId, PolicyId
-from chamberlain.rules.mailboxes import AddressFields, MailboxType, ObservedMailbox
-from chamberlain.rules.people import NamedPerson
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestError, RequestKind, RequestState
 from chamberlain.rules.subjects import SubjectType
 from tests.rules.group_values import ADA, BEN, REQUEST, TEMPLATE, TENANT

@@ -6,11 +6,13 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.events import EventType, RequestSummary, mailbox_created
+from chamberlain.rules.events import EventType
 from chamberlain.rules.ids import EventId, MailboxId
+from chamberlain.rules.mailbox_events import mailbox_created
 from chamberlain.rules.mailbox_records import capacity_unit, mailbox_result
 from chamberlain.rules.mailbox_states import ProvisioningState, provisioning_state_of, request_states_of
 from chamberlain.rules.mailboxes import AddressFields, MailboxType, ObservedMailbox
+from chamberlain.rules.request_events import RequestSummary
 from chamberlain.rules.requests import RequestKind, RequestResult, RequestState
 from tests.rules.group_values import ADA, REQUEST, TENANT
 from tests.rules.mailbox_values import ROOM

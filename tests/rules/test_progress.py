@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.events import RequestSummary
 from chamberlain.rules.ids import ClientId, TemplateId
 from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement, Task, learned_name, summary_of_task, with_caller
+from chamberlain.rules.request_events import RequestSummary
 from chamberlain.rules.requests import Progress, RequestError, RequestKind, RequestState
 from tests.rules.editor_values import TRACE
 from tests.rules.group_values import ADA, REQUEST, TENANT, person

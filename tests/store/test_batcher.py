@@ -14,8 +14,8 @@ import pytest
 from chamberlain.embedded.directory.people import HELD_ADDRESSES
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.errors import BodyInvalid, Conflict, DatabaseUnavailable, Unavailable
-from chamberlain.rules.events import RequestSummary, approval_required
 from chamberlain.rules.ids import ClientId, EventId, TemplateId
+from chamberlain.rules.request_events import RequestSummary, approval_required
 from chamberlain.rules.requests import RequestKind, RequestState
 from chamberlain.rules.submissions import (
     AddressTaken,

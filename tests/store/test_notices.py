@@ -6,10 +6,11 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.rules.events import Event, EventType, approval_required, request_event, summary_of
+from chamberlain.rules.events import Event, EventType
 from chamberlain.rules.ids import EventId, NoticeId, RequestId
 from chamberlain.rules.notices import AboutRequest, NoticeKind
 from chamberlain.rules.people import NamedPerson
+from chamberlain.rules.request_events import approval_required, request_event, summary_of
 from chamberlain.store import events, notices
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases

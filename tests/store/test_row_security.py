@@ -6,8 +6,8 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from chamberlain.rules.events import RequestSummary, approval_required
 from chamberlain.rules.ids import EventId, RequestId
+from chamberlain.rules.request_events import RequestSummary, approval_required
 from chamberlain.rules.requests import RequestKind, RequestState
 from chamberlain.store import events
 from tests.databases import Databases

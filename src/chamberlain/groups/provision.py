@@ -16,7 +16,8 @@ from chamberlain.rules.assignment_drafts import AssignmentDraft
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.events import Event, group_created, request_failed
+from chamberlain.rules.events import Event
+from chamberlain.rules.group_events import group_created
 from chamberlain.rules.group_faults import faults_in_directory, team_license_missing
 from chamberlain.rules.group_names import GroupNames
 from chamberlain.rules.group_questions import people_question
@@ -27,6 +28,7 @@ from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.new_groups import NewGroup, NewGroupDraft
 from chamberlain.rules.plans import Step, remaining
 from chamberlain.rules.progress import Settlement, Task, learned_name, summary_of_task, with_caller
+from chamberlain.rules.request_events import request_failed
 from chamberlain.rules.requests import Progress, RequestResult, RequestState
 from chamberlain.rules.steps import after_faults, after_outcome, warn
 from chamberlain.rules.subject_records import new_entry

@@ -14,9 +14,10 @@ from chamberlain.directory.looks import look_for
 from chamberlain.directory.port import Directory, MailboxOutcome, MailboxWork, People
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.events import Event, mailbox_created, request_failed
+from chamberlain.rules.events import Event
 from chamberlain.rules.ids import EventId, MailboxId
 from chamberlain.rules.jobs import Claim
+from chamberlain.rules.mailbox_events import mailbox_created
 from chamberlain.rules.mailbox_faults import faults_in_directory, mailbox_not_allowed
 from chamberlain.rules.mailbox_names import MailboxNames
 from chamberlain.rules.mailbox_plans import remaining_of_mailbox
@@ -28,6 +29,7 @@ from chamberlain.rules.mailbox_wanted import wanted_mailbox
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxReference, ObservedMailbox, WantedMailbox
 from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement, Task, learned_name, summary_of_task, with_caller
+from chamberlain.rules.request_events import request_failed
 from chamberlain.rules.requests import Progress, RequestResult, RequestState
 from chamberlain.rules.steps import after_faults, after_outcome
 from chamberlain.rules.timeline import entries_of

@@ -24,9 +24,10 @@ from chamberlain.rules.actions import (
 )
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.changes import Json
-from chamberlain.rules.events import Event, request_cancelled, summary_of
+from chamberlain.rules.events import Event
 from chamberlain.rules.ids import EventId, RequestId
 from chamberlain.rules.jobs import job_kind_of
+from chamberlain.rules.request_events import request_cancelled, summary_of
 from chamberlain.rules.requests import RequestRecord, RequestState
 from chamberlain.store import approvals, changes, idempotency, jobs, requests
 from chamberlain.store.database import Database, Transaction

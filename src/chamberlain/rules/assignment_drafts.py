@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from chamberlain.rules.assignment_events import AssignedSubject, assignment_changed, assignment_document
 from chamberlain.rules.assignments import (
     Assignment,
     AssignmentOrder,
@@ -14,7 +15,6 @@ from chamberlain.rules.differences import differences
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.edits import Edit, Editor
 from chamberlain.rules.errors import NotPossible
-from chamberlain.rules.events import AssignedSubject, assignment_changed, assignment_document
 from chamberlain.rules.guest_plans import plan_guest_rules
 from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId
 from chamberlain.rules.plans import Step

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from chamberlain.rules.callers import SERVICE
 from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.events import Document, Event, EventType, written_time
+from chamberlain.rules.events import Document, Event, EventType, format_time
 from chamberlain.rules.ids import DeliveryId, EventId, JobId, RequestId, TemplateId, TenantId, TraceId
 from chamberlain.rules.webhooks import WebhookKey
 
@@ -221,7 +221,7 @@ def payload_document(event: Event) -> Document:
     """What a webhook is sent: exactly these five members."""
     return {
         "type": str(event.type),
-        "timestamp": written_time(event.timestamp),
+        "timestamp": format_time(event.timestamp),
         "requestId": None if event.request_id is None else str(event.request_id),
         "tenantId": str(event.tenant_id),
         "data": event.data,

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from chamberlain.rules.assignment_events import AssignedSubject, assignment_changed, assignment_document
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import SERVICE
 from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.events import AssignedSubject, assignment_changed, assignment_document
 from chamberlain.rules.ids import EventId, GroupId, TenantId, TraceId
 from chamberlain.rules.subjects import SubjectType
 

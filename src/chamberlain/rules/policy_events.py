@@ -4,7 +4,7 @@ from datetime import datetime
 
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.changes import Change, Json, Subject
-from chamberlain.rules.events import Event, EventType, name_of, written_time
+from chamberlain.rules.events import Event, EventType, format_time, shorten_name
 from chamberlain.rules.findings import FindingSubject
 from chamberlain.rules.guest_clocks import Clock
 from chamberlain.rules.ids import EventId, TraceId
@@ -52,12 +52,12 @@ def _event(event_id: EventId, event_type: EventType, subject: FindingSubject, cl
             "subject": {
                 "type": str(subject.type),
                 "id": str(subject.id),
-                "displayName": name_of(subject.display_name),
+                "displayName": shorten_name(subject.display_name),
             },
             "guest": None if guest is None else {"id": str(guest.id), "mail": guest.mail},
             "policyId": str(clock.policy_id),
             "rule": str(clock.rule),
-            "actionAt": None if clock.action_at is None else written_time(clock.action_at),
+            "actionAt": None if clock.action_at is None else format_time(clock.action_at),
             "action": str(clock.action),
         },
     )

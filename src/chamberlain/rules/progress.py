@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chamberlain.rules.callers import Actor
-from chamberlain.rules.events import RequestSummary
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.people import Person
+from chamberlain.rules.request_events import RequestSummary
 from chamberlain.rules.requests import Progress, RequestKind, RequestResult, RequestState, StepRecord
 from chamberlain.rules.timeline import Entry
 

@@ -6,7 +6,7 @@ from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.deliveries import Attempt, Reply
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Conflict
-from chamberlain.rules.events import Document, written_time
+from chamberlain.rules.events import Document, format_time
 from chamberlain.rules.templates import TemplateHead
 
 # No event of the feed has this type: a receiver that knows what it wants passes by it.
@@ -17,7 +17,7 @@ def payload_of_test(head: TemplateHead, now: datetime) -> Document:
     """What is sent: the five members of every payload, about the template alone."""
     return {
         "type": TEST_TYPE,
-        "timestamp": written_time(now),
+        "timestamp": format_time(now),
         "requestId": None,
         "tenantId": str(head.tenant_id),
         "data": {"templateId": str(head.id)},

@@ -21,10 +21,10 @@ import msgspec
 
 from chamberlain.batching import Batcher
 from chamberlain.rules.assignment_drafts import AssignmentDraft, Situation
+from chamberlain.rules.assignment_events import assignment_document
 from chamberlain.rules.assignments import AssignmentOrder
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.errors import Unavailable
-from chamberlain.rules.events import assignment_document
 from chamberlain.rules.ids import EventId, GroupId, RequestId, TenantId
 from chamberlain.rules.new_groups import NewGroup, NewGroupDraft, draft_for_new
 from chamberlain.store import subjects

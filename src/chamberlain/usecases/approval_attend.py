@@ -18,10 +18,11 @@ from chamberlain.rules.callers import SERVICE
 from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.decisions import expired, moved_on, next_look, until_deadline
 from chamberlain.rules.errors import TryAgain
-from chamberlain.rules.events import Event, approval_required, request_expired, summary_of
+from chamberlain.rules.events import Event
 from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.jobs import NOBODY, Claim, Job, Postponed
 from chamberlain.rules.people import PeopleAnswer
+from chamberlain.rules.request_events import approval_required, request_expired, summary_of
 from chamberlain.rules.requests import RequestRecord, RequestState
 from chamberlain.store import approvals, changes, jobs, requests
 from chamberlain.store.approvals import Origin

@@ -14,10 +14,10 @@ from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.decisions import Naming, moved_on, naming_faults, require_blocked, require_others
 from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
-from chamberlain.rules.events import approval_required, summary_of
 from chamberlain.rules.ids import ClientId, EventId, RequestId, TraceId
 from chamberlain.rules.people import NamedPerson, PeopleAnswer, PeopleQuestion
 from chamberlain.rules.permissions import Operation
+from chamberlain.rules.request_events import approval_required, summary_of
 from chamberlain.rules.requests import RequestRecord
 from chamberlain.store import approvals, changes, idempotency, requests
 from chamberlain.store.database import Database, Transaction

@@ -12,13 +12,14 @@ from uuid import UUID
 from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed
 from chamberlain.rules.assignment_tasks import Assigned, AssignmentTask, Place
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.events import Event, RequestSummary, request_failed
+from chamberlain.rules.events import Event
 from chamberlain.rules.findings import FindingKind, FindingSource, Found, Searched, guests_found, standpoint_of
 from chamberlain.rules.guest_plans import remaining_of_subject, without
 from chamberlain.rules.ids import EventId, UserId
 from chamberlain.rules.jobs import Claim, Postponed
 from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement
+from chamberlain.rules.request_events import RequestSummary, request_failed
 from chamberlain.rules.requests import Progress, RequestKind, RequestResult, RequestState
 from chamberlain.rules.steps import MOST_TOLD, after_outcome, warn
 from chamberlain.rules.subject_records import entry_of

@@ -16,10 +16,11 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.changes import Json
 from chamberlain.rules.decisions import OUTCOMES, has_left, moved_on, require_approver, require_turn
 from chamberlain.rules.errors import TryAgain, Unavailable
-from chamberlain.rules.events import Event, request_rejected, summary_of
+from chamberlain.rules.events import Event
 from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.permissions import Operation
+from chamberlain.rules.request_events import request_rejected, summary_of
 from chamberlain.rules.requests import RequestRecord, RequestState
 from chamberlain.store import approvals
 from chamberlain.store.database import Transaction
