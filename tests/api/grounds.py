@@ -1,23 +1,18 @@
-"""Groups and sites, for a house that keeps everything in memory: a group, a site, and a finding about the group."""
+"""Groups and sites, for a house that keeps everything in memory: a group and a site."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.api.administration import Findings, Managed
-from chamberlain.rules.acceptances import WantedAcceptance, accepted, present_finding
-from chamberlain.rules.actions import Act, KeptAnswer
+from chamberlain.api.administration import Managed
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.assignments import Assignment, assignment_after
 from chamberlain.rules.callers import Actor, Caller
-from chamberlain.rules.confirmations import confirmed_finding, require_open_review
-from chamberlain.rules.edits import Editor, require_match
-from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState, FindingSubject
+from chamberlain.rules.edits import require_match
 from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.guests import Sharing
 from chamberlain.rules.ids import GroupId, RequestId, TenantId
-from chamberlain.rules.pages import NamedPage, NamedPageWanted, NamePosition, Page, PageWanted, Position
+from chamberlain.rules.pages import NamedPage, NamedPageWanted, NamePosition
 from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import begin_steps
 from chamberlain.rules.subject_records import SubjectEntry, SubjectFilter, SubjectRecord, no_such, require_type
@@ -73,24 +68,6 @@ def site_record() -> SubjectRecord:
     return replace(group, entry=entry, open_findings=0)
 
 
-def finding_record() -> FindingRecord:
-    return FindingRecord(
-        id=UUID("f1d00000-0000-4000-8000-000000000001"),
-        kind=FindingKind.GUEST_AGAINST_RULE,
-        state=FindingState.OPEN,
-        subject=FindingSubject(ESTATE, ALL_STAFF, SubjectType.GROUP, "All staff"),
-        property="guests",
-        wanted=None,
-        observed={"id": "9e570000-0000-4000-8000-000000000001", "displayName": "Gil Hartmann", "mail": None},
-        detail="Gil Hartmann is a guest, and guests are not allowed here.",
-        policy_id=None,
-        action=None,
-        action_at=None,
-        first_seen_at=ASSIGNED_AT,
-        last_seen_at=ASSIGNED_AT,
-    )
-
-
 @dataclass
 class Grounds:
     """Groups and sites by their ids. `refusal` is raised by every use case once it is set."""
@@ -98,18 +75,12 @@ class Grounds:
     records: dict[GroupId, SubjectRecord] = field(
         default_factory=lambda: {ALL_STAFF: group_record(), HANDBOOK: site_record()}
     )
-    findings: list[FindingRecord] = field(default_factory=lambda: [finding_record()])
     filters: list[SubjectFilter] = field(default_factory=list)
-    finding_filters: list[FindingFilter] = field(default_factory=list)
     asked: list[WantedAssignment] = field(default_factory=list)
-    confirmed: list[Act] = field(default_factory=list)
     refusal: Exception | None = None
 
     def services(self) -> Managed:
         return Managed(list=self.page, read=self.read, assign=self.assign)
-
-    def finding_services(self) -> Findings:
-        return Findings(list=self.list_findings, accept=self.accept_finding, confirm=self.confirm_finding)
 
     async def page(self, _caller: Caller, wanted: SubjectFilter, page: NamedPageWanted) -> NamedPage[SubjectRecord]:
         self._refuse()
@@ -143,37 +114,6 @@ class Grounds:
             assigned_by=Actor(caller.type, caller.id, "Ada Achterberg"),
         )
         return self.records[wanted.id]
-
-    async def list_findings(self, _caller: Caller, wanted: FindingFilter, page: PageWanted) -> Page[FindingRecord]:
-        self._refuse()
-        self.finding_filters.append(wanted)
-        shown = self.findings[: page.limit]
-        more = len(self.findings) > page.limit
-        return Page(shown, Position(shown[-1].first_seen_at, shown[-1].id) if more else None)
-
-    async def accept_finding(
-        self,
-        caller: Caller,
-        finding_id: UUID,
-        wanted: WantedAcceptance,
-        act: Act,
-        render: Callable[[FindingRecord], bytes],
-    ) -> KeptAnswer:
-        self._refuse()
-        before = present_finding(next((each for each in self.findings if each.id == finding_id), None))
-        editor = Editor(
-            Actor(caller.type, caller.id, "Ada Achterberg"), caller.client_id, act.trace_id, act.client_address
-        )
-        return KeptAnswer(render(accepted(before, wanted, editor, now=ASSIGNED_AT)))
-
-    async def confirm_finding(
-        self, _caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]
-    ) -> KeptAnswer:
-        self._refuse()
-        self.confirmed.append(act)
-        before = present_finding(next((each for each in self.findings if each.id == finding_id), None))
-        require_open_review(before)
-        return KeptAnswer(render(confirmed_finding(before, now=ASSIGNED_AT)))
 
     def _refuse(self) -> None:
         if self.refusal is not None:

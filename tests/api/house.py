@@ -53,6 +53,7 @@ from chamberlain.store.keyring import Keyring
 from tests.api.adoptive_home import AdoptiveHome
 from tests.api.belfry import Belfry
 from tests.api.binder import Binder
+from tests.api.fake_findings import FakeFindings
 from tests.api.feed import Feed
 from tests.api.grounds import Grounds
 from tests.api.mailbag import Mailbag
@@ -172,6 +173,7 @@ class House:
     binder: Binder = field(default_factory=Binder)
     steward: Steward = field(default_factory=Steward)
     grounds: Grounds = field(default_factory=Grounds)
+    findings: FakeFindings = field(default_factory=FakeFindings)
     feed: Feed = field(default_factory=Feed)
     adoptive_home: AdoptiveHome = field(default_factory=AdoptiveHome)
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
@@ -369,7 +371,7 @@ class House:
 
     def services(self) -> Sequence[object]:
         """List one service for each table of endpoints."""
-        return [FakeGroups(self), FakeMailboxes(self), self.binder, self.others()]
+        return [FakeGroups(self), FakeMailboxes(self), self.binder, self.findings, self.others()]
 
     def others(self) -> Services:
         return Services(
@@ -384,7 +386,6 @@ class House:
             tenant=OwnTenant(self.steward.read, self.steward.replace),
             managed=self.grounds.services(),
             adoptions=self.adoptive_home.services(),
-            findings=self.grounds.finding_services(),
             ask_for_drift_check=self.ask_for_drift_check,
             list_events=self.feed.page,
         )

@@ -120,9 +120,8 @@ async def door(databases: Databases) -> AsyncIterator[Door]:
     services = replace(
         house.others(),
         managed=Managed(list=steward.list_subjects, read=steward.read, assign=steward.change),
-        findings=replace(House().grounds.finding_services(), list=steward.findings),
     )
-    transport = httpx2.ASGITransport(app=create_app(http, [services, *house.services()]))
+    transport = httpx2.ASGITransport(app=create_app(http, [services, steward.findings, *house.services()]))
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield Door(steward, client)
 

@@ -57,7 +57,7 @@ async def test_it_rejects_what_it_cannot_read(
 
 
 async def test_it_rejects_a_finding_that_there_is_not(api: httpx2.AsyncClient, house: House) -> None:
-    house.grounds.findings.clear()
+    house.findings.records.clear()
 
     answer = await api.post(PATH, json={"reason": "x"}, headers=ADMINISTRATOR)
 
@@ -72,7 +72,7 @@ async def test_it_rejects_callers_without_the_permission(api: httpx2.AsyncClient
 
 
 async def test_a_review_is_confirmed(api: httpx2.AsyncClient, house: House) -> None:
-    house.grounds.findings = [replace(house.grounds.findings[0], kind=FindingKind.REVIEW_DUE)]
+    house.findings.records = [replace(house.findings.records[0], kind=FindingKind.REVIEW_DUE)]
 
     answers = [
         await api.post(CONFIRM, json={"comment": "Stays"}),
@@ -81,7 +81,7 @@ async def test_a_review_is_confirmed(api: httpx2.AsyncClient, house: House) -> N
 
     assert [answer.status_code for answer in answers] == [200, 200]
     assert [answer.json()["state"] for answer in answers] == ["gone", "gone"]
-    assert [act.comment for act in house.grounds.confirmed] == ["Stays", None]
+    assert [act.comment for act in house.findings.confirmed] == ["Stays", None]
 
 
 async def test_it_rejects_to_confirm_what_is_no_review(api: httpx2.AsyncClient) -> None:

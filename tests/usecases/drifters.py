@@ -64,7 +64,7 @@ class Watchman:
 
     async def found(self, wanted: FindingFilter | None = None, *, limit: int = 200) -> Sequence[FindingRecord]:
         """The findings, newest first."""
-        page = await self.steward.findings(administrator(ADA), wanted or FindingFilter(), PageWanted(limit, None))
+        page = await self.steward.findings.list(administrator(ADA), wanted or FindingFilter(), PageWanted(limit, None))
         return page.items
 
     async def told(self) -> list[tuple[str, str, str | None]]:

@@ -1,10 +1,12 @@
-"""Findings for tests, and the use cases of findings, built over an estate."""
+"""Findings for tests, and their service and jobs, built over an estate."""
 
 import json
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid4
 
+from chamberlain.guests.findings.jobs import FindingJobs
+from chamberlain.guests.findings.service import FindingService
 from chamberlain.rules.acceptances import WantedAcceptance
 from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
@@ -23,8 +25,6 @@ from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.store import finding_lists, findings
-from chamberlain.usecases.finding_accept import AcceptFinding
-from chamberlain.usecases.finding_reopen import ReopenFindings
 from tests.estates import ADA, ESTATE, Estate
 from tests.usecases.acts import act, administrator
 from tests.usecases.stewards import ALL_STAFF, GIL
@@ -37,8 +37,8 @@ class Inspector:
     """Who looks after findings in one process."""
 
     estate: Estate
-    accept: AcceptFinding
-    reopen: ReopenFindings
+    findings: FindingService
+    jobs: FindingJobs
 
     async def find(self, kind: FindingKind = FindingKind.GUEST_AGAINST_RULE) -> UUID:
         """Let something be found, and give its id."""
@@ -90,11 +90,13 @@ class Inspector:
     ) -> KeptAnswer:
         """Accept one, as the API does."""
         wanted = WantedAcceptance(reason, until)
-        return await self.accept(caller or administrator(ADA), finding_id, wanted, act(key=key), rendered)
+        return await self.findings.accept(
+            caller or administrator(ADA), finding_id, wanted, act(key=key), render=rendered
+        )
 
     async def work(self) -> None:
         """Run what is due."""
-        await self.reopen(await self.estate.claim(kinds=[JobKind.FINDING_REOPEN]))
+        await self.jobs.reopen(await self.estate.claim(kinds=[JobKind.FINDING_REOPEN]))
 
 
 def inspector_of(estate: Estate) -> Inspector:
@@ -102,8 +104,8 @@ def inspector_of(estate: Estate) -> Inspector:
     database = estate.databases.application
     return Inspector(
         estate,
-        AcceptFinding(database, estate.authorization(), estate.now),
-        ReopenFindings(estate.databases.worker, estate.read_time),
+        FindingService(database, estate.people, estate.authorization(), estate.now),
+        FindingJobs(estate.databases.worker, estate.read_time),
     )
 
 

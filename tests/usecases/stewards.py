@@ -11,6 +11,7 @@ from chamberlain.directory.embedded import EmbeddedGuests, EmbeddedSubjects
 from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.guests import Guests as KeptGuests
+from chamberlain.guests.findings.service import FindingService
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
@@ -25,7 +26,6 @@ from chamberlain.shapes.assignments import ASSIGNMENT, to_assignment_order
 from chamberlain.store.assignments import Assigner
 from chamberlain.usecases.assignment_apply import ApplyAssignments
 from chamberlain.usecases.assignment_change import ChangeAssignment
-from chamberlain.usecases.finding_list import ListFindings
 from chamberlain.usecases.policy_evaluate import EvaluatePolicies
 from chamberlain.usecases.subject_discover import DiscoverSubjects
 from chamberlain.usecases.subject_list import ListSubjects
@@ -93,7 +93,7 @@ class Steward:
     evaluate: EvaluatePolicies
     read: ReadSubject
     list_subjects: ListSubjects
-    findings: ListFindings
+    findings: FindingService
 
     async def assign(
         self,
@@ -160,7 +160,7 @@ class Steward:
 
     async def found(self, wanted: FindingFilter | None = None) -> Sequence[FindingRecord]:
         """The first hundred findings."""
-        page = await self.findings(administrator(ADA), wanted or FindingFilter(), PageWanted(100, None))
+        page = await self.findings.list(administrator(ADA), wanted or FindingFilter(), PageWanted(100, None))
         return page.items
 
     async def traces(self) -> list[tuple[object, ...]]:
@@ -189,7 +189,7 @@ def steward_of(estate: Estate) -> Steward:
         evaluate=EvaluatePolicies(worker, guests, uuid4, estate.read_time),
         read=ReadSubject(database, look_up, estate.authorization(), estate.now),
         list_subjects=ListSubjects(database, estate.authorization()),
-        findings=ListFindings(database, estate.authorization()),
+        findings=FindingService(database, estate.people, estate.authorization(), estate.now),
     )
 
 

@@ -166,7 +166,7 @@ async def test_an_end_that_is_replaced_while_a_worker_is_at_it_has_no_job_any_mo
     await inspector.accepted(finding_id, begun + timedelta(days=180))
 
     inspector.estate.moment = begun + timedelta(days=31)
-    await inspector.reopen(claim)
+    await inspector.jobs.reopen(claim)
 
     waiting = await inspector.estate.rows("SELECT run_at > now() FROM chamberlain.job WHERE kind = 'findingReopen'")
     assert waiting == [(True,)]

@@ -7,13 +7,13 @@ from uuid import UUID
 
 import pytest
 
+from chamberlain.guests.findings.service import FindingService
 from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound, TryAgain, Unavailable
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState
 from chamberlain.rules.ids import PolicyId
 from chamberlain.rules.jobs import JobKind
-from chamberlain.usecases.finding_confirm import ConfirmFinding
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, Estate, caller_of
 from tests.usecases.acts import act, administrator, application
 from tests.usecases.findings import inspector_of, rendered
@@ -56,9 +56,9 @@ async def confirm(
 ) -> KeptAnswer:
     estate = runs.steward.estate
     database = estate.databases.application
-    use_case = ConfirmFinding(database, estate.people, estate.authorization(), estate.now)
+    service = FindingService(database, estate.people, estate.authorization(), estate.now)
     said = act(comment="Still on the project.", key=key)
-    return await use_case(caller or administrator(ADA), finding_id or (await review(runs)).id, said, rendered)
+    return await service.confirm(caller or administrator(ADA), finding_id or (await review(runs)).id, said, rendered)
 
 
 async def test_it_works(runs: Runs) -> None:

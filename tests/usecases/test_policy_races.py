@@ -8,6 +8,8 @@ from uuid import UUID
 
 import pytest
 
+from chamberlain.guests.findings.jobs import FindingJobs
+from chamberlain.guests.findings.service import FindingService
 from chamberlain.rules.acceptances import WantedAcceptance
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.errors import Conflict, Unavailable
@@ -18,9 +20,6 @@ from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 from chamberlain.store import policy_tasks
 from chamberlain.store.assignments import Assigner
 from chamberlain.store.database import Database
-from chamberlain.usecases.finding_accept import AcceptFinding
-from chamberlain.usecases.finding_confirm import ConfirmFinding
-from chamberlain.usecases.finding_reopen import ReopenFindings
 from chamberlain.usecases.policy_evaluate import EvaluatePolicies
 from chamberlain.usecases.subject_discover import DiscoverSubjects
 from chamberlain.usecases.user_erase import EraseUser
@@ -66,12 +65,17 @@ class Reviewed:
     finding_id: UUID
     claim: Claim
     shown: ObservedSubject
-    # A busy machine takes its time, and whoever answers is to come behind the run.
-    patience: timedelta = timedelta(minutes=1)
+    # Long enough for the answer to come after the run on a busy machine.
+    lock_timeout: timedelta = timedelta(minutes=1)
 
     @property
     def estate(self) -> Estate:
         return self.runs.steward.estate
+
+    def findings(self, database: Database) -> FindingService:
+        return FindingService(
+            database, self.estate.people, self.estate.authorization(), self.estate.now, self.lock_timeout
+        )
 
     async def evaluate(self, database: Database) -> None:
         steward = self.runs.steward
@@ -82,19 +86,17 @@ class Reviewed:
         await EraseUser(database)(self.guest, ESTATE, actor=OPERATOR, trace_id=TRACE)
 
     async def accept(self, database: Database) -> object:
-        use_case = AcceptFinding(database, self.estate.authorization(), self.estate.now, self.patience)
         wanted = WantedAcceptance("They may stay.", None)
-        return await use_case(administrator(ADA), self.finding_id, wanted, act(), rendered)
+        service = self.findings(database)
+        return await service.accept(administrator(ADA), self.finding_id, wanted, act(), render=rendered)
 
     async def confirm(self, database: Database) -> object:
-        use_case = ConfirmFinding(
-            database, self.estate.people, self.estate.authorization(), self.estate.now, self.patience
-        )
-        return await use_case(administrator(ADA), self.finding_id, act(), rendered)
+        return await self.findings(database).confirm(administrator(ADA), self.finding_id, act(), rendered)
 
     async def reopen(self, database: Database) -> None:
         await make_due(self.estate)
-        await ReopenFindings(database, self.estate.read_time)(await self.estate.claim(kinds=[JobKind.FINDING_REOPEN]))
+        jobs = FindingJobs(database, self.estate.read_time)
+        await jobs.reopen(await self.estate.claim(kinds=[JobKind.FINDING_REOPEN]))
 
     async def discover(self, database: Database) -> None:
         steward = self.runs.steward
@@ -218,7 +220,7 @@ async def test_an_answer_and_an_action_come_one_behind_the_other(
 @pytest.mark.parametrize("accepts", [False, True], ids=["confirm", "accept"])
 async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(steward: Steward, *, accepts: bool) -> None:
     """It has one of the few connections of all calls."""
-    there = replace(await reviewed(steward, 32), patience=timedelta(milliseconds=20))
+    there = replace(await reviewed(steward, 32), lock_timeout=timedelta(milliseconds=20))
     databases = there.estate.databases
     async with databases.worker.across_tenants() as tx:
         await policy_tasks.hold(tx, [(ESTATE, there.runs.group_id)])

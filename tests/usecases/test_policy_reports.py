@@ -8,12 +8,12 @@ from uuid import UUID
 import pytest
 
 from chamberlain.directory.port import ActOutcome
+from chamberlain.guests.findings.service import FindingService
 from chamberlain.rules.errors import TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord
 from chamberlain.rules.ids import PolicyId, UserId
 from chamberlain.rules.policy_reports import MOST_NAMED
 from chamberlain.rules.subjects import SubjectType
-from chamberlain.usecases.finding_confirm import ConfirmFinding
 from chamberlain.usecases.user_erase import EraseUser
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, ESTATE, OPERATOR, TRACE, Estate, caller_of, service_of
@@ -79,8 +79,8 @@ class House:
 
     async def confirm(self, finding_id: UUID, who: UserId) -> None:
         estate, database = self.estate, self.estate.databases.application
-        use_case = ConfirmFinding(database, estate.people, estate.authorization(), estate.now)
-        await use_case(caller_of(who), finding_id, act(), rendered)
+        service = FindingService(database, estate.people, estate.authorization(), estate.now)
+        await service.confirm(caller_of(who), finding_id, act(), rendered)
 
     def at(self, day: float) -> str:
         """That day, as a mail has it."""

@@ -2,9 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from uuid import UUID
 
-from chamberlain.rules.acceptances import WantedAcceptance
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.adoption_records import AdoptionRecord, AdoptionView
 from chamberlain.rules.adoptions import AdoptionRule, Preview
@@ -13,7 +11,6 @@ from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import Attempt, DeliveryFilter, DeliveryRecord
 from chamberlain.rules.edits import Edit
-from chamberlain.rules.findings import FindingFilter, FindingRecord
 from chamberlain.rules.ids import AdoptionId, DeliveryId, GroupId, JobId, TemplateId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.pages import NamedPage, NamedPageWanted, Page, PageWanted
@@ -35,9 +32,6 @@ ExportAudit = Callable[[Caller, AuditFilter], Awaitable[AuditRows]]
 AssignTo = Callable[[Caller, WantedAssignment], Awaitable[SubjectRecord]]
 ReadSubject = Callable[[Caller, GroupId, SubjectType], Awaitable[SubjectRecord]]
 ListSubjects = Callable[[Caller, SubjectFilter, NamedPageWanted], Awaitable[NamedPage[SubjectRecord]]]
-ListFindings = Callable[[Caller, FindingFilter, PageWanted], Awaitable[Page[FindingRecord]]]
-AcceptFinding = Callable[[Caller, UUID, WantedAcceptance, Act, Callable[[FindingRecord], bytes]], Awaitable[KeptAnswer]]
-ConfirmFinding = Callable[[Caller, UUID, Act, Callable[[FindingRecord], bytes]], Awaitable[KeptAnswer]]
 # Templates are administered alike in every area.
 ListTemplates = Callable[[Caller, PageWanted], Awaitable[Page[TemplateRecord]]]
 CreateTemplate = Callable[[Caller, TemplateBody, Act, Callable[[TemplateRecord], bytes]], Awaitable[KeptAnswer]]
@@ -109,15 +103,6 @@ class Managed:
     list: ListSubjects
     read: ReadSubject
     assign: AssignTo
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What may be asked about findings."""
-
-    list: ListFindings
-    accept: AcceptFinding
-    confirm: ConfirmFinding
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,6 @@ from chamberlain.api.rehearsal_shapes import DRY_RUN
 from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
-from chamberlain.shapes.acceptances import ACCEPTANCE
 from chamberlain.shapes.actions import ACTION
 from chamberlain.shapes.adoptions import ADOPTION
 from chamberlain.shapes.approvers import APPROVERS
@@ -123,13 +122,6 @@ _REST = EndpointTable(Services, (
     Endpoint("PATCH", "/admin/collab/v1/manage/spo/{securityGroupId}/", managed_sites.assign, Operation.ASSIGN,
              managed_sites.ABOUT_ASSIGN, managed_sites.ASSIGNED, shape=ASSIGNMENT, headers=(IF_MATCH,),
              codes=managing.ASSIGN_CODES),
-    Endpoint("GET", "/admin/v1/findings/", findings.list_, Operation.ADMINISTER_SERVICE, findings.ABOUT_LIST,
-             findings.LISTED, parameters=findings.FILTERS, codes=findings.LIST_CODES),
-    Endpoint("POST", "/admin/v1/findings/{findingId}/accept/", findings.accept, Operation.ADMINISTER_SERVICE,
-             findings.ABOUT_ACCEPT, findings.ACCEPTED, shape=ACCEPTANCE, codes=findings.ACCEPT_CODES),
-    Endpoint("POST", "/admin/v1/findings/{findingId}/confirm/", findings.confirm, Operation.CONFIRM_FINDING,
-             findings.ABOUT_CONFIRM, findings.CONFIRMED, shape=ACTION, codes=findings.CONFIRM_CODES,
-             body_is_optional=True),
     Endpoint("POST", "/admin/v1/adoptions/", adoptions.create, Operation.ADMINISTER_SERVICE, adoptions.ABOUT_CREATE,
              (adoptions.PREVIEWED, adoptions.CONFIRMED), shape=ADOPTION, parameters=(DRY_RUN,),
              codes=adoptions.CREATE_CODES),
@@ -177,6 +169,7 @@ _REST = EndpointTable(Services, (
 
 
 TABLES: tuple[EndpointTable[Any], ...] = (
+    findings.ENDPOINTS,
     groups.ENDPOINTS,
     mailboxes.ENDPOINTS,
     policies.ENDPOINTS,

@@ -7,7 +7,6 @@ from chamberlain.api.administration import (
     Adoptions,
     Audit,
     Deliveries,
-    Findings,
     Jobs,
     Managed,
     OwnTenant,
@@ -72,6 +71,5 @@ class Services:
     tenant: OwnTenant
     managed: Managed
     adoptions: Adoptions
-    findings: Findings
     ask_for_drift_check: AskForDriftCheck
     list_events: ListEvents

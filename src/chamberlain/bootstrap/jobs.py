@@ -6,7 +6,7 @@ from datetime import timedelta
 from chamberlain.api.administration import Jobs
 from chamberlain.bootstrap.adoptions import adoption_work
 from chamberlain.bootstrap.drift import drift_work
-from chamberlain.bootstrap.findings import finding_work
+from chamberlain.bootstrap.findings import finding_jobs
 from chamberlain.bootstrap.groups import group_provisioner
 from chamberlain.bootstrap.mailboxes import mailbox_provisioner
 from chamberlain.bootstrap.means import Means, WorkMeans
@@ -62,7 +62,7 @@ async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
         JobKind.ADOPTION_RUN: adoption_work(means),
         JobKind.AUDIT_SEAL: audit,
         JobKind.AUDIT_SEAL_BEGIN: audit.find_tenants,
-        JobKind.FINDING_REOPEN: finding_work(means),
+        JobKind.FINDING_REOPEN: finding_jobs(means).reopen,
     }
 
 

@@ -12,7 +12,7 @@ from chamberlain.bootstrap.audit import audit_services
 from chamberlain.bootstrap.deliveries import delivery_services
 from chamberlain.bootstrap.directory import first_look
 from chamberlain.bootstrap.drift import drift_services
-from chamberlain.bootstrap.findings import finding_services
+from chamberlain.bootstrap.findings import finding_service
 from chamberlain.bootstrap.groups import group_service
 from chamberlain.bootstrap.identity import believed_base_url
 from chamberlain.bootstrap.jobs import job_services
@@ -36,7 +36,13 @@ from chamberlain.usecases.event_list import ListEvents
 
 def make_services(means: Means) -> Sequence[object]:
     """Build the services of all nouns, one for each table of endpoints."""
-    return [group_service(means), mailbox_service(means), policy_service(means), _services(means)]
+    return [
+        finding_service(means),
+        group_service(means),
+        mailbox_service(means),
+        policy_service(means),
+        _services(means),
+    ]
 
 
 def _services(means: Means) -> Services:
@@ -52,7 +58,6 @@ def _services(means: Means) -> Services:
         tenant=tenant_services(means),
         managed=managed_services(means),
         adoptions=adoption_services(means),
-        findings=finding_services(means),
         ask_for_drift_check=drift_services(means),
         list_events=ListEvents(means.database, means.authorization),
     )

@@ -1,4 +1,4 @@
-"""Findings are listed, accepted and confirmed here: what is against the rules, and what has become of it."""
+"""Endpoints of findings."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -8,11 +8,11 @@ from msgspec import Meta, Raw, Struct, json
 from chamberlain.api.administered import CACHE
 from chamberlain.api.answers import NO_STORE, Answer
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.request_shapes import Actor, Time, time_of
-from chamberlain.api.services import Services
 from chamberlain.api.submission import act_of, acted, creating_act_of
+from chamberlain.guests.findings.service import FindingService
 from chamberlain.rules.changes import Json
 from chamberlain.rules.findings import Acceptance as RecordedAcceptance
 from chamberlain.rules.findings import (
@@ -24,9 +24,10 @@ from chamberlain.rules.findings import (
     FoundMailbox,
 )
 from chamberlain.rules.ids import GroupId
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.subjects import SubjectType
-from chamberlain.shapes.acceptances import AcceptanceBody, to_wanted_acceptance
-from chamberlain.shapes.actions import ActionBody
+from chamberlain.shapes.acceptances import ACCEPTANCE, AcceptanceBody, to_wanted_acceptance
+from chamberlain.shapes.actions import ACTION, ActionBody
 
 # What was wanted or observed: whatever the property holds.
 Observed = Annotated[Raw, Meta(extra_json_schema={"description": "Any JSON value, or null."})]
@@ -76,29 +77,29 @@ class FindingPage(Struct, rename="camel", frozen=True):
     next_cursor: str | None
 
 
-async def list_(services: Services, call: Call[None]) -> Answer:
-    """The findings that the filters name."""
+async def list_(findings: FindingService, call: Call[None]) -> Answer:
+    """List the findings that match the filters."""
     query = call.query
     wanted = FindingFilter(
         state=FindingState(query["state"]) if "state" in query else None,
         kind=FindingKind(query["kind"]) if "kind" in query else None,
         subject_id=GroupId(UUID(query["subjectId"])) if "subjectId" in query else None,
     )
-    page = await services.findings.list(call.caller, wanted, page_wanted(call))
+    page = await findings.list(call.caller, wanted, page_wanted(call))
     body = FindingPage(tuple(map(_finding, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 
-async def accept(services: Services, call: Call[AcceptanceBody]) -> Answer:
-    """Let one stand."""
+async def accept(findings: FindingService, call: Call[AcceptanceBody]) -> Answer:
+    """Accept a finding."""
     wanted = to_wanted_acceptance(call.body)
     finding_id, act = call.ids["findingId"], creating_act_of(call)
-    return acted(await services.findings.accept(call.caller, finding_id, wanted, act, _render))
+    return acted(await findings.accept(call.caller, finding_id, wanted, act, render=_render))
 
 
-async def confirm(services: Services, call: Call[ActionBody]) -> Answer:
-    """Say in a review that a guest stays."""
-    return acted(await services.findings.confirm(call.caller, call.ids["findingId"], act_of(call), _render))
+async def confirm(findings: FindingService, call: Call[ActionBody]) -> Answer:
+    """Confirm the guest of a review."""
+    return acted(await findings.confirm(call.caller, call.ids["findingId"], act_of(call), _render))
 
 
 def _render(record: FindingRecord) -> bytes:
@@ -253,3 +254,15 @@ ACCEPT_CODES = (
     "notAdministrator", "notFound", "stateDoesNotAllow", "idempotencyKeyReused", "idempotencyKeyInProgress",
     "databaseUnavailable", "overloaded",
 )  # fmt: skip
+
+# fmt: off
+ENDPOINTS = EndpointTable(FindingService, (
+    Endpoint("GET", "/admin/v1/findings/", list_, Operation.ADMINISTER_SERVICE, ABOUT_LIST,
+             LISTED, parameters=FILTERS, codes=LIST_CODES),
+    Endpoint("POST", "/admin/v1/findings/{findingId}/accept/", accept, Operation.ADMINISTER_SERVICE,
+             ABOUT_ACCEPT, ACCEPTED, shape=ACCEPTANCE, codes=ACCEPT_CODES),
+    Endpoint("POST", "/admin/v1/findings/{findingId}/confirm/", confirm, Operation.CONFIRM_FINDING,
+             ABOUT_CONFIRM, CONFIRMED, shape=ACTION, codes=CONFIRM_CODES,
+             body_is_optional=True),
+))
+# fmt: on

@@ -1,7 +1,7 @@
-"""Reopen findings whose acceptance has ended.
+"""Reopen findings at the end of their acceptance.
 
-There is a job for each acceptance with an end, which runs then. It looks at what holds by now: an acceptance that was
-given another end has a job of its own.
+Each acceptance with an end has a job that is due at that end. The job reads the current end: an acceptance that got
+another end has a job of its own.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from chamberlain.store.database import Database
 
 
 @dataclass(frozen=True, slots=True)
-class ReopenFindings:
-    """Works on a batch of claimed jobs, as the worker's role; each is a transaction of its own."""
+class FindingJobs:
+    """Job handlers of findings. They run with the worker's role."""
 
     database: Database
     now: ReadTime
 
-    async def __call__(self, claim: Claim) -> None:
-        """Raises Unavailable."""
+    async def reopen(self, claim: Claim) -> None:
+        """Reopen the findings of claimed jobs, one transaction each. Raises Unavailable."""
         for job in claim.jobs:
             after = await self._reopen(job)
             async with self.database.across_tenants() as tx:
@@ -33,12 +33,12 @@ class ReopenFindings:
                     await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
 
     async def _reopen(self, job: Job) -> timedelta | None:
-        """When to look again, None when that is not needed."""
+        """Return the time until the next attempt, None if there is none."""
         async with self.database.transaction(job.tenant_id) as tx:
             seen = await findings.find(tx, job.tenant_id, job.subject)
             if seen is None:
                 return None
-            # Whoever runs the policy of a group holds its row first, and then writes findings.
+            # The evaluation of a policy locks the group before it writes findings.
             await policy_tasks.hold(tx, [place_of(seen)])
             before = await findings.hold(tx, job.tenant_id, job.subject)
             if before is None:
@@ -51,7 +51,7 @@ class ReopenFindings:
             await acceptances.put(tx, after)
             await changes.record(tx, change_of_reopening(before, after, job.trace_id))
             if before.policy_id is not None:
-                # Its clock has rested, and goes on.
+                # The timer of the policy was paused during the acceptance.
                 await jobs.queue(tx, JobKind.POLICY_EVALUATE, before.subject.id, job.trace_id)
             return None
 

@@ -1,0 +1,175 @@
+"""List findings, accept them, and confirm guests in reviews."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from chamberlain.auth.authorization import Authorization
+from chamberlain.directory.port import People
+from chamberlain.rules.acceptances import (
+    WantedAcceptance,
+    accepted,
+    change_of_acceptance,
+    place_of,
+    present_finding,
+    require_at_rest,
+    require_not_removed,
+)
+from chamberlain.rules.actions import Act, KeptAnswer
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.confirmations import (
+    change_of_confirmation,
+    confirmed_clock,
+    confirmed_finding,
+    just_ended,
+    not_theirs,
+    require_asked,
+    require_host,
+    require_open_review,
+    require_other,
+    require_owner,
+)
+from chamberlain.rules.errors import TryAgain, Unavailable
+from chamberlain.rules.findings import Ended, FindingFilter, FindingRecord
+from chamberlain.rules.ids import GroupId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.pages import Page, PageWanted
+from chamberlain.rules.people import PeopleQuestion
+from chamberlain.rules.permissions import Extent, Operation
+from chamberlain.shapes.acceptances import require_ahead
+from chamberlain.store import (
+    acceptances,
+    changes,
+    confirmations,
+    finding_lists,
+    findings,
+    idempotency,
+    jobs,
+    policy_clocks,
+    policy_tasks,
+)
+from chamberlain.store.database import Database, Transaction
+
+
+@dataclass(slots=True)
+class FindingService:
+    """List, accept and confirm the findings of a tenant.
+
+    Every method raises Forbidden for callers without the permission, and Unavailable if the directory has to say who
+    is an administrator or an owner and does not answer. A group or site that stays locked for longer than
+    `lock_timeout` raises Unavailable too.
+    """
+
+    database: Database
+    people: People
+    authorization: Authorization
+    now: Callable[[], datetime]
+    lock_timeout: timedelta = policy_tasks.PATIENCE
+
+    async def list(self, caller: Caller, wanted: FindingFilter, page: PageWanted) -> Page[FindingRecord]:
+        """List the findings that match the filter, newest first."""
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await finding_lists.find_page(tx, caller.tenant_id, wanted, page)
+
+    async def accept(
+        self,
+        caller: Caller,
+        finding_id: UUID,
+        wanted: WantedAcceptance,
+        act: Act,
+        *,
+        render: Callable[[FindingRecord], bytes],
+    ) -> KeptAnswer:
+        """Accept a finding and return what `render` makes of it.
+
+        Raises BodyInvalid for an end in the past, NotFound, and Conflict for a finding that is neither open nor
+        accepted.
+        """
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        editor = await self.authorization.editor(caller, act)
+
+        async def work() -> bytes:
+            now = self.now()
+            require_ahead(wanted, now=now)
+            # The evaluation of a policy locks the group before it writes findings.
+            seen = present_finding(await findings.find(tx, caller.tenant_id, finding_id))
+            held = await policy_tasks.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
+            tasks = await policy_clocks.read(tx, held)
+            before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
+            require_at_rest(before, [clock for task in tasks for clock in task.clocks])
+            require_not_removed(before, is_applied=await acceptances.is_applied(tx, before))
+            after = accepted(before, wanted, editor, now=now)
+            await acceptances.put(tx, after)
+            await changes.record(tx, change_of_acceptance(before, after, editor))
+            # Withdraws the job of the former end. A job that runs at present checks the end itself.
+            await jobs.withdraw(tx, JobKind.FINDING_REOPEN, finding_id)
+            if wanted.until is not None:
+                await jobs.queue_at(tx, JobKind.FINDING_REOPEN, finding_id, act.trace_id, at=wanted.until)
+            return render(after)
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await idempotency.once(tx, caller, act.idempotency, work)
+
+    async def confirm(
+        self, caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]
+    ) -> KeptAnswer:
+        """Confirm a guest and return what `render` makes of the finding.
+
+        The next review counts from now. Administrators confirm; owners of the group or site do so if the policy says
+        so and they are not guests. Raises NotFound, and Conflict for anything but an open review.
+        """
+        extent = await self.authorization.extent(caller, Operation.CONFIRM_FINDING)
+        if extent is Extent.OWN:
+            await self._require_owner(caller, finding_id)
+        editor = await self.authorization.editor(caller, act)
+
+        async def work() -> bytes:
+            before, after = await self._confirm(tx, caller, finding_id, extent)
+            await changes.record(tx, change_of_confirmation(before, after, editor, act))
+            return render(after)
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await idempotency.once(tx, caller, act.idempotency, work)
+
+    async def _require_owner(self, caller: Caller, finding_id: UUID) -> None:
+        async with self.database.transaction(caller.tenant_id) as tx:
+            record = await findings.find(tx, caller.tenant_id, finding_id)
+        if record is None:
+            raise not_theirs()
+        group_id = GroupId(record.subject.id)
+        try:
+            answer = await self.people.look_up(
+                PeopleQuestion(
+                    caller.tenant_id,
+                    users=frozenset(() if caller.user_id is None else (caller.user_id,)),
+                    owners_of=frozenset((group_id,)),
+                )
+            )
+        except TryAgain as error:
+            detail = "The directory cannot be asked whether you own this. Send the request again."
+            raise Unavailable("overloaded", detail, after=error.after) from error
+        require_owner(caller, answer.owners.get(group_id, ()))
+        require_host(answer.people.get(caller.user_id) if caller.user_id is not None else None)
+
+    async def _confirm(
+        self, tx: Transaction, caller: Caller, finding_id: UUID, extent: Extent
+    ) -> tuple[FindingRecord, FindingRecord]:
+        """Return the finding before and after the confirmation."""
+        # The evaluation of a policy locks the group before it writes findings.
+        seen = present_finding(await findings.find(tx, caller.tenant_id, finding_id))
+        held = await policy_tasks.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
+        task = next(iter(await policy_clocks.read(tx, held)), None)
+        before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
+        if extent is Extent.OWN:
+            require_asked(task)
+        require_other(caller, before)
+        require_open_review(before)
+        if task is None:
+            raise just_ended()
+        now = self.now()
+        await confirmations.put(tx, task.subject, confirmed_clock(before, task, now=now))
+        after = confirmed_finding(before, now=now)
+        await findings.end(tx, [Ended(task.subject, before.kind, before.about, after.state)], at=now)
+        return before, after
