@@ -13,7 +13,7 @@ from chamberlain.rules.edits import Editor
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState, FindingSubject
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.subjects import SubjectType
-from tests.api.grounds import ALL_STAFF, ESTATE
+from tests.api.fake_assignments import ALL_STAFF, ESTATE
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 

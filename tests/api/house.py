@@ -53,9 +53,9 @@ from chamberlain.store.keyring import Keyring
 from tests.api.adoptive_home import AdoptiveHome
 from tests.api.belfry import Belfry
 from tests.api.binder import Binder
+from tests.api.fake_assignments import FakeAssignments
 from tests.api.fake_findings import FakeFindings
 from tests.api.feed import Feed
-from tests.api.grounds import Grounds
 from tests.api.mailbag import Mailbag
 from tests.api.shelf import TEAM, Shelf
 from tests.api.steward import Steward
@@ -172,7 +172,7 @@ class House:
     mailbag: Mailbag = field(default_factory=Mailbag)
     binder: Binder = field(default_factory=Binder)
     steward: Steward = field(default_factory=Steward)
-    grounds: Grounds = field(default_factory=Grounds)
+    assignments: FakeAssignments = field(default_factory=FakeAssignments)
     findings: FakeFindings = field(default_factory=FakeFindings)
     feed: Feed = field(default_factory=Feed)
     adoptive_home: AdoptiveHome = field(default_factory=AdoptiveHome)
@@ -371,7 +371,7 @@ class House:
 
     def services(self) -> Sequence[object]:
         """List one service for each table of endpoints."""
-        return [FakeGroups(self), FakeMailboxes(self), self.binder, self.findings, self.others()]
+        return [FakeGroups(self), FakeMailboxes(self), self.binder, self.assignments, self.findings, self.others()]
 
     def others(self) -> Services:
         return Services(
@@ -384,7 +384,6 @@ class House:
             mailbox_webhooks=self.belfry.services(),
             collab_webhooks=self.collab_belfry.services(),
             tenant=OwnTenant(self.steward.read, self.steward.replace),
-            managed=self.grounds.services(),
             adoptions=self.adoptive_home.services(),
             ask_for_drift_check=self.ask_for_drift_check,
             list_events=self.feed.page,

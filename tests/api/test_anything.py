@@ -16,7 +16,7 @@ from chamberlain.api.problems import STATUSES, Problem
 from chamberlain.api.resources import Resources
 from chamberlain.rules.mailboxes import MailboxOrder
 from tests.api.binder import POLICY_ID
-from tests.api.grounds import ALL_STAFF, HANDBOOK
+from tests.api.fake_assignments import ALL_STAFF, HANDBOOK
 from tests.api.house import CALLERS as KNOWN
 from tests.api.house import MAILBOX_ID, REQUEST, TEMPLATE, House, mailbox_record, record
 from tests.api.shelf import ROOM, TEAM

@@ -9,7 +9,6 @@ from itertools import product
 import httpx2
 import pytest
 
-from chamberlain.api.administration import Managed
 from chamberlain.api.app import create_app
 from chamberlain.rules.callers import ActorType, Caller
 from chamberlain.shapes.configuration import Configuration
@@ -116,12 +115,9 @@ async def door(databases: Databases) -> AsyncIterator[Door]:
         return CALLERS[str(authorization).removeprefix("Bearer ")]
 
     house = House()
-    http = replace(house.http(), verify=verify, require_allowed=steward.change.authorization.require)
-    services = replace(
-        house.others(),
-        managed=Managed(list=steward.list_subjects, read=steward.read, assign=steward.change),
-    )
-    transport = httpx2.ASGITransport(app=create_app(http, [services, steward.findings, *house.services()]))
+    http = replace(house.http(), verify=verify, require_allowed=steward.assignments.authorization.require)
+    services = [steward.assignments, steward.findings, *house.services()]
+    transport = httpx2.ASGITransport(app=create_app(http, services))
     async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
         yield Door(steward, client)
 

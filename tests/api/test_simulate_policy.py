@@ -8,7 +8,7 @@ import pytest
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.simulations import SimulationOrder
 from tests.api.binder import POLICY_ID
-from tests.api.grounds import ALL_STAFF, HANDBOOK
+from tests.api.fake_assignments import ALL_STAFF, HANDBOOK
 from tests.api.house import House
 
 LIST = "/admin/collab/v1/policies/"

@@ -1,4 +1,4 @@
-"""The use cases around groups, sites and guest rules, built over an estate; and the guests' port with trouble in it."""
+"""Services and jobs of groups, sites and guest rules over an estate, and a guests' port with injected faults."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,10 @@ from chamberlain.directory.embedded import EmbeddedGuests, EmbeddedSubjects
 from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.guests import Guests as KeptGuests
+from chamberlain.guests.assignments.jobs import AssignmentJobs
+from chamberlain.guests.assignments.service import AssignmentService
 from chamberlain.guests.findings.service import FindingService
+from chamberlain.guests.subjects.jobs import SubjectJobs
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
@@ -24,12 +27,7 @@ from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.shapes.assignments import ASSIGNMENT, to_assignment_order
 from chamberlain.store.assignments import Assigner
-from chamberlain.usecases.assignment_apply import ApplyAssignments
-from chamberlain.usecases.assignment_change import ChangeAssignment
 from chamberlain.usecases.policy_evaluate import EvaluatePolicies
-from chamberlain.usecases.subject_discover import DiscoverSubjects
-from chamberlain.usecases.subject_list import ListSubjects
-from chamberlain.usecases.subject_read import ReadSubject
 from tests.estates import ADA, ESTATE, TRACE, Estate
 from tests.usecases.acts import administrator, watchers, workers
 
@@ -87,12 +85,10 @@ class Steward:
 
     estate: Estate
     guests: TroubledGuests
-    change: ChangeAssignment
-    apply: ApplyAssignments
-    discover: DiscoverSubjects
+    assignments: AssignmentService
+    assignment_jobs: AssignmentJobs
+    subject_jobs: SubjectJobs
     evaluate: EvaluatePolicies
-    read: ReadSubject
-    list_subjects: ListSubjects
     findings: FindingService
 
     async def assign(
@@ -121,11 +117,11 @@ class Steward:
         edit = Edit(None if if_match is None else frozenset((if_match,)), TRACE)
         order = to_assignment_order(ASSIGNMENT.read(body))
         wanted = WantedAssignment(group_id, kind, order, body, edit)
-        return await self.change(caller or administrator(ADA), wanted)
+        return await self.assignments.assign(caller or administrator(ADA), wanted)
 
     async def work(self) -> None:
         """Run what is due of assignments, once."""
-        await self.apply(await self.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
+        await self.assignment_jobs.apply(await self.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
 
     async def run_policies(self) -> None:
         """Run the policies of all groups and sites that have one, due or not."""
@@ -134,10 +130,10 @@ class Steward:
 
     async def look_around(self) -> None:
         """Discover what there is, until nothing is left at present."""
-        await self.discover.begin(TRACE)
+        await self.subject_jobs.begin(TRACE)
         for _ in range(3):
             await make_due(self.estate)
-            await self.discover(await self.estate.claim(kinds=[JobKind.SUBJECT_DISCOVER]))
+            await self.subject_jobs.discover(await self.estate.claim(kinds=[JobKind.SUBJECT_DISCOVER]))
 
     async def shown(self, group_id: GroupId = ALL_STAFF, tenant_id: TenantId = ESTATE) -> ObservedSubject:
         """What the directory shows."""
@@ -147,14 +143,14 @@ class Steward:
 
     async def record(self, group_id: GroupId = ALL_STAFF, kind: SubjectType = SubjectType.GROUP) -> SubjectRecord:
         """As it is read."""
-        return await self.read(administrator(ADA), group_id, kind)
+        return await self.assignments.read(administrator(ADA), group_id, kind)
 
     async def names(self, wanted: SubjectFilter) -> list[str]:
         """The display names of a list, all pages of it, two at a time."""
-        page = await self.list_subjects(administrator(ADA), wanted, NamedPageWanted(2, None))
+        page = await self.assignments.list(administrator(ADA), wanted, NamedPageWanted(2, None))
         found = list(page.items)
         while page.next is not None:
-            page = await self.list_subjects(administrator(ADA), wanted, NamedPageWanted(2, page.next))
+            page = await self.assignments.list(administrator(ADA), wanted, NamedPageWanted(2, page.next))
             found += page.items
         return [each.entry.display_name for each in found]
 
@@ -177,18 +173,16 @@ def steward_of(estate: Estate) -> Steward:
     """The parts of one process."""
     database, worker = estate.databases.application, estate.databases.worker
     guests = TroubledGuests(EmbeddedGuests(KeptGuests(worker.pool), Changes(worker.pool)))
-    look_up = EmbeddedSubjects(database.pool).look_up
+    directory = EmbeddedSubjects(database.pool)
     return Steward(
         estate=estate,
         guests=guests,
-        change=ChangeAssignment(
-            database, look_up, estate.authorization(), Assigner(database), workers(estate), uuid4, estate.now
+        assignments=AssignmentService(
+            database, directory, estate.authorization(), Assigner(database), workers(estate), uuid4, estate.now
         ),
-        apply=ApplyAssignments(worker, guests, watchers(estate), uuid4, estate.now),
-        discover=DiscoverSubjects(worker, guests, uuid4, estate.now),
+        assignment_jobs=AssignmentJobs(worker, guests, watchers(estate), uuid4, estate.now),
+        subject_jobs=SubjectJobs(worker, guests, uuid4, estate.now),
         evaluate=EvaluatePolicies(worker, guests, uuid4, estate.read_time),
-        read=ReadSubject(database, look_up, estate.authorization(), estate.now),
-        list_subjects=ListSubjects(database, estate.authorization()),
         findings=FindingService(database, estate.people, estate.authorization(), estate.now),
     )
 

@@ -105,7 +105,9 @@ async def test_a_group_gets_what_its_template_assigns(databases: Databases) -> N
 async def test_the_step_that_is_worked_on_is_shown(steward: Steward) -> None:
     await steward.assign(templateId=str(NO_GUESTS))
     with pytest.raises(Killed):
-        await replace(steward.apply, guests=DeadlyGuests(steward.guests, 0))(await steward.estate.claim())
+        await replace(steward.assignment_jobs, guests=DeadlyGuests(steward.guests, 0)).apply(
+            await steward.estate.claim()
+        )
 
     assert [each.state for each in (await steward.record()).effects] == ["running", "pending", "pending"]
 
@@ -243,10 +245,10 @@ async def test_requests_about_one_group_end_together_with_what_was_asked_last(st
 async def test_running_it_twice_is_boring(steward: Steward) -> None:
     await steward.assign(templateId=str(NO_GUESTS))
     claim = await steward.estate.claim()
-    await steward.apply(claim)
+    await steward.assignment_jobs.apply(claim)
     before = await steward.estate.rows("SELECT * FROM chamberlain.request"), await steward.shown()
 
-    await steward.apply(claim)
+    await steward.assignment_jobs.apply(claim)
 
     assert (await steward.estate.rows("SELECT * FROM chamberlain.request"), await steward.shown()) == before
     assert len(steward.guests.ensured) == 1
@@ -279,13 +281,13 @@ class BusyGuests(Guests):
 
 async def test_a_change_that_arrives_while_it_runs_is_not_lost(steward: Steward) -> None:
     await steward.assign(templateId=str(NO_GUESTS))
-    busy = replace(steward.apply, guests=BusyGuests(steward, steward.guests))
+    busy = replace(steward.assignment_jobs, guests=BusyGuests(steward, steward.guests))
 
-    await busy(await steward.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
+    await busy.apply(await steward.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
     states = await steward.estate.rows("SELECT state FROM chamberlain.request ORDER BY created_at")
     findings = await steward.found()
     # The second one is killed before it could do anything; the first, which was overtaken, runs again all the same.
-    await busy(await steward.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY], most=1))
+    await busy.apply(await steward.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY], most=1))
 
     assert set(states) == {("running",), ("queued",)}
     assert findings == []
@@ -332,9 +334,9 @@ async def test_a_worker_that_is_killed_anywhere_leaves_no_half_effect(steward: S
     await let_it_remove(steward)
     await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
     await steward.assign(templateId=str(NO_GUESTS))
-    deadly = replace(steward.apply, guests=DeadlyGuests(steward.guests, steps))
+    deadly = replace(steward.assignment_jobs, guests=DeadlyGuests(steward.guests, steps))
     with pytest.raises(Killed):
-        await deadly(await steward.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
+        await deadly.apply(await steward.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
 
     await expire_leases(steward.estate)
     await steward.work()
@@ -355,7 +357,7 @@ async def test_a_worker_that_is_killed_anywhere_leaves_no_half_effect(steward: S
     await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=ZERO)
     await steward.assign(templateId=ZERO)
     with pytest.raises(Killed):
-        await deadly(await steward.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
+        await deadly.apply(await steward.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY]))
     await expire_leases(steward.estate)
     await steward.work()
 
@@ -392,7 +394,9 @@ async def test_what_is_told_of_a_guest_when_the_worker_was_killed_and_the_templa
     await let_it_remove(steward)
     await steward.assign(templateId=str(NO_GUESTS))
     with pytest.raises(Killed):
-        await replace(steward.apply, guests=DeadlyGuests(steward.guests, steps))(await steward.estate.claim())
+        await replace(steward.assignment_jobs, guests=DeadlyGuests(steward.guests, steps)).apply(
+            await steward.estate.claim()
+        )
     await steward.assign(templateId=ZERO)
     await expire_leases(steward.estate)
 
@@ -469,7 +473,7 @@ async def test_a_guest_whom_an_earlier_request_is_just_removing_cannot_be_kept_a
     earlier = await steward.estate.claim()
     await steward.assign(policyId=str(NINETY_DAYS))
     with pytest.raises(Killed):
-        await replace(steward.apply, guests=DeadlyGuests(steward.guests, 0))(earlier)
+        await replace(steward.assignment_jobs, guests=DeadlyGuests(steward.guests, 0)).apply(earlier)
     (finding,) = await steward.found()
 
     with pytest.raises(Conflict) as refused:
@@ -482,7 +486,9 @@ async def test_a_guest_who_is_just_being_removed_cannot_be_kept_any_more(steward
     await let_it_remove(steward)
     await steward.assign(templateId=str(NO_GUESTS))
     with pytest.raises(Killed):
-        await replace(steward.apply, guests=DeadlyGuests(steward.guests, 0))(await steward.estate.claim())
+        await replace(steward.assignment_jobs, guests=DeadlyGuests(steward.guests, 0)).apply(
+            await steward.estate.claim()
+        )
     (finding,) = await steward.found()
     inspector = inspector_of(steward.estate)
 
@@ -565,7 +571,11 @@ async def test_two_workers_at_once_end_in_what_was_asked_last(steward: Steward) 
         await steward.assign(templateId=str(NO_GUESTS if number % 2 else PARTNERS))
     claims = [await steward.estate.claim(kinds=[JobKind.ASSIGNMENT_APPLY], most=3) for _ in range(2)]
 
-    await asyncio.gather(steward.apply(claims[0]), other.apply(claims[1]), steward.assign(templateId=ZERO))
+    await asyncio.gather(
+        steward.assignment_jobs.apply(claims[0]),
+        other.assignment_jobs.apply(claims[1]),
+        steward.assign(templateId=ZERO),
+    )
     for _ in range(3):
         await steward.work()
 

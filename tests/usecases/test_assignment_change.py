@@ -2,7 +2,7 @@
 trace."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -11,6 +11,7 @@ import asyncpg
 import msgspec
 import pytest
 
+from chamberlain.directory.port import Subjects
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.effects import CANCELLED
 from chamberlain.rules.errors import NotFound, NotPossible, Rejected, Stale, TryAgain, Unavailable
@@ -360,11 +361,16 @@ async def test_an_id_of_another_tenant_is_not_to_be_assigned(steward: Steward) -
     assert [fault.code for fault in refusal.value.faults] == ["templateUnknown", "policyUnknown"]
 
 
-async def test_it_says_so_when_the_directory_cannot_be_asked_for_an_unknown_group(steward: Steward) -> None:
-    async def away(_reference: SubjectReference) -> ObservedSubject | None:
+class SilentSubjects(Subjects):
+    """A directory that does not answer."""
+
+    async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+        assert references
         raise TryAgain(timedelta(seconds=7), "The directory does not answer.")
 
-    steward.change = replace(steward.change, look_up=away)
+
+async def test_it_says_so_when_the_directory_cannot_be_asked_for_an_unknown_group(steward: Steward) -> None:
+    steward.assignments = replace(steward.assignments, directory=SilentSubjects())
 
     with pytest.raises(Unavailable) as refusal:
         await steward.assign(templateId=str(NO_GUESTS))
@@ -391,7 +397,9 @@ async def test_what_is_assigned_is_in_use_until_it_is_cleared(steward: Steward) 
 async def test_nobody_waits_for_a_group_that_somebody_holds(steward: Steward) -> None:
     """As whoever runs the policy of a large group does; not even those whose changes arrive together with its."""
     for group in (ALL_STAFF, SUPPLIERS, HANDBOOK):
-        await steward.read(administrator(ADA), group, SubjectType.GROUP if group == ALL_STAFF else SubjectType.SITE)
+        await steward.assignments.read(
+            administrator(ADA), group, SubjectType.GROUP if group == ALL_STAFF else SubjectType.SITE
+        )
     order: list[str] = []
 
     async def assign(name: str, group: GroupId, kind: SubjectType) -> SubjectRecord:
@@ -414,7 +422,10 @@ async def test_nobody_waits_for_a_group_that_somebody_holds(steward: Steward) ->
 async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(steward: Steward) -> None:
     await steward.record()
     impatient = replace(
-        steward, change=replace(steward.change, assigner=Assigner(steward.change.database, patience=timedelta(0)))
+        steward,
+        assignments=replace(
+            steward.assignments, assigner=Assigner(steward.assignments.database, patience=timedelta(0))
+        ),
     )
 
     async with steward.estate.databases.worker.across_tenants() as tx:
@@ -430,8 +441,8 @@ async def test_those_who_wait_for_a_held_group_together_are_told_so_together(ste
     """Not one after the other, each when their own patience has ended in turn."""
     await steward.record()
     patience, number = timedelta(seconds=1), 12
-    assigner = Assigner(steward.change.database, patience=patience)
-    impatient = replace(steward, change=replace(steward.change, assigner=assigner))
+    assigner = Assigner(steward.assignments.database, patience=patience)
+    impatient = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
 
     async with steward.estate.databases.worker.across_tenants() as tx:
         await policy_tasks.hold(tx, [(ESTATE, ALL_STAFF)])
@@ -467,9 +478,9 @@ async def test_nobody_waits_for_a_template_or_policy_that_somebody_is_removing(s
     for group in (HANDBOOK, SUPPLIERS):
         await steward.record(group, SubjectType.SITE)
     await steward.record()
-    database = PatientDatabase(steward.change.database.pool)
+    database = PatientDatabase(steward.assignments.database.pool)
     assigner = Assigner(database)
-    steward = replace(steward, change=replace(steward.change, assigner=assigner))
+    steward = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
     held: dict[str, TemplateId | PolicyId] = {"templateId": PARTNERS, "policyId": NINETY_DAYS}
     free = {"templateId": str(NO_GUESTS), "policyId": str(YEARLY_REVIEW)}
 
@@ -489,7 +500,10 @@ async def test_nobody_waits_for_a_template_or_policy_that_somebody_is_removing(s
 async def test_nobody_assigns_what_is_just_being_removed(steward: Steward) -> None:
     await steward.record()
     impatient = replace(
-        steward, change=replace(steward.change, assigner=Assigner(steward.change.database, patience=timedelta(0)))
+        steward,
+        assignments=replace(
+            steward.assignments, assigner=Assigner(steward.assignments.database, patience=timedelta(0))
+        ),
     )
     async with steward.estate.databases.application.transaction(ESTATE) as tx:
         assert not await subjects.is_assigned(tx, ESTATE, template_id=PARTNERS)
@@ -508,9 +522,9 @@ async def test_nobody_is_looked_for_when_nobody_can_write(steward: Steward) -> N
     groups = {ALL_STAFF: SubjectType.GROUP, HANDBOOK: SubjectType.SITE, SUPPLIERS: SubjectType.SITE}
     for group, kind in groups.items():
         await steward.record(group, kind)
-    database = PatientDatabase(steward.change.database.pool)
+    database = PatientDatabase(steward.assignments.database.pool)
     assigner = Assigner(database, patience=timedelta(0))
-    impatient = replace(steward, change=replace(steward.change, assigner=assigner))
+    impatient = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
 
     async with connected(steward.estate.databases.addresses.owner) as owner, owner.transaction():
         await owner.execute("LOCK TABLE chamberlain.audit IN SHARE MODE")

@@ -154,7 +154,7 @@ async def test_a_worker_that_meets_somebody_who_holds_what_it_needs_comes_again(
     """It is no bug of the job, which would be held for a person."""
     worker = steward.estate.databases.worker
     drafter = Drafter(steward.estate.databases.application)
-    steward.change = replace(steward.change, assigner=drafter)
+    steward.assignments = replace(steward.assignments, assigner=drafter)
     await steward.assign(templateId=str(PARTNERS))
     async with worker.across_tenants() as other:
         await other.execute("SELECT FROM chamberlain.template WHERE template_id = $1 FOR UPDATE", PARTNERS)

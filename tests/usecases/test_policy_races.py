@@ -21,7 +21,6 @@ from chamberlain.store import policy_tasks
 from chamberlain.store.assignments import Assigner
 from chamberlain.store.database import Database
 from chamberlain.usecases.policy_evaluate import EvaluatePolicies
-from chamberlain.usecases.subject_discover import DiscoverSubjects
 from chamberlain.usecases.user_erase import EraseUser
 from tests.estates import ADA, ESTATE, TRACE, Estate
 from tests.usecases.acts import act, administrator
@@ -102,12 +101,12 @@ class Reviewed:
         steward = self.runs.steward
         await make_due(self.estate)
         claim = await self.estate.claim(kinds=[JobKind.SUBJECT_DISCOVER])
-        await DiscoverSubjects(database, steward.guests, steward.discover.new_id, self.estate.now)(claim)
+        await replace(steward.subject_jobs, database=database).discover(claim)
 
     async def reassign(self, database: Database) -> object:
         steward = self.runs.steward
-        change = replace(steward.change, assigner=Assigner(database))
-        return await replace(steward, change=change).assign(self.runs.group_id, policyId=str(YEARLY_REVIEW))
+        assignments = replace(steward.assignments, assigner=Assigner(database))
+        return await replace(steward, assignments=assignments).assign(self.runs.group_id, policyId=str(YEARLY_REVIEW))
 
     async def run_again(self) -> None:
         """As the next worker does."""

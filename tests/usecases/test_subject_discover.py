@@ -159,7 +159,7 @@ async def test_what_was_assigned_is_on_record_when_a_new_scan_does_not_meet_the_
     await steward.work()
     await change(steward, "DELETE FROM directory.groups WHERE id = $1", ALL_STAFF)
     later(steward.estate, minutes=1)
-    steward.discover = replace(steward.discover, guests=ForgetfulGuests(steward.guests, forgets=True))
+    steward.subject_jobs = replace(steward.subject_jobs, guests=ForgetfulGuests(steward.guests, forgets=True))
 
     await steward.look_around()
 
@@ -169,12 +169,12 @@ async def test_what_was_assigned_is_on_record_when_a_new_scan_does_not_meet_the_
 
 async def test_many_pages_are_taken_in_turns(steward: Steward) -> None:
     await change(steward, NEW_GROUP, ESTATE, 2_300)
-    await steward.discover.begin(TRACE)
+    await steward.subject_jobs.begin(TRACE)
     rounds = 0
     while await steward.estate.rows("SELECT 1 FROM chamberlain.subject") == [] or await unfinished(steward):
         rounds += 1
         await make_due(steward.estate)
-        await steward.discover(await steward.estate.claim(kinds=[JobKind.SUBJECT_DISCOVER]))
+        await steward.subject_jobs.discover(await steward.estate.claim(kinds=[JobKind.SUBJECT_DISCOVER]))
 
     assert await steward.estate.rows("SELECT count(*) FROM chamberlain.subject") == [(2_303,)]
     # One gives the tenants their jobs; ten pages are two thousand.
@@ -213,7 +213,7 @@ class ForgetfulGuests(Guests):
 
 async def test_a_place_that_the_directory_has_forgotten_means_a_new_scan(steward: Steward) -> None:
     forgetful = ForgetfulGuests(steward.guests)
-    steward.discover = replace(steward.discover, guests=forgetful)
+    steward.subject_jobs = replace(steward.subject_jobs, guests=forgetful)
     await steward.look_around()
     ghost = GroupId(uuid4())
     await haunt(steward, ghost)
@@ -246,7 +246,7 @@ async def test_a_group_that_a_scan_has_missed_by_a_clock_is_kept(steward: Stewar
     await steward.assign(templateId=str(NO_GUESTS))
     await change(steward, "UPDATE chamberlain.subject SET observed_at = $1", steward.estate.moment - timedelta(days=1))
     blind = BlindGuests(steward.guests)
-    steward.discover = replace(steward.discover, guests=blind)
+    steward.subject_jobs = replace(steward.subject_jobs, guests=blind)
 
     await steward.look_around()
 

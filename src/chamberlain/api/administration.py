@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.adoption_records import AdoptionRecord, AdoptionView
 from chamberlain.rules.adoptions import AdoptionRule, Preview
-from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import Attempt, DeliveryFilter, DeliveryRecord
 from chamberlain.rules.edits import Edit
-from chamberlain.rules.ids import AdoptionId, DeliveryId, GroupId, JobId, TemplateId
+from chamberlain.rules.ids import AdoptionId, DeliveryId, JobId, TemplateId
 from chamberlain.rules.jobs import HeldJob
-from chamberlain.rules.pages import NamedPage, NamedPageWanted, Page, PageWanted
+from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.redeliveries import DeliverySpan
-from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
-from chamberlain.rules.subjects import SubjectType
 from chamberlain.rules.template_records import RotatedWebhook, TemplateRecord
 from chamberlain.rules.tenant_records import TenantRecord, TenantSettings
 from chamberlain.shapes.templates import TemplateBody
@@ -28,10 +25,6 @@ RedeliverDelivery = Callable[[Caller, DeliveryId, Act, Callable[[DeliveryRecord]
 RedeliverSpan = Callable[[Caller, DeliverySpan, Act, Callable[[int], bytes]], Awaitable[KeptAnswer]]
 ListAudit = Callable[[Caller, AuditFilter, PageWanted], Awaitable[Page[AuditRecord]]]
 ExportAudit = Callable[[Caller, AuditFilter], Awaitable[AuditRows]]
-# Groups and managed sites, told apart by their type.
-AssignTo = Callable[[Caller, WantedAssignment], Awaitable[SubjectRecord]]
-ReadSubject = Callable[[Caller, GroupId, SubjectType], Awaitable[SubjectRecord]]
-ListSubjects = Callable[[Caller, SubjectFilter, NamedPageWanted], Awaitable[NamedPage[SubjectRecord]]]
 # Templates are administered alike in every area.
 ListTemplates = Callable[[Caller, PageWanted], Awaitable[Page[TemplateRecord]]]
 CreateTemplate = Callable[[Caller, TemplateBody, Act, Callable[[TemplateRecord], bytes]], Awaitable[KeptAnswer]]
@@ -94,15 +87,6 @@ class OwnTenant:
 
     read: ReadTenant
     replace: ReplaceTenant
-
-
-@dataclass(frozen=True, slots=True)
-class Managed:
-    """What may be asked about groups and managed sites."""
-
-    list: ListSubjects
-    read: ReadSubject
-    assign: AssignTo
 
 
 @dataclass(frozen=True, slots=True)

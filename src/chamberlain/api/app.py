@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from chamberlain.api import managing
 from chamberlain.api.context import HttpContext
 from chamberlain.api.endpoint import AnyEndpoint, Endpoint, EndpointTable
 from chamberlain.api.endpoints import (
     adoptions,
+    assignments,
     audit,
     collab_templates,
     deliveries,
@@ -26,8 +26,6 @@ from chamberlain.api.endpoints import (
     jobs,
     mailbox_templates,
     mailboxes,
-    managed_groups,
-    managed_sites,
     policies,
     requests,
     tenant,
@@ -46,7 +44,6 @@ from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.actions import ACTION
 from chamberlain.shapes.adoptions import ADOPTION
 from chamberlain.shapes.approvers import APPROVERS
-from chamberlain.shapes.assignments import ASSIGNMENT
 from chamberlain.shapes.redeliveries import REDELIVERY
 from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE
 from chamberlain.shapes.tenant_settings import TENANT
@@ -108,20 +105,6 @@ _REST = EndpointTable(Services, (
     Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/rotate/", webhooks.rotate_of_mailbox_template,
              Operation.ADMINISTER_MAIL, webhooks.ABOUT_ROTATE_OF_MAILBOX_TEMPLATE, webhooks.ROTATED, shape=ACTION,
              codes=webhooks.ROTATE_CODES, body_is_optional=True),
-    Endpoint("GET", "/admin/collab/v1/manage/groups/", managed_groups.list_, Operation.READ_MANAGED,
-             managed_groups.ABOUT_LIST, managed_groups.LISTED, parameters=managing.FILTERS, codes=managing.LIST_CODES),
-    Endpoint("GET", "/admin/collab/v1/manage/groups/{groupId}/", managed_groups.read, Operation.READ_MANAGED,
-             managed_groups.ABOUT_READ, managed_groups.READ, codes=managing.READ_CODES),
-    Endpoint("PATCH", "/admin/collab/v1/manage/groups/{groupId}/", managed_groups.assign, Operation.ASSIGN,
-             managed_groups.ABOUT_ASSIGN, managed_groups.ASSIGNED, shape=ASSIGNMENT, headers=(IF_MATCH,),
-             codes=managing.ASSIGN_CODES),
-    Endpoint("GET", "/admin/collab/v1/manage/spo/", managed_sites.list_, Operation.READ_MANAGED,
-             managed_sites.ABOUT_LIST, managed_sites.LISTED, parameters=managing.FILTERS, codes=managing.LIST_CODES),
-    Endpoint("GET", "/admin/collab/v1/manage/spo/{securityGroupId}/", managed_sites.read, Operation.READ_MANAGED,
-             managed_sites.ABOUT_READ, managed_sites.READ, codes=managing.READ_CODES),
-    Endpoint("PATCH", "/admin/collab/v1/manage/spo/{securityGroupId}/", managed_sites.assign, Operation.ASSIGN,
-             managed_sites.ABOUT_ASSIGN, managed_sites.ASSIGNED, shape=ASSIGNMENT, headers=(IF_MATCH,),
-             codes=managing.ASSIGN_CODES),
     Endpoint("POST", "/admin/v1/adoptions/", adoptions.create, Operation.ADMINISTER_SERVICE, adoptions.ABOUT_CREATE,
              (adoptions.PREVIEWED, adoptions.CONFIRMED), shape=ADOPTION, parameters=(DRY_RUN,),
              codes=adoptions.CREATE_CODES),
@@ -169,6 +152,7 @@ _REST = EndpointTable(Services, (
 
 
 TABLES: tuple[EndpointTable[Any], ...] = (
+    assignments.ENDPOINTS,
     findings.ENDPOINTS,
     groups.ENDPOINTS,
     mailboxes.ENDPOINTS,

@@ -8,7 +8,6 @@ from chamberlain.api.administration import (
     Audit,
     Deliveries,
     Jobs,
-    Managed,
     OwnTenant,
     Templates,
     Webhooks,
@@ -69,7 +68,6 @@ class Services:
     mailbox_webhooks: Webhooks
     collab_webhooks: Webhooks
     tenant: OwnTenant
-    managed: Managed
     adoptions: Adoptions
     ask_for_drift_check: AskForDriftCheck
     list_events: ListEvents

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from chamberlain.api.administration import Jobs
 from chamberlain.bootstrap.adoptions import adoption_work
+from chamberlain.bootstrap.assignments import assignment_jobs, subject_jobs
 from chamberlain.bootstrap.drift import drift_work
 from chamberlain.bootstrap.findings import finding_jobs
 from chamberlain.bootstrap.groups import group_provisioner
@@ -13,7 +14,6 @@ from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, new_trace_id, now
 from chamberlain.bootstrap.policies import policy_work
 from chamberlain.bootstrap.requests import approval_work
-from chamberlain.bootstrap.subjects import assignment_work, discovery
 from chamberlain.metrics import rows_removed
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.retention import Retention
@@ -37,7 +37,7 @@ def request_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
     return {
         JobKind.GROUP_PROVISION: group_provisioner(means),
         JobKind.MAILBOX_PROVISION: mailbox_provisioner(means),
-        JobKind.ASSIGNMENT_APPLY: assignment_work(means),
+        JobKind.ASSIGNMENT_APPLY: assignment_jobs(means).apply,
         JobKind.APPROVAL_ATTEND: approval_work(means),
     }
 
@@ -47,16 +47,16 @@ async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
     sweep = SweepRetention(
         database=means.database, watchers=means.notifier, keep=_retention(means), new_id=new_id, observe=rows_removed
     )
-    audit, discover, evaluate = SealAudit(means.database, now), discovery(means), policy_work(means)
+    audit, subjects, evaluate = SealAudit(means.database, now), subject_jobs(means), policy_work(means)
     await sweep.begin(new_trace_id())
     await audit.begin(new_trace_id())
-    await discover.begin(new_trace_id())
+    await subjects.begin(new_trace_id())
     await evaluate.begin(new_trace_id())
     check = drift_work(means)
     await check.begin(new_trace_id())
     return {
         JobKind.RETENTION_SWEEP: sweep,
-        JobKind.SUBJECT_DISCOVER: discover,
+        JobKind.SUBJECT_DISCOVER: subjects.discover,
         JobKind.POLICY_EVALUATE: evaluate,
         JobKind.DRIFT_CHECK: check,
         JobKind.ADOPTION_RUN: adoption_work(means),

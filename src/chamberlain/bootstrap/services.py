@@ -8,6 +8,7 @@ from chamberlain.api.hosts import hosts_of
 from chamberlain.api.services import Services
 from chamberlain.api.streams import Streams
 from chamberlain.bootstrap.adoptions import adoption_services
+from chamberlain.bootstrap.assignments import assignment_service
 from chamberlain.bootstrap.audit import audit_services
 from chamberlain.bootstrap.deliveries import delivery_services
 from chamberlain.bootstrap.directory import first_look
@@ -22,7 +23,6 @@ from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.bootstrap.policies import policy_service
 from chamberlain.bootstrap.readiness import Readiness
 from chamberlain.bootstrap.requests import request_services
-from chamberlain.bootstrap.subjects import managed_services
 from chamberlain.bootstrap.templates import template_services
 from chamberlain.bootstrap.tenants import tenant_services
 from chamberlain.bootstrap.webhooks import webhook_services
@@ -37,6 +37,7 @@ from chamberlain.usecases.event_list import ListEvents
 def make_services(means: Means) -> Sequence[object]:
     """Build the services of all nouns, one for each table of endpoints."""
     return [
+        assignment_service(means),
         finding_service(means),
         group_service(means),
         mailbox_service(means),
@@ -56,7 +57,6 @@ def _services(means: Means) -> Services:
         mailbox_webhooks=webhook_services(means, MAIL),
         collab_webhooks=webhook_services(means, COLLAB),
         tenant=tenant_services(means),
-        managed=managed_services(means),
         adoptions=adoption_services(means),
         ask_for_drift_check=drift_services(means),
         list_events=ListEvents(means.database, means.authorization),

@@ -10,19 +10,17 @@ from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 
 
 class EmbeddedSubjects:
-    """Looks up one, or several of one tenant. `answer` raises while the directory shall not answer on purpose."""
+    """Read groups and sites. `answer` raises while an injected outage lasts."""
 
     def __init__(self, pool: Pool, answer: Callable[[], None] = lambda: None) -> None:
         self._pool = pool
         self._answer = answer
 
-    async def look_up(self, reference: SubjectReference) -> ObservedSubject | None:
-        """What the directory shows of a group or site; None where it shows no such group. Raises TryAgain."""
-        (shown,) = await self.observe([reference])
-        return shown
-
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
-        """The same of several of one tenant."""
+        """Read groups and sites of one tenant.
+
+        None for each that does not exist. Raises TryAgain.
+        """
         with passing():
             self._answer()
             async with one_tenant(self._pool, references[0].tenant_id) as connection:

@@ -1,10 +1,10 @@
-"""Groups and sites, for a house that keeps everything in memory: a group and a site."""
+"""A service of assignments that keeps a group and a site in memory."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.api.administration import Managed
+from chamberlain.guests.assignments.service import AssignmentService
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.assignments import Assignment, assignment_after
 from chamberlain.rules.callers import Actor, Caller
@@ -68,30 +68,24 @@ def site_record() -> SubjectRecord:
     return replace(group, entry=entry, open_findings=0)
 
 
-@dataclass
-class Grounds:
-    """Groups and sites by their ids. `refusal` is raised by every use case once it is set."""
+class FakeAssignments(AssignmentService):
+    """Keeps groups and sites in memory, by their ids."""
 
-    records: dict[GroupId, SubjectRecord] = field(
-        default_factory=lambda: {ALL_STAFF: group_record(), HANDBOOK: site_record()}
-    )
-    filters: list[SubjectFilter] = field(default_factory=list)
-    asked: list[WantedAssignment] = field(default_factory=list)
-    refusal: Exception | None = None
+    def __init__(self) -> None:
+        self.records: dict[GroupId, SubjectRecord] = {ALL_STAFF: group_record(), HANDBOOK: site_record()}
+        self.filters: list[SubjectFilter] = []
+        self.asked: list[WantedAssignment] = []
 
-    def services(self) -> Managed:
-        return Managed(list=self.page, read=self.read, assign=self.assign)
-
-    async def page(self, _caller: Caller, wanted: SubjectFilter, page: NamedPageWanted) -> NamedPage[SubjectRecord]:
-        self._refuse()
+    async def list(self, caller: Caller, wanted: SubjectFilter, page: NamedPageWanted) -> NamedPage[SubjectRecord]:
+        assert caller.tenant_id == ESTATE
         self.filters.append(wanted)
         found = [each for each in self.records.values() if each.entry.type is wanted.type]
         shown = found[: page.limit]
         more = len(found) > page.limit
         return NamedPage(shown, NamePosition(shown[-1].entry.display_name, shown[-1].entry.id) if more else None)
 
-    async def read(self, _caller: Caller, group_id: GroupId, wanted: SubjectType) -> SubjectRecord:
-        self._refuse()
+    async def read(self, caller: Caller, group_id: GroupId, wanted: SubjectType) -> SubjectRecord:
+        assert caller.tenant_id == ESTATE
         record = self.records.get(group_id)
         if record is None:
             raise no_such(wanted)
@@ -114,7 +108,3 @@ class Grounds:
             assigned_by=Actor(caller.type, caller.id, "Ada Achterberg"),
         )
         return self.records[wanted.id]
-
-    def _refuse(self) -> None:
-        if self.refusal is not None:
-            raise self.refusal

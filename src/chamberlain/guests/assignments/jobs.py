@@ -1,7 +1,7 @@
-"""Bring the effects of assignments about: load what is true now, observe, plan, apply, record.
+"""Apply assignments in the directory: load, observe, plan, apply, record.
 
-Running it twice is boring. Whichever request asks for it, what is assigned now comes about; and when that has changed
-while it ran, it runs again.
+The handler is idempotent. It applies the current assignment, whichever request the job belongs to. If the assignment
+changes meanwhile, the job runs again.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,17 +30,19 @@ from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.settle import Settled, settle_within
 
-# What is found here, and in whose name.
+# Findings of this job. It settles no others.
 GUESTS = Searched(FindingSource.ASSIGNMENT, (FindingKind.GUEST_AGAINST_RULE,))
-# Found out by whoever follows the directory's changes; until then it may only be late.
+# Discovery removes groups that are gone. Until then the directory may only be late.
 NOT_SHOWN = TryAgain(timedelta(seconds=10), "The directory does not show this group at present.")
 GONE = Rejected("groupUnknown", "The directory has no such group any more. What was assigned to it has no effect.")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A group or site with what is assigned to it, and the steps of all requests that are about it. `kept` are the
-    guests of whom somebody has accepted that they are there."""
+    """A group or site, its assignment and its steps.
+
+    `steps` are those of all its requests. `kept` are the guests whose findings are accepted.
+    """
 
     assigned: Assigned
     steps: tuple[Step, ...]
@@ -49,7 +51,7 @@ class Plan:
 
     @property
     def found(self) -> tuple[Found, ...]:
-        """The guests who are there against what is assigned."""
+        """Return the findings of guests who violate the assigned rules."""
         if self.observed is None:
             return ()
         removed = self.assigned.removes_guests and Step.SET_GUEST_ACCESS in self.steps
@@ -57,15 +59,18 @@ class Plan:
 
     @property
     def wanted(self) -> WantedGuestRules:
-        """What the directory shall show; those whose removal was announced go."""
+        """Return the desired state. Guests whose removal is announced are removed."""
         going = tuple([UserId(UUID(each.about)) for each in self.found if each.action is not None])
         return replace(self.assigned.wanted, remove_guests=going)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What became of one group or site in this run: how it is now, and which steps are true. `is_removing` says that
-    guests may have been removed without our having heard of it."""
+    """The outcome of one group or site.
+
+    `subject` is its current state. `is_removing` is true if guests may have been removed although the directory did
+    not report it.
+    """
 
     assigned: Assigned
     subject: ObservedSubject | None
@@ -77,15 +82,15 @@ class Run:
 
     @property
     def found(self) -> tuple[Found, ...]:
-        """The guests who are there against what is assigned, now."""
+        """Return the findings of guests who still violate the assigned rules."""
         if self.subject is None:
             return ()
         return _found(self.assigned, self.subject, removed=self.is_removing, kept=self.kept)
 
 
 @dataclass(frozen=True, slots=True)
-class ApplyAssignments:
-    """Works on a batch of claimed jobs; each has its own outcome."""
+class AssignmentJobs:
+    """Job handlers of assignments. They run with the worker's role."""
 
     database: Database
     guests: Guests
@@ -93,8 +98,11 @@ class ApplyAssignments:
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
 
-    async def __call__(self, claim: Claim) -> None:
-        """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
+    async def apply(self, claim: Claim) -> None:
+        """Apply the assignments of claimed jobs. Each job has its own outcome.
+
+        Raises Unavailable if the database is unavailable. The jobs run again at the end of their lease.
+        """
         started_at = self.now()
         async with self.database.across_tenants() as tx:
             tasks = await assignment_tasks.take_up(tx, [job.subject for job in claim.jobs])
@@ -103,7 +111,7 @@ class ApplyAssignments:
         await self._record(claim, tasks, runs, started_at)
 
     async def _run(self, steps: Mapping[Place, tuple[Assigned, tuple[Step, ...]]]) -> Mapping[Place, Run]:
-        """Each group or site once, whoever has asked."""
+        """Run once per group or site, for all requests together."""
         if not steps:
             return {}
         try:
@@ -119,8 +127,11 @@ class ApplyAssignments:
         return {run.assigned.place: run for run in runs}
 
     async def _announce(self, plans: Sequence[Plan]) -> Sequence[Plan]:
-        """Who is about to be removed is on record before that: afterwards nobody would know of it. Whom somebody has
-        kept is seen by the same transaction: who accepts it later meets what is announced."""
+        """Store findings of guests before their removal.
+
+        Afterwards the directory does not show them any more. The same transaction reads accepted findings, so that a
+        later acceptance sees that the removal is announced.
+        """
         places = [plan.assigned.place for plan in plans if any(each.action is not None for each in plan.found)]
         if not places:
             return plans
@@ -132,7 +143,7 @@ class ApplyAssignments:
         return plans
 
     async def _outcomes(self, plans: Sequence[Plan], works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
-        """What comes of each work; what is there already is left alone, and what is not there at all is not tried."""
+        """Apply the works that have steps left and whose group exists."""
         possible = [work for plan, work in zip(plans, works, strict=True) if plan.observed is not None and work.steps]
         try:
             ensured = iter(await self.guests.ensure(possible) if possible else ())
@@ -152,7 +163,7 @@ class ApplyAssignments:
     ) -> None:
         now = self.now()
         async with self.database.across_tenants() as tx:
-            # Held first, so that what is found unchanged stays so until all is written.
+            # Locks the groups first, so that unchanged ones stay unchanged until the commit.
             same = await assignment_tasks.unchanged(tx, [run.assigned for run in runs.values()])
             overtaken = {
                 task.request_id for task in tasks if task.assigned is not None and task.assigned.place not in same
@@ -167,12 +178,12 @@ class ApplyAssignments:
         self.notifier.tell(changed)
 
     async def _keep(self, tx: Transaction, runs: Sequence[Run], failed: Collection[Place], now: datetime) -> None:
-        """What the directory shows now, and who is in a group against the rules."""
+        """Store the observed state, and the guests who violate the rules."""
         shown = [(run.assigned.finding_subject, run.subject) for run in runs if run.subject is not None]
         await subjects.observe(tx, [entry_of(subject, at=now) for _, subject in shown])
         found = [each for run in runs for each in run.found]
         await findings.keep(tx, [(self.new_id(), each) for each in found], at=now)
-        # Whoever is there still, though nothing is against that any more, was not removed.
+        # Guests who are still present and violate no rule any more were not removed.
         stayed = {(of, str(guest.id)) for of, subject in shown for guest in subject.guests}
         stayed -= {(each.subject, each.about) for each in found}
         await findings.call_off(tx, list(stayed), GUESTS)
@@ -186,7 +197,7 @@ class ApplyAssignments:
         done: frozenset[Step] = frozenset() if run is None else run.done
         fault = GONE if run is None else run.fault
         if all(record.step in done for record in task.steps):
-            # What stopped belongs to another request about the same group.
+            # The failed step belongs to another request for the same group.
             fault = None
         now = self.now()
         progress = after_outcome(task.steps, done=done, fault=fault, started_at=started_at, now=now)
@@ -214,7 +225,7 @@ class ApplyAssignments:
 
 
 def _steps_of(tasks: Sequence[AssignmentTask]) -> Mapping[Place, tuple[Assigned, tuple[Step, ...]]]:
-    """The steps of all tasks about each group or site, in their order."""
+    """Return the steps of each group or site, in order."""
     wanted: dict[Place, set[Step]] = {}
     known: dict[Place, Assigned] = {}
     for task in tasks:
@@ -230,7 +241,7 @@ def _found(assigned: Assigned, subject: ObservedSubject, *, removed: bool, kept:
 
 
 def _failed(tasks: Sequence[AssignmentTask], settled: Sequence[Settled]) -> Collection[Place]:
-    """Where a request has failed, so that nothing more comes of it by itself."""
+    """Return the groups and sites with a request that failed for good."""
     failed = {each.settlement.request_id for each in settled if each.settlement.progress.state is RequestState.FAILED}
     return {task.assigned.place for task in tasks if task.assigned is not None and task.request_id in failed}
 
@@ -238,7 +249,7 @@ def _failed(tasks: Sequence[AssignmentTask], settled: Sequence[Settled]) -> Coll
 def _run(plan: Plan, work: GuestWork, outcome: GuestOutcome) -> Run:
     shown = frozenset(plan.steps).difference(work.steps) if plan.observed is not None else frozenset()
     is_taken = Step.SET_GUEST_ACCESS in outcome.done
-    # What is shown may be older than the step that removed them.
+    # The observation may be older than the step that removed them.
     gone = set(work.wanted.remove_guests).difference([each.id for each in outcome.stayed]) if is_taken else ()
     subject = without(outcome.subject, gone)
     is_removing = bool(work.wanted.remove_guests) and not is_taken and isinstance(outcome.fault, TryAgain)
@@ -247,7 +258,7 @@ def _run(plan: Plan, work: GuestWork, outcome: GuestOutcome) -> Run:
 
 
 def _result(subject: ObservedSubject | None) -> RequestResult | None:
-    """What the effects are shown by: the group, of a site its security group."""
+    """Return the result of the request: the group or security group."""
     if subject is None:
         return None
     return RequestResult("team" if subject.is_team else "group", subject.id, subject.display_name, subject.mail)

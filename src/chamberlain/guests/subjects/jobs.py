@@ -1,7 +1,8 @@
-"""Discover the groups and sites of the directory: all of them once, and then what changes, page by page.
+"""Discover the groups and sites of the directory.
 
-There is a job for each tenant that queues itself again, and one for the whole installation that gives new tenants
-theirs. What a page showed and where the next begins is written together, so that nothing is skipped.
+The first run is a full scan; later runs read changes, page by page. Each tenant has a job that queues itself again.
+One job for the installation queues the jobs of new tenants. A page and the cursor of the next one are written in one
+transaction, so that no page is skipped.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,18 +23,18 @@ from chamberlain.store import changes, discovery, findings, jobs, policy_clocks,
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.discovery import Discovery
 
-# What is new in the directory is in the lists after so long. Ours: a question or two a minute costs a suite nothing.
+# New groups are listed after this time. It is our choice: two queries a minute are no load for a directory.
 EVERY = timedelta(seconds=30)
-# A new tenant waits so long for its first look.
+# A new tenant waits at most so long for its first scan.
 SPREAD_EVERY = timedelta(seconds=10)
-# So many pages at a time, so that every tenant has its turn.
+# Pages of one run, so that every tenant has its turn.
 PAGES = 10
 AT_ONCE = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
-class DiscoverSubjects:
-    """Works as the worker's role, on all tenants."""
+class SubjectJobs:
+    """Job handlers of discovery. They run with the worker's role."""
 
     database: Database
     guests: Guests
@@ -41,12 +42,12 @@ class DiscoverSubjects:
     now: Callable[[], datetime]
 
     async def begin(self, trace_id: TraceId) -> None:
-        """See to it that there is the job for the installation. Raises Unavailable."""
+        """Queue the job of the installation unless it exists. Raises Unavailable."""
         async with self.database.across_tenants() as tx:
             await jobs.queue_the_one(tx, JobKind.SUBJECT_DISCOVER, trace_id)
 
-    async def __call__(self, claim: Claim) -> None:
-        """Raises Unavailable."""
+    async def discover(self, claim: Claim) -> None:
+        """Discover the groups and sites of claimed jobs. Raises Unavailable."""
         for job in claim.jobs:
             after = await (
                 self._spread(job) if job.tenant_id == NOBODY else self._discover(job.tenant_id, job.trace_id)
@@ -64,7 +65,7 @@ class DiscoverSubjects:
         return SPREAD_EVERY
 
     async def _discover(self, tenant_id: TenantId, trace_id: TraceId) -> timedelta | None:
-        """When to look again; None for a tenant that is not there any more."""
+        """Return the time until the next run, None for a deleted tenant."""
         async with self.database.across_tenants() as tx:
             tenant = await tenants.find(tx, tenant_id)
             known = await discovery.find(tx, tenant_id)
@@ -80,7 +81,10 @@ class DiscoverSubjects:
         return AT_ONCE
 
     async def _take_page(self, tenant: Tenant, known: Discovery, trace_id: TraceId) -> tuple[Discovery, bool]:
-        """Keep what the next page shows; gives where the one behind it begins, and whether there is nothing yet."""
+        """Store the next page.
+
+        Returns the new position, and whether it was the last page.
+        """
         at = self.now()
         page = await self._page(tenant, known)
         if page is None:
@@ -100,7 +104,7 @@ class DiscoverSubjects:
         return going_on, page.is_complete
 
     async def _page(self, tenant: Tenant, known: Discovery) -> SubjectChanges | None:
-        """None when the directory does not know the place any more, and all has to be looked through again."""
+        """Read the next page, None if the cursor is invalid."""
         try:
             return await self.guests.changes(tenant.id, _extension(tenant), known.position)
         except Rejected:
@@ -109,13 +113,16 @@ class DiscoverSubjects:
             return None
 
     async def _forget_unseen(self, tenant: Tenant, since: datetime, trace_id: TraceId) -> None:
-        """What a whole scan has not met is not there any more; but clocks differ, so that each is asked for by name."""
+        """Remove groups that a full scan did not find.
+
+        Clocks differ, so each one is read by id first.
+        """
         while True:
             async with self.database.across_tenants() as tx:
                 unseen = await subjects.unseen(tx, tenant.id, since, MOST_CHANGES)
             if not unseen:
                 return
-            # A clock that went back must not let the same ones be asked for for ever.
+            # Without this, a clock that went back would repeat the same groups for ever.
             at = max(self.now(), since)
             shown = await self.guests.observe(
                 [SubjectReference(tenant.id, each, _extension(tenant)) for each in unseen]
@@ -130,8 +137,7 @@ class DiscoverSubjects:
     async def _leave(
         self, tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId], trace_id: TraceId, *, at: datetime
     ) -> None:
-        """What was assigned to a group goes with it, which is on record and told, and nothing is true about it any
-        more."""
+        """Remove groups with their assignments, findings and timers, and audit the assignments."""
         if gone:
             for departure in await discovery.departing(tx, tenant_id, gone):
                 await changes.record(tx, change_of(departure, trace_id, EventId(self.new_id()), now=at))

@@ -1,0 +1,4 @@
+"""Assignments: guest templates and policies of groups and sites.
+
+Their effects in the directory belong here too. Policies are evaluated elsewhere.
+"""

@@ -1,0 +1,112 @@
+"""List and read groups and sites, and assign to them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from chamberlain.auth.authorization import Authorization
+from chamberlain.directory.port import Subjects
+from chamberlain.guests.subjects.import_subject import import_subject
+from chamberlain.rules.assignment_drafts import AssignmentDraft, Situation, WantedAssignment, draft_of, written
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.drafts import Moment
+from chamberlain.rules.edits import Editor, require_match
+from chamberlain.rules.errors import Unavailable
+from chamberlain.rules.ids import EventId, GroupId, RequestId, TenantId
+from chamberlain.rules.pages import NamedPage, NamedPageWanted
+from chamberlain.rules.permissions import Operation
+from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord, no_such
+from chamberlain.rules.subjects import SubjectType
+from chamberlain.store import subject_lists, subjects
+from chamberlain.store.assignments import Assigner
+from chamberlain.store.database import Database
+from chamberlain.store.notifier import Notifier
+
+# Optimistic-lock retries. So many conflicts in a row mean a bug or a hot row.
+MOST_ROUNDS = 100
+
+
+@dataclass(slots=True)
+class AssignmentService:
+    """List, read and change what is assigned to groups and sites.
+
+    Every method raises Forbidden for callers who neither administer the tenant nor manage its groups and sites, and
+    Unavailable if the directory has to answer and does not. `workers` are notified of each change.
+    """
+
+    database: Database
+    directory: Subjects
+    authorization: Authorization
+    assigner: Assigner
+    workers: Notifier
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+
+    async def list(self, caller: Caller, wanted: SubjectFilter, page: NamedPageWanted) -> NamedPage[SubjectRecord]:
+        """List groups or sites by name, assigned or not."""
+        await self.authorization.require(caller, Operation.READ_MANAGED)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await subject_lists.find_page(tx, wanted, page)
+
+    async def read(self, caller: Caller, group_id: GroupId, wanted: SubjectType) -> SubjectRecord:
+        """Read a group or site. Raises NotFound."""
+        await self.authorization.require(caller, Operation.READ_MANAGED)
+        found = await self._find(caller.tenant_id, group_id)
+        if found is None or found.entry.type is not wanted:
+            await self._import(caller.tenant_id, group_id, wanted)
+            found = await self._find(caller.tenant_id, group_id)
+        if found is None:
+            raise no_such(wanted)
+        return found
+
+    async def assign(self, caller: Caller, wanted: WantedAssignment) -> SubjectRecord:
+        """Assign to a group or site and return it.
+
+        The order has a guest template, a guest policy or both. The change is durable, and a request of kind assignment
+        is written with it; its steps change the directory. An assignment that exists already is neither written nor
+        audited. It is requested again if its steps were cancelled or have failed. Raises NotFound, Stale, and
+        NotPossible with all errors.
+        """
+        await self.authorization.require(caller, Operation.ASSIGN)
+        edit = wanted.edit
+        editor = await self.authorization.editor(caller, edit)
+        async with self.assigner.turn(caller.tenant_id, wanted.id):
+            for _ in range(MOST_ROUNDS):
+                situation = await self._situation(caller.tenant_id, wanted)
+                draft = self._draft(situation, wanted, editor)
+                if draft is None:
+                    return situation.record
+                if await self.assigner.change(draft):
+                    self.workers.flag()
+                    return written(draft)
+        raise Unavailable("overloaded", "This group changes faster than it can be read. Send the request again.")
+
+    async def _situation(self, tenant_id: TenantId, wanted: WantedAssignment) -> Situation:
+        found = await self.assigner.situation(tenant_id, wanted.id, wanted.order)
+        if found is None or found.record.entry.type is not wanted.type:
+            # Discovery has not found it yet, or the group got a site since.
+            await self._import(tenant_id, wanted.id, wanted.type)
+            found = await self.assigner.situation(tenant_id, wanted.id, wanted.order)
+        if found is None:
+            raise no_such(wanted.type)
+        return found
+
+    def _draft(self, situation: Situation, wanted: WantedAssignment, editor: Editor) -> AssignmentDraft | None:
+        """Return the change to write, None if the assignment exists already."""
+        require_match(situation.record.etag, wanted.edit, str(wanted.type))
+        return draft_of(
+            situation,
+            wanted.order,
+            editor,
+            request_id=RequestId(self.new_id()),
+            body=wanted.body,
+            moment=Moment(EventId(self.new_id()), self.now()),
+        )
+
+    async def _find(self, tenant_id: TenantId, group_id: GroupId) -> SubjectRecord | None:
+        async with self.database.transaction(tenant_id) as tx:
+            return await subjects.find(tx, tenant_id, group_id)
+
+    async def _import(self, tenant_id: TenantId, group_id: GroupId, wanted: SubjectType) -> None:
+        await import_subject(self.database, self.directory, tenant_id, group_id, wanted=wanted, at=self.now())
