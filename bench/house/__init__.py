@@ -1,0 +1,1 @@
+"""Measurements of the code itself: its public interface, its size, and the English of its comments."""

@@ -1,0 +1,266 @@
+"""Compare the public interface of two checkouts.
+
+    python3 -m bench.house.interface OLD [NEW]
+
+Each checkout needs its own .venv (`python3 dev.py check` makes it). The script starts the service of each on a free
+port. It prints what differs in the OpenAPI document (without descriptions and summaries), commands and options, exit
+codes, settings, metrics, keys of log lines, enumerated values, dotted names (event types, audit actions), fields of the
+wire, names of the Python client, and paths of the documentation. The exit code is 1 if anything differs.
+"""
+
+import argparse
+import ast
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from bench.house.sources import trees_of
+from tests.services import free_port
+
+Facts = Mapping[str, Sequence[str]]
+
+# Runs in the .venv of the checkout. A command line is found whatever its modules are called.
+COMMANDS = """
+import importlib.metadata, json, typer
+found = []
+typer.Typer.__call__ = lambda self, *args, **options: found.append(self)
+(entry,) = importlib.metadata.entry_points(group="console_scripts", name="chamberlain")
+entry.load()()
+lines = []
+def walk(command, path):
+    for parameter in command.params:
+        names = "|".join(sorted([*parameter.opts, *parameter.secondary_opts]))
+        kind = getattr(getattr(parameter, "type", None), "name", "")
+        many = getattr(parameter, "multiple", False), getattr(parameter, "nargs", 1)
+        lines.append(f"{path} {names} {kind} {parameter.required} {many}")
+    lines.append(path)
+    for name, child in getattr(command, "commands", {}).items():
+        walk(child, f"{path} {name}")
+walk(typer.main.get_command(found[0]), "chamberlain")
+print(json.dumps(lines))
+"""
+CLIENT = """
+import inspect, json
+import chamberlain_client
+lines = []
+for name in sorted(chamberlain_client.__all__):
+    value = getattr(chamberlain_client, name)
+    lines.append(name)
+    if inspect.isclass(value):
+        for member in sorted(dir(value)):
+            if not member.startswith("_"):
+                function = inspect.getattr_static(value, member)
+                signature = str(inspect.signature(function)) if inspect.isfunction(function) else ""
+                lines.append(f"{name}.{member}{signature}")
+print(json.dumps(lines))
+"""
+
+
+def main() -> int:
+    """Compare the checkouts of the command line, and print the differences."""
+    parser = argparse.ArgumentParser(prog="python3 -m bench.house.interface", description=__doc__)
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path, nargs="?", default=Path.cwd())
+    options = parser.parse_args()
+    old, new = facts_of(options.old.resolve()), facts_of(options.new.resolve())
+    differs = False
+    for name in old:
+        gone, added = set(old[name]) - set(new[name]), set(new[name]) - set(old[name])
+        print(f"{name:16} {len(old[name]):6} {len(new[name]):6} {'equal' if not gone and not added else 'differs'}")
+        for sign, lines in (("-", gone), ("+", added)):
+            differs = differs or bool(lines)
+            for line in sorted(lines):
+                print(f"  {sign} {line}")
+    return int(differs)
+
+
+def facts_of(root: Path) -> Facts:
+    """Collect the interface of one checkout, as lines of text for each part."""
+    return {
+        "openapi": sorted(openapi_lines(root)),
+        "commands": run_json(root, COMMANDS),
+        "client": run_json(root, CLIENT),
+        "settings": sorted(settings_of(root)),
+        "exit codes": sorted(members_of(root, "ExitCode")),
+        "metrics": sorted(metrics_of(root)),
+        "log keys": sorted(log_keys_of(root)),
+        "enumerations": sorted(enumerations_of(root)),
+        "dotted names": sorted(dotted_names_of(root)),
+        "fields": sorted(fields_of(root)),
+        "pages": sorted(path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md")),
+    }
+
+
+def run_json(root: Path, code: str) -> Sequence[str]:
+    """Run code in the environment of a checkout, and read the JSON that it prints."""
+    python = str(root / ".venv/bin/python")
+    done = subprocess.run([python, "-c", code], cwd=root, check=True, capture_output=True, text=True)
+    lines: list[str] = json.loads(done.stdout)
+    return sorted(lines)
+
+
+def openapi_lines(root: Path) -> Iterator[str]:
+    """Serve the checkout, and list each value of its OpenAPI document with its place."""
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="ch-house-") as folder:
+        command = [str(root / ".venv/bin/chamberlain"), "serve", "--port", str(port), "--data-dir", folder]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            try:
+                assert process.stdout is not None
+                # The service prints its addresses just before it listens.
+                for line in process.stdout:
+                    if f":{port}" in line:
+                        break
+                text = fetch(f"http://127.0.0.1:{port}/openapi.json")
+            finally:
+                process.terminate()
+    document = json.loads(text.replace(f":{port}", ":PORT").replace(f":{port + 1}", ":PORT"))
+    # Shared responses are numbered in the order of the endpoints.
+    responses = document["components"].pop("responses")
+    for path in document["paths"].values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                name = response.get("$ref", "").rpartition("/")[2]
+                operation["responses"][status] = responses.get(name, response)
+    yield from leaves(document, "")
+
+
+def fetch(address: str, attempts: int = 200) -> str:
+    """Fetch a page of a service that is about to listen."""
+    for _ in range(attempts):
+        with contextlib.suppress(urllib.error.URLError), urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310 - always http to loopback.
+            text: str = answer.read().decode()
+            return text
+        time.sleep(0.1)
+    raise SystemExit(f"{address} does not answer.")
+
+
+def leaves(value: object, place: str) -> Iterator[str]:
+    """List the values of a JSON document with their places, without the texts for readers."""
+    match value:
+        case dict():
+            for name, member in value.items():
+                # A property may be called description; a text is a string.
+                if name not in {"description", "summary"} or not isinstance(member, str):
+                    yield from leaves(member, f"{place}/{name}")
+        case list():
+            for index, member in enumerate(value):
+                # The order of tags and servers is for readers.
+                yield from leaves(member, f"{place}/{'*' if place in {'/tags', '/servers'} else index}")
+        case _:
+            yield f"{place} = {json.dumps(value)}"
+
+
+def settings_of(root: Path) -> Iterator[str]:
+    """List the settings: fields of the classes that read the environment."""
+    for tree in trees_of(root):
+        for node in classes(tree):
+            if "BaseSettings" in bases_of(node):
+                yield from (name for name, _ in annotated(node))
+
+
+def members_of(root: Path, class_name: str) -> Iterator[str]:
+    """List the members of an enumeration with their values."""
+    for tree in trees_of(root):
+        for node in classes(tree):
+            if node.name == class_name:
+                yield from (ast.unparse(each) for each in node.body if isinstance(each, ast.Assign))
+
+
+def metrics_of(root: Path) -> Iterator[str]:
+    """List the metrics with their labels."""
+    for tree in trees_of(root):
+        for call in calls(tree):
+            named = ast.unparse(call.func)
+            if named in {"Counter", "Gauge", "Histogram", "GaugeMetricFamily"} and call.args:
+                name = constant(call.args[0])
+                if isinstance(name, str) and name.startswith("chamberlain_"):
+                    labels = ast.unparse(call.args[2]) if len(call.args) > 2 else ""
+                    yield f"{named} {name} {labels}"
+
+
+def log_keys_of(root: Path) -> Iterator[str]:
+    """List the keys that are added to log lines by name."""
+    levels = {"debug", "info", "warning", "error", "exception", "critical"}
+    for tree in trees_of(root):
+        for call in calls(tree):
+            if isinstance(call.func, ast.Attribute) and call.func.attr in levels:
+                for keyword in call.keywords:
+                    if keyword.arg == "extra" and isinstance(keyword.value, ast.Dict):
+                        names = [constant(key) for key in keyword.value.keys if key is not None]
+                        yield from (name for name in names if isinstance(name, str))
+                    elif keyword.arg not in {None, "extra", "exc_info"}:
+                        yield str(keyword.arg)
+
+
+def enumerations_of(root: Path) -> Iterator[str]:
+    """List the values of all text enumerations."""
+    for tree in trees_of(root):
+        for node in classes(tree):
+            if "StrEnum" in bases_of(node):
+                values = [constant(each.value) for each in node.body if isinstance(each, ast.Assign)]
+                yield ", ".join(sorted(value for value in values if isinstance(value, str)))
+
+
+def dotted_names_of(root: Path) -> Iterator[str]:
+    """List constants such as `request.accepted`: event types and audit actions."""
+    for tree in trees_of(root):
+        for node in ast.walk(tree):
+            value = constant(node)
+            if isinstance(value, str) and 1 <= value.count(".") <= 2 and len(value) < 40:
+                parts = value.split(".")
+                if all(part.isalpha() and part[0].islower() for part in parts) and parts[0] != "chamberlain":
+                    yield value
+
+
+def fields_of(root: Path) -> Iterator[str]:
+    """List the fields of all JSON shapes as they are on the wire."""
+    for tree in trees_of(root):
+        for node in classes(tree):
+            renamed = any(each.arg == "rename" and constant(each.value) == "camel" for each in node.keywords)
+            if renamed or "Struct" in bases_of(node):
+                yield from (camel(name) if renamed else name for name, _ in annotated(node))
+
+
+def camel(name: str) -> str:
+    """Write a name as JSON does."""
+    first, *others = name.split("_")
+    return first + "".join(each.capitalize() for each in others)
+
+
+def classes(tree: ast.Module) -> Iterable[ast.ClassDef]:
+    """List the classes of a module."""
+    return (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+
+
+def calls(tree: ast.Module) -> Iterable[ast.Call]:
+    """List the calls of a module."""
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def bases_of(node: ast.ClassDef) -> frozenset[str]:
+    """List the bases of a class as they are written."""
+    return frozenset(ast.unparse(base) for base in node.bases)
+
+
+def annotated(node: ast.ClassDef) -> Iterator[tuple[str, ast.AnnAssign]]:
+    """List the annotated fields of a class."""
+    for each in node.body:
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+            yield each.target.id, each
+
+
+def constant(node: ast.AST) -> object:
+    """Return the value of a constant, and None for all else."""
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
