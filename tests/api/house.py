@@ -13,10 +13,11 @@ from chamberlain.api.administration import Jobs, OwnTenant
 from chamberlain.api.app import create_app
 from chamberlain.api.context import Addresses, Check, HttpContext
 from chamberlain.api.hosts import hosts_of
-from chamberlain.api.services import Requests, Services
+from chamberlain.api.services import Services
 from chamberlain.api.streams import Streams
 from chamberlain.groups.service import GroupService
 from chamberlain.mailboxes.service import MailboxService
+from chamberlain.requests.service import RequestService
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView, viewed
 from chamberlain.rules.approvals import ApprovalMode
 from chamberlain.rules.callers import Actor, ActorType, Caller
@@ -152,6 +153,81 @@ class FakeMailboxes(MailboxService):
         return await self._house.list_mailboxes(caller, wanted, page)
 
 
+class FakeRequests(RequestService):
+    """Requests of a house."""
+
+    def __init__(self, house: "House") -> None:
+        self._house = house
+
+    async def list(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestView]:
+        self._refuse()
+        self._house.lists.append((caller, wanted, page))
+        records = list(self._house.records.values())
+        found = [viewed(each) for each in records[: page.limit]]
+        more = len(records) > page.limit
+        return Page(found, Position(found[-1].record.created_at, found[-1].record.request_id) if more else None)
+
+    async def read(self, caller: Caller, request_id: RequestId) -> RequestView:
+        self._refuse()
+        record = self._house.records.get(request_id)
+        if record is None or record.tenant_id != caller.tenant_id:
+            raise NotFound("There is no such request.")
+        return viewed(record)
+
+    async def watch(self, caller: Caller, request_id: RequestId, after: int) -> Happenings | None:
+        await self.read(caller, request_id)
+        return None if after >= self._house.newest else self._follow(after)
+
+    async def approve(
+        self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        view = await self.read(caller, request_id)
+        self._house.acts.append((caller, act))
+        return KeptAnswer(render(view), self._house.replayed)
+
+    async def reject(
+        self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        return await self.approve(caller, request_id, act, render)
+
+    async def cancel(
+        self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        return await self.approve(caller, request_id, act, render)
+
+    async def retry(
+        self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        return await self.approve(caller, request_id, act, render)
+
+    async def name_approvers(
+        self,
+        caller: Caller,
+        request_id: RequestId,
+        naming: Naming,
+        act: Act,
+        *,
+        render: Callable[[RequestView], bytes],
+    ) -> KeptAnswer:
+        self._house.namings.append(naming)
+        return await self.approve(caller, request_id, act, render)
+
+    async def _follow(self, after: int) -> Happenings:
+        house = self._house
+        house.watching += 1
+        try:
+            while after < house.newest:
+                after += 1
+                yield (Happening(after, house.records[REQUEST]),)
+            await house.ended.wait()
+        finally:
+            house.watching -= 1
+
+    def _refuse(self) -> None:
+        if self._house.refusal is not None:
+            raise self._house.refusal
+
+
 @dataclass
 class House:
     """What stands behind the API here. `refusal` is raised by every use case once it is set."""
@@ -279,49 +355,6 @@ class House:
         finally:
             self.awaiting.remove(accepted)
 
-    async def watch_request(self, caller: Caller, request_id: RequestId, after: int) -> Happenings | None:
-        await self.read_request(caller, request_id)
-        return None if after >= self.newest else self._happenings(after)
-
-    async def _happenings(self, after: int) -> Happenings:
-        self.watching += 1
-        try:
-            while after < self.newest:
-                after += 1
-                yield (Happening(after, self.records[REQUEST]),)
-            await self.ended.wait()
-        finally:
-            self.watching -= 1
-
-    async def read_request(self, caller: Caller, request_id: RequestId) -> RequestView:
-        if self.refusal is not None:
-            raise self.refusal
-        record = self.records.get(request_id)
-        if record is None or record.tenant_id != caller.tenant_id:
-            raise NotFound("There is no such request.")
-        return viewed(record)
-
-    async def list_requests(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestView]:
-        if self.refusal is not None:
-            raise self.refusal
-        self.lists.append((caller, wanted, page))
-        found = [viewed(each) for each in self.records.values()][: page.limit]
-        more = len(self.records) > page.limit
-        return Page(found, Position(found[-1].record.created_at, found[-1].record.request_id) if more else None)
-
-    async def act(
-        self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
-    ) -> KeptAnswer:
-        view = await self.read_request(caller, request_id)
-        self.acts.append((caller, act))
-        return KeptAnswer(render(view), self.replayed)
-
-    async def name_approvers(
-        self, caller: Caller, request_id: RequestId, naming: Naming, act: Act, render: Callable[[RequestView], bytes]
-    ) -> KeptAnswer:
-        self.namings.append(naming)
-        return await self.act(caller, request_id, act, render)
-
     async def list_jobs(self, caller: Caller, page: PageWanted) -> Page[HeldJob]:
         if self.refusal is not None:
             raise self.refusal
@@ -353,29 +386,24 @@ class House:
         self.observed.append((path, method, status))
         self.answered.set()
 
-    def requests(self) -> Requests:
-        return Requests(
-            list=self.list_requests,
-            read=self.read_request,
-            watch=self.watch_request,
-            approve=self.act,
-            reject=self.act,
-            name_approvers=self.name_approvers,
-            cancel=self.act,
-            retry=self.act,
-        )
-
     def app(self, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
         """Build the API with these services."""
         return create_app(self.http(), self.services(), mounts)
 
     def services(self) -> Sequence[object]:
         """List one service for each table of endpoints."""
-        return [FakeGroups(self), FakeMailboxes(self), self.binder, self.assignments, self.findings, self.others()]
+        return [
+            FakeGroups(self),
+            FakeMailboxes(self),
+            FakeRequests(self),
+            self.binder,
+            self.assignments,
+            self.findings,
+            self.others(),
+        ]
 
     def others(self) -> Services:
         return Services(
-            requests=self.requests(),
             jobs=Jobs(self.list_jobs, self.release_job),
             deliveries=self.mailbag.services(),
             audit=self.trail.services(),

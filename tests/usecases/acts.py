@@ -1,21 +1,21 @@
-"""The use cases that act upon requests and jobs, built over an estate."""
+"""The service of requests, and the use cases of jobs, built over an estate."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from uuid import uuid4
+from uuid import UUID, uuid4
 
-from chamberlain.requests.actions import Deeds
+from chamberlain.requests.service import RequestService
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.callers import ActorType, Caller
 from chamberlain.rules.ids import RequestId, TenantId, UserId
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.requests import IdempotencyKey, RequestState
 from chamberlain.store.notifier import Notifier
-from chamberlain.store.watchers import REQUESTS_CHANNEL
+from chamberlain.store.request_looks import RequestLooks
+from chamberlain.store.timelines import Timelines
+from chamberlain.store.watchers import REQUESTS_CHANNEL, Watchers
 from chamberlain.usecases.job_list import ListJobs
 from chamberlain.usecases.job_release import ReleaseJob
-from chamberlain.usecases.request_cancel import CancelRequest
-from chamberlain.usecases.request_list import ListRequests
-from chamberlain.usecases.request_retry import RetryRequest
 from tests.estates import ESTATE, TRACE, Estate, caller_of
 
 PREFIX = "https://api.estate.example"
@@ -48,22 +48,22 @@ def application(permission: str, tenant_id: TenantId = ESTATE) -> Caller:
     )
 
 
-def canceller(estate: Estate) -> CancelRequest:
-    return CancelRequest(deeds(estate), uuid4, estate.now)
-
-
-def retrier(estate: Estate) -> RetryRequest:
-    return RetryRequest(deeds(estate), workers(estate), estate.now)
-
-
-def deeds(estate: Estate) -> Deeds:
+def request_service(
+    estate: Estate, *, timelines: Timelines | None = None, new_id: Callable[[], UUID] = uuid4
+) -> RequestService:
+    """Build the service of requests of one process."""
     database = estate.databases.application
-    return Deeds(database, estate.authorization(), watchers(estate))
-
-
-def lister(estate: Estate) -> ListRequests:
-    database = estate.databases.application
-    return ListRequests(database, estate.authorization())
+    return RequestService(
+        database=database,
+        authorization=estate.authorization(),
+        people=estate.people,
+        looks=RequestLooks(database),
+        timelines=timelines or Timelines(database, Watchers()),
+        workers=workers(estate),
+        watchers=watchers(estate),
+        new_id=new_id,
+        now=estate.now,
+    )
 
 
 def job_lister(estate: Estate) -> ListJobs:
@@ -85,11 +85,11 @@ def watchers(estate: Estate) -> Notifier:
 
 
 async def cancel(estate: Estate, request_id: RequestId, caller: Caller, said: Act = ACT) -> KeptAnswer:
-    return await canceller(estate)(caller, request_id, said, render)
+    return await request_service(estate).cancel(caller, request_id, said, render)
 
 
 async def retry(estate: Estate, request_id: RequestId, caller: Caller, said: Act = ACT) -> KeptAnswer:
-    return await retrier(estate)(caller, request_id, said, render)
+    return await request_service(estate).retry(caller, request_id, said, render)
 
 
 async def put(estate: Estate, request_id: RequestId, state: RequestState) -> None:

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from chamberlain.requests.service import RequestService
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.callers import Caller
@@ -14,16 +15,12 @@ from chamberlain.rules.decisions import Naming
 from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.timeline import Timeline
-from chamberlain.store.request_looks import RequestLooks
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import Watchers
 from chamberlain.usecases.approval_attend import AttendApprovals
-from chamberlain.usecases.approver_name import NameApprovers
-from chamberlain.usecases.request_decide import DecideRequest
-from chamberlain.usecases.request_read import ReadRequest
 from tests.databases import Databases
 from tests.estates import ADA, ESTATE, Estate, caller_of, changed_estate, open_estate
-from tests.usecases.acts import ACT, deeds, render, watchers, workers
+from tests.usecases.acts import ACT, render, request_service, watchers
 
 ALL_STAFF = UUID("94000000-0000-4000-8000-000000000001")
 BOARD = UUID("94000000-0000-4000-8000-0000000000b0")
@@ -59,25 +56,23 @@ class Approving:
     """An estate with a worker for approvals, and what somebody can do there."""
 
     estate: Estate
-    decide: DecideRequest
+    requests: RequestService
     attend: AttendApprovals
-    name: NameApprovers
-    read: ReadRequest
 
     async def ask(self, caller: Caller | None = None, name: str = "Apollo") -> RequestId:
         """Ask for a group, which somebody has to approve."""
         return (await self.estate.request(name, caller=caller)).request_id
 
     async def approve(self, request_id: RequestId, who: UserId, said: Act = ACT) -> KeptAnswer:
-        return await self.decide.approve(caller_of(who), request_id, said, render)
+        return await self.requests.approve(caller_of(who), request_id, said, render)
 
     async def reject(self, request_id: RequestId, who: UserId, said: Act = ACT) -> KeptAnswer:
-        return await self.decide.reject(caller_of(who), request_id, said, render)
+        return await self.requests.reject(caller_of(who), request_id, said, render)
 
     async def name_approvers(
         self, request_id: RequestId, who: Caller, *users: UserId, level: int = 1, said: Act = ACT
     ) -> KeptAnswer:
-        return await self.name(who, request_id, Naming(level, users), said, render)
+        return await self.requests.name_approvers(who, request_id, Naming(level, users), said, render=render)
 
     async def look(self) -> None:
         """Run what is due of the jobs that attend to requests, once."""
@@ -181,19 +176,16 @@ SELECT $1, $2, $3, false, true, EXISTS (SELECT FROM directory.groups g WHERE g.t
 
 def approving_at(estate: Estate, new_id: Callable[[], UUID] = uuid4) -> Approving:
     """The use cases of approval over an estate."""
-    database, worker = estate.databases.application, estate.databases.worker
     return Approving(
         estate,
-        DecideRequest(deeds(estate), estate.authorization(), estate.people, workers(estate), new_id, estate.now),
-        AttendApprovals(worker, estate.people, watchers(estate), new_id, estate.read_time),
-        NameApprovers(database, estate.authorization(), estate.people, watchers(estate), new_id, estate.now),
-        ReadRequest(RequestLooks(database), estate.authorization()),
+        request_service(estate, new_id=new_id),
+        AttendApprovals(estate.databases.worker, estate.people, watchers(estate), new_id, estate.read_time),
     )
 
 
 async def view_of(approving_: Approving, request_id: RequestId, who: UserId = ADA) -> RequestView:
     """The request as somebody sees it."""
-    return await approving_.read(caller_of(who), request_id)
+    return await approving_.requests.read(caller_of(who), request_id)
 
 
 def _words(timeline: Timeline) -> list[str]:

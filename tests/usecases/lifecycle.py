@@ -296,7 +296,7 @@ class Lifecycle(RuleBasedStateMachine):
         self._run(self._compare_one(request))
 
     async def _compare_one(self, request: ModelRequest) -> None:
-        view = await self.house.read(caller_of(request.requester), RequestId(request.id))
+        view = await self.house.requests.read(caller_of(request.requester), RequestId(request.id))
         record = view.record
         levels = [
             (

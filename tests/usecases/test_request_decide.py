@@ -14,9 +14,6 @@ from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound, TryAgain, Unauthenticated, Unavailable
 from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.requests import RequestRecord
-from chamberlain.store.timelines import Timelines
-from chamberlain.store.watchers import Watchers
-from chamberlain.usecases.request_watch import WatchRequest
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, ZOE, caller_of, mail_caller_of
 from tests.usecases.acts import act, administrator, application, cancel, render
@@ -102,7 +99,7 @@ async def test_a_requester_never_approves(databases: Databases, approver: dict[s
 
     assert who not in await house.approvers(request_id)
     for caller in (caller_of(who), mail_caller_of(who), replace(caller_of(who), client_id=before.client_id)):
-        for decide in (house.decide.approve, house.decide.reject):
+        for decide in (house.requests.approve, house.requests.reject):
             with pytest.raises(Forbidden) as caught:
                 await decide(caller, request_id, act(), render)
             assert caught.value.code == "selfApproval"
@@ -115,7 +112,7 @@ async def test_no_application_decides(databases: Databases) -> None:
 
     for program in (application("Collab.Config.ReadWrite.All"), replace(application("x"), id=DARA)):
         with pytest.raises(Forbidden) as caught:
-            await house.decide.approve(program, request_id, act(), render)
+            await house.requests.approve(program, request_id, act(), render)
         assert caught.value.code == "applicationNotSupported"
 
 
@@ -124,13 +121,13 @@ async def test_it_rejects_others(databases: Databases) -> None:
     request_id = await house.ask(caller_of(CLEO))
 
     with pytest.raises(Forbidden) as by_administrator:
-        await house.decide.approve(administrator(ADA), request_id, act(), render)
+        await house.requests.approve(administrator(ADA), request_id, act(), render)
     # Ben is an approver of a level that is not open yet; he and strangers do not know of it.
     for stranger in (caller_of(ELI), caller_of(BEN), caller_of(ADA), caller_of(ZOE, OTHER_HOUSE)):
         with pytest.raises(NotFound):
-            await house.decide.approve(stranger, request_id, act(), render)
+            await house.requests.approve(stranger, request_id, act(), render)
     with pytest.raises(Forbidden) as by_none:
-        await house.decide.approve(administrator(ELI), request_id, act(), render)
+        await house.requests.approve(administrator(ELI), request_id, act(), render)
     with pytest.raises(NotFound):
         await house.approve(RequestId(UUID(int=7)), DARA)
 
@@ -142,7 +139,7 @@ async def test_an_administrator_who_is_an_approver_decides_with_that_permission(
     house = await approving(databases, any_of(user(ADA)))
     request_id = await house.ask(caller_of(CLEO))
 
-    answer = await house.decide.approve(administrator(ADA), request_id, act(), render)
+    answer = await house.requests.approve(administrator(ADA), request_id, act(), render)
 
     assert b'"queued"' in answer.body
 
@@ -352,7 +349,7 @@ async def test_actions_are_those_of_the_caller(databases: Databases) -> None:
     request_id = await house.ask()
 
     async def actions(caller: Caller) -> tuple[Action, ...]:
-        return (await house.read(caller, request_id)).actions
+        return (await house.requests.read(caller, request_id)).actions
 
     assert await actions(caller_of(DARA)) == (Action.APPROVE, Action.REJECT)
     assert await actions(caller_of(ADA)) == (Action.CANCEL,)
@@ -381,7 +378,7 @@ async def test_a_mailbox_follows_its_request(databases: Databases) -> None:
     first = await house.estate.ask_mailbox(sent)
     await house.reject(first.accepted.request_id, DARA)
     second = await house.estate.ask_mailbox(sent)
-    await house.decide.approve(mail_caller_of(DARA), second.accepted.request_id, act(), render)
+    await house.requests.approve(mail_caller_of(DARA), second.accepted.request_id, act(), render)
     await house.estate.work()
 
     mailboxes = replace(house.estate.mailboxes, authorization=house.estate.authorization())
@@ -400,8 +397,7 @@ WHERE content ->> 'kind' = 'shared'
 async def test_those_who_watch_see_what_they_may_do_and_the_levels(databases: Databases) -> None:
     house = await approving(databases, any_of(user(DARA)), any_of(user(BEN)))
     request_id = await house.ask()
-    timelines = Timelines(databases.application, Watchers())
-    watch = WatchRequest(databases.application, house.estate.authorization(), timelines)
+    watch = house.requests.watch
     with pytest.raises(NotFound):
         await watch(caller_of(BEN), request_id, 0)
     happenings = await watch(caller_of(DARA), request_id, 0)
@@ -418,9 +414,7 @@ async def test_those_who_watch_see_what_they_may_do_and_the_levels(databases: Da
 async def test_whoever_had_to_decide_watches_no_more_when_somebody_else_has(databases: Databases) -> None:
     house = await approving(databases, any_of(user(DARA), user(BEN)), any_of(user(CLEO)))
     request_id = await house.ask()
-    watch = WatchRequest(
-        databases.application, house.estate.authorization(), Timelines(databases.application, Watchers())
-    )
+    watch = house.requests.watch
     streams = [await watch(caller_of(each), request_id, 0) for each in (BEN, DARA, ADA)]
     first = [[happening.number for happening in await anext(each)] for each in streams if each is not None]
 

@@ -15,7 +15,7 @@ from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.requests import RequestFilter, RequestKind, RequestState
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of, open_estate
-from tests.usecases.acts import administrator, application, lister
+from tests.usecases.acts import administrator, application, request_service
 
 EVERYTHING = RequestFilter()
 BOTH = frozenset(
@@ -28,11 +28,11 @@ async def listed(
 ) -> list[RequestId]:
     """The ids of all pages in their order."""
     found: list[RequestId] = []
-    page = await lister(estate)(caller, wanted, PageWanted(limit, None))
+    page = await request_service(estate).list(caller, wanted, PageWanted(limit, None))
     found += [view.record.request_id for view in page.items]
     while page.next is not None:
         assert len(page.items) == limit
-        page = await lister(estate)(caller, wanted, PageWanted(limit, page.next))
+        page = await request_service(estate).list(caller, wanted, PageWanted(limit, page.next))
         found += [view.record.request_id for view in page.items]
     return found
 
@@ -42,7 +42,7 @@ async def test_it_works(estate: Estate) -> None:
     second = await estate.request("Secret", caller=caller_of(BEN), templateId=str(CONFIDENTIAL_TEAM))
     await estate.request("Hermes", caller=caller_of(CLEO))
 
-    page = await lister(estate)(caller_of(BEN), EVERYTHING, PageWanted(50, None))
+    page = await request_service(estate).list(caller_of(BEN), EVERYTHING, PageWanted(50, None))
 
     assert [view.record.request_id for view in page.items] == [second.request_id, first.request_id]
     assert page.next is None

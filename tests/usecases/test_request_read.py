@@ -8,18 +8,12 @@ import pytest
 from chamberlain.rules.callers import ActorType, Caller
 from chamberlain.rules.errors import Forbidden, NotFound, TryAgain, Unavailable
 from chamberlain.rules.ids import RequestId, TenantId, UserId
-from chamberlain.store.request_looks import RequestLooks
-from chamberlain.usecases.request_read import ReadRequest
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of, open_estate
+from tests.usecases.acts import request_service
 
 PREFIX = "https://api.estate.example"
 UNKNOWN = RequestId(ADA)
-
-
-def reader(estate: Estate) -> ReadRequest:
-    database = estate.databases.application
-    return ReadRequest(RequestLooks(database), estate.authorization())
 
 
 def configuring(user: UserId, tenant_id: TenantId = ESTATE) -> Caller:
@@ -38,7 +32,7 @@ async def let_staff_administer(databases: Databases) -> None:
 async def test_it_works(estate: Estate) -> None:
     accepted = await estate.request("Apollo", caller=caller_of(BEN))
 
-    view = await reader(estate)(caller_of(BEN), accepted.request_id)
+    view = await request_service(estate).read(caller_of(BEN), accepted.request_id)
 
     assert view.record == await estate.record(accepted.request_id)
     assert view.record.display_name == "Apollo"
@@ -47,7 +41,7 @@ async def test_it_works(estate: Estate) -> None:
 async def test_an_administrator_reads_any_of_the_tenant(estate: Estate) -> None:
     accepted = await estate.request("Apollo", caller=caller_of(BEN))
 
-    view = await reader(estate)(configuring(ADA), accepted.request_id)
+    view = await request_service(estate).read(configuring(ADA), accepted.request_id)
 
     assert view.record.request_id == accepted.request_id
 
@@ -57,7 +51,7 @@ async def test_an_administrator_by_a_group_reads_any_of_the_tenant(databases: Da
     await let_staff_administer(databases)
     accepted = await estate.request("Apollo", caller=caller_of(BEN))
 
-    view = await reader(estate)(configuring(CLEO), accepted.request_id)
+    view = await request_service(estate).read(configuring(CLEO), accepted.request_id)
 
     assert view.record.request_id == accepted.request_id
 
@@ -68,21 +62,21 @@ async def test_it_rejects_a_request_of_somebody_else(estate: Estate) -> None:
     # An administrator without the permission of one is like anybody else.
     for user in (CLEO, ADA):
         with pytest.raises(NotFound):
-            await reader(estate)(caller_of(user), accepted.request_id)
+            await request_service(estate).read(caller_of(user), accepted.request_id)
 
 
 async def test_it_rejects_a_request_of_another_tenant(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
 
     with pytest.raises(NotFound):
-        await reader(estate)(caller_of(ZOE, OTHER_HOUSE), accepted.request_id)
+        await request_service(estate).read(caller_of(ZOE, OTHER_HOUSE), accepted.request_id)
     with pytest.raises(NotFound):
-        await reader(estate)(caller_of(ADA, OTHER_HOUSE), accepted.request_id)
+        await request_service(estate).read(caller_of(ADA, OTHER_HOUSE), accepted.request_id)
 
 
 async def test_it_rejects_an_unknown_id(estate: Estate) -> None:
     with pytest.raises(NotFound):
-        await reader(estate)(configuring(ADA), UNKNOWN)
+        await request_service(estate).read(configuring(ADA), UNKNOWN)
 
 
 async def test_it_rejects_the_permission_of_an_administrator_in_other_hands(estate: Estate) -> None:
@@ -91,7 +85,7 @@ async def test_it_rejects_the_permission_of_an_administrator_in_other_hands(esta
     # What there is and what there is not look the same.
     for request_id in (accepted.request_id, UNKNOWN):
         with pytest.raises(Forbidden) as caught:
-            await reader(estate)(configuring(CLEO), request_id)
+            await request_service(estate).read(configuring(CLEO), request_id)
         assert caught.value.code == "notAdministrator"
 
 
@@ -104,7 +98,7 @@ async def test_it_rejects_an_application_that_did_not_ask_for_it(estate: Estate)
     )
 
     with pytest.raises(NotFound):
-        await reader(estate)(application, accepted.request_id)
+        await request_service(estate).read(application, accepted.request_id)
 
 
 async def test_what_is_ones_own_is_read_while_the_directory_is_away(databases: Databases) -> None:
@@ -114,8 +108,8 @@ async def test_what_is_ones_own_is_read_while_the_directory_is_away(databases: D
     accepted = await estate.request("Apollo", caller=caller_of(BEN))
     estate.people.trouble = TryAgain(timedelta(seconds=2), "The directory does not answer.")
 
-    own = await reader(estate)(replace(caller_of(BEN), permissions=both), accepted.request_id)
+    own = await request_service(estate).read(replace(caller_of(BEN), permissions=both), accepted.request_id)
 
     assert own.record.request_id == accepted.request_id
     with pytest.raises(Unavailable):
-        await reader(estate)(replace(caller_of(CLEO), permissions=both), accepted.request_id)
+        await request_service(estate).read(replace(caller_of(CLEO), permissions=both), accepted.request_id)

@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.bootstrap.processes import running
-from chamberlain.requests.actions import Deeds
 from chamberlain.requests.results import await_result
+from chamberlain.requests.service import RequestService
 from chamberlain.rules.actions import Act
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.errors import Malformed, NotFound, Rejected, TryAgain
@@ -21,14 +21,12 @@ from chamberlain.rules.timeline import MOST_ENTRIES, Happening
 from chamberlain.store import request_tasks
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.listener import listen
-from chamberlain.store.notifier import Notifier
 from chamberlain.store.pool import WatchfulPool
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import REQUESTS_CHANNEL, Watchers
-from chamberlain.usecases.request_retry import RetryRequest
-from chamberlain.usecases.request_watch import WatchRequest
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, OTHER_HOUSE, PROJECT_TEAM, TRACE, ZOE, Estate, caller_of, until
 from tests.postgres import connected
+from tests.usecases.acts import request_service
 
 PREFIX = "https://api.estate.example"
 PREFIXES = ScopePrefixes(PREFIX, PREFIX)
@@ -61,11 +59,11 @@ class Watch:
     looks: CountedDatabase
     watchers: Watchers
     timelines: Timelines
-    request: WatchRequest
+    requests: RequestService
 
     async def events(self, request_id: RequestId, after: int = 0) -> list[Happening]:
         """All that happens to a request, to its end."""
-        happenings = await self.request(caller_of(ADA), request_id, after)
+        happenings = await self.requests.watch(caller_of(ADA), request_id, after)
         assert happenings is not None
         async with aclosing(happenings):
             return [each async for several in happenings for each in several]
@@ -76,7 +74,7 @@ async def watching(estate: Estate, *, quiet: timedelta = timedelta(seconds=20)) 
     database, watchers = estate.databases.application, Watchers()
     looks = CountedDatabase(database.pool)
     timelines = Timelines(looks, watchers, quiet=quiet)
-    request = WatchRequest(database, estate.authorization(), timelines)
+    requests = request_service(estate, timelines=timelines)
     address, listens = estate.databases.addresses.application, asyncio.Event()
 
     def heard(payload: str) -> None:
@@ -88,7 +86,7 @@ async def watching(estate: Estate, *, quiet: timedelta = timedelta(seconds=20)) 
         running(estate.provision_groups.notifier.run()),
     ):
         await listens.wait()
-        yield Watch(estate, looks, watchers, timelines, request)
+        yield Watch(estate, looks, watchers, timelines, requests)
 
 
 @pytest.fixture
@@ -108,11 +106,7 @@ def watched(watch: Watch, number: int = 1) -> Callable[[], Awaitable[bool]]:
 
 async def retry(estate: Estate, request_id: RequestId) -> None:
     """Queue a failed request again, as the one who made it."""
-    database = estate.databases.application
-    address = estate.databases.addresses.application
-    notifiers = Notifier(address), Notifier(address, REQUESTS_CHANNEL)
-    use_case = RetryRequest(Deeds(database, estate.authorization(), notifiers[1]), notifiers[0], estate.now)
-    await use_case(caller_of(ADA), request_id, Act(None, None, TRACE), lambda _: b"{}")
+    await request_service(estate).retry(caller_of(ADA), request_id, Act(None, None, TRACE), lambda _: b"{}")
 
 
 def told(happenings: list[Happening]) -> list[tuple[int, str]]:
@@ -161,7 +155,7 @@ async def test_nothing_is_behind_the_last_event_of_what_has_ended(watch: Watch) 
     accepted = await watch.estate.request()
     await watch.estate.work()
 
-    assert await watch.request(caller_of(ADA), accepted.request_id, 4) is None
+    assert await watch.requests.watch(caller_of(ADA), accepted.request_id, 4) is None
 
 
 async def test_each_state_is_told_as_it_was(watch: Watch) -> None:
@@ -246,20 +240,20 @@ async def test_it_rejects_what_is_not_ones_own(watch: Watch) -> None:
 
     for stranger in (caller_of(ADA), caller_of(ZOE, OTHER_HOUSE)):
         with pytest.raises(NotFound):
-            await watch.request(stranger, accepted.request_id, 0)
+            await watch.requests.watch(stranger, accepted.request_id, 0)
 
 
 async def test_it_rejects_a_number_that_is_not_reached(watch: Watch) -> None:
     accepted = await watch.estate.request()
 
     with pytest.raises(Malformed):
-        await watch.request(caller_of(ADA), accepted.request_id, 2)
+        await watch.requests.watch(caller_of(ADA), accepted.request_id, 2)
 
 
 async def test_it_says_now_and_then_that_nothing_happens(estate: Estate) -> None:
     accepted = await estate.request()
     async with watching(estate, quiet=timedelta(milliseconds=50)) as watch, asyncio.timeout(20):
-        happenings = await watch.request(caller_of(ADA), accepted.request_id, 1)
+        happenings = await watch.requests.watch(caller_of(ADA), accepted.request_id, 1)
         assert happenings is not None
         async with aclosing(happenings):
             assert [await anext(happenings) for _ in range(3)] == [(), (), ()]
@@ -269,7 +263,7 @@ async def test_it_says_now_and_then_that_nothing_happens(estate: Estate) -> None
 async def test_a_wake_up_that_is_lost_costs_the_quiet_time(estate: Estate) -> None:
     accepted = await estate.request()
     async with watching(estate, quiet=timedelta(milliseconds=50)) as watch, asyncio.timeout(20):
-        happenings = await watch.request(caller_of(ADA), accepted.request_id, 1)
+        happenings = await watch.requests.watch(caller_of(ADA), accepted.request_id, 1)
         assert happenings is not None
         async with aclosing(happenings):
             assert await anext(happenings) == ()
@@ -362,7 +356,7 @@ async def test_waiting_for_the_result_ends_with_a_failure(watch: Watch) -> None:
 async def test_a_request_that_wants_approval_begins_there(watch: Watch) -> None:
     accepted = await watch.estate.request(templateId=str(CONFIDENTIAL_TEAM))
 
-    happenings = await watch.request(caller_of(ADA), accepted.request_id, 0)
+    happenings = await watch.requests.watch(caller_of(ADA), accepted.request_id, 0)
 
     assert happenings is not None
     async with aclosing(happenings):

@@ -13,7 +13,7 @@ from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.requests import RequestFilter, RequestKind, RequestState
 from tests.databases import PACKAGE, Databases
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, caller_of, mail_caller_of
-from tests.usecases.acts import administrator, application, lister
+from tests.usecases.acts import administrator, application, request_service
 from tests.usecases.approvers import ALL_STAFF, Approving, all_of, any_of, approving, group, user
 
 MIGRATION = PACKAGE / "store" / "migrations" / "0013_approvals.pre.sql"
@@ -25,19 +25,19 @@ async def listed(
 ) -> list[RequestId]:
     """The ids of all pages in their order."""
     found: list[RequestId] = []
-    page = await lister(house.estate)(caller, wanted, PageWanted(limit, None))
+    page = await request_service(house.estate).list(caller, wanted, PageWanted(limit, None))
     while True:
         found += [view.record.request_id for view in page.items]
         if page.next is None:
             return found
-        page = await lister(house.estate)(caller, wanted, PageWanted(limit, page.next))
+        page = await request_service(house.estate).list(caller, wanted, PageWanted(limit, page.next))
 
 
 async def test_it_works(databases: Databases) -> None:
     house = await approving(databases, all_of(user(DARA), user(BEN)))
     first, second = await house.ask(name="Apollo"), await house.ask(caller_of(DARA), name="Borealis")
 
-    page = await lister(house.estate)(caller_of(DARA), TO_DECIDE, PageWanted(50, None))
+    page = await request_service(house.estate).list(caller_of(DARA), TO_DECIDE, PageWanted(50, None))
 
     (view,) = page.items
     assert (view.record.request_id, view.actions) == (first, (Action.APPROVE, Action.REJECT))
@@ -97,7 +97,7 @@ async def test_an_administrator_lists_what_is_theirs_to_decide_and_sees_what_is_
     house = await approving(databases, any_of(user(ADA)))
     blocked, own = await house.ask(caller_of(ADA)), await house.ask(caller_of(CLEO), name="Borealis")
 
-    page = await lister(house.estate)(
+    page = await request_service(house.estate).list(
         administrator(ADA), RequestFilter(RequestState.PENDING_APPROVAL), PageWanted(50, None)
     )
 

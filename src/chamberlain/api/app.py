@@ -43,31 +43,12 @@ from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.actions import ACTION
 from chamberlain.shapes.adoptions import ADOPTION
-from chamberlain.shapes.approvers import APPROVERS
 from chamberlain.shapes.redeliveries import REDELIVERY
 from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE
 from chamberlain.shapes.tenant_settings import TENANT
 
 # fmt: off
 _REST = EndpointTable(Services, (
-    Endpoint("GET", "/requests/v1/", requests.list_, Operation.READ_REQUESTS, requests.ABOUT_LIST, requests.LISTED,
-             parameters=requests.FILTERS, codes=requests.LIST_CODES),
-    Endpoint("GET", "/requests/v1/{requestId}/", requests.read, Operation.READ_REQUESTS, requests.ABOUT_READ,
-             requests.READ, codes=requests.READ_CODES),
-    Endpoint("GET", "/requests/v1/{requestId}/events/", timeline.watch, Operation.READ_REQUESTS, timeline.ABOUT_WATCH,
-             timeline.WATCHED, headers=timeline.HEADERS, codes=timeline.WATCH_CODES),
-    Endpoint("POST", "/requests/v1/{requestId}/approve/", requests.approve, Operation.DECIDE_REQUEST,
-             requests.ABOUT_APPROVE, requests.DECIDED, shape=ACTION, codes=requests.DECIDE_CODES,
-             body_is_optional=True),
-    Endpoint("POST", "/requests/v1/{requestId}/reject/", requests.reject, Operation.DECIDE_REQUEST,
-             requests.ABOUT_REJECT, requests.DECIDED, shape=ACTION, codes=requests.DECIDE_CODES,
-             body_is_optional=True),
-    Endpoint("POST", "/requests/v1/{requestId}/approvers/", requests.name_approvers, Operation.NAME_APPROVERS,
-             requests.ABOUT_NAME_APPROVERS, requests.NAMED, shape=APPROVERS, codes=requests.NAME_APPROVERS_CODES),
-    Endpoint("POST", "/requests/v1/{requestId}/cancel/", requests.cancel, Operation.CANCEL_OR_RETRY_REQUEST,
-             requests.ABOUT_CANCEL, requests.ACTED, shape=ACTION, codes=requests.ACT_CODES, body_is_optional=True),
-    Endpoint("POST", "/requests/v1/{requestId}/retry/", requests.retry, Operation.CANCEL_OR_RETRY_REQUEST,
-             requests.ABOUT_RETRY, requests.ACTED, shape=ACTION, codes=requests.ACT_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/v1/jobs/", jobs.list_, Operation.ADMINISTER_SERVICE, jobs.ABOUT_LIST, jobs.LISTED,
              parameters=PARAMETERS, codes=jobs.LIST_CODES),
     Endpoint("POST", "/admin/v1/jobs/{jobId}/release/", jobs.release, Operation.ADMINISTER_SERVICE,
@@ -157,6 +138,8 @@ TABLES: tuple[EndpointTable[Any], ...] = (
     groups.ENDPOINTS,
     mailboxes.ENDPOINTS,
     policies.ENDPOINTS,
+    requests.ENDPOINTS,
+    timeline.ENDPOINTS,
     _REST,
 )
 ENDPOINTS: tuple[AnyEndpoint, ...] = tuple(endpoint for table in TABLES for endpoint in table.endpoints)

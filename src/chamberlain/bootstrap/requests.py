@@ -1,38 +1,28 @@
-"""The use cases of requests, whatever they ask for."""
+"""The service of requests, and the job handler of approvals."""
 
-from chamberlain.api.services import Requests
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
-from chamberlain.requests.actions import Deeds
+from chamberlain.requests.service import RequestService
 from chamberlain.store.clocks import decision_time
 from chamberlain.store.request_looks import RequestLooks
 from chamberlain.usecases.approval_attend import AttendApprovals
-from chamberlain.usecases.approver_name import NameApprovers
-from chamberlain.usecases.request_cancel import CancelRequest
-from chamberlain.usecases.request_decide import DecideRequest
-from chamberlain.usecases.request_list import ListRequests
-from chamberlain.usecases.request_read import ReadRequest
-from chamberlain.usecases.request_retry import RetryRequest
-from chamberlain.usecases.request_watch import WatchRequest
 
 
-def request_services(means: Means) -> Requests:
-    """What the API may ask about requests."""
-    database, authorization, watching = means.database, means.authorization, means.watching
-    deeds = Deeds(database, authorization, watching.notifier)
-    decide = DecideRequest(deeds, authorization, means.people, means.notifier, new_id, now)
-    return Requests(
-        list=ListRequests(database, authorization),
-        read=ReadRequest(RequestLooks(database), authorization),
-        watch=WatchRequest(database, authorization, watching.timelines),
-        approve=decide.approve,
-        reject=decide.reject,
-        name_approvers=NameApprovers(database, authorization, means.people, watching.notifier, new_id, now),
-        cancel=CancelRequest(deeds, new_id, now),
-        retry=RetryRequest(deeds, means.notifier, now),
+def request_service(means: Means) -> RequestService:
+    """Build the service that the API calls."""
+    return RequestService(
+        database=means.database,
+        authorization=means.authorization,
+        people=means.people,
+        looks=RequestLooks(means.database),
+        timelines=means.watching.timelines,
+        workers=means.notifier,
+        watchers=means.watching.notifier,
+        new_id=new_id,
+        now=now,
     )
 
 
 def approval_work(means: WorkMeans) -> AttendApprovals:
-    """Attends to requests that wait for approval."""
+    """Build the handler of approvals that a worker calls."""
     return AttendApprovals(means.database, means.people, means.notifier, new_id, decision_time)

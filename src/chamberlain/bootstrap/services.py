@@ -22,7 +22,7 @@ from chamberlain.bootstrap.means import Means
 from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.bootstrap.policies import policy_service
 from chamberlain.bootstrap.readiness import Readiness
-from chamberlain.bootstrap.requests import request_services
+from chamberlain.bootstrap.requests import request_service
 from chamberlain.bootstrap.templates import template_services
 from chamberlain.bootstrap.tenants import tenant_services
 from chamberlain.bootstrap.webhooks import webhook_services
@@ -42,13 +42,13 @@ def make_services(means: Means) -> Sequence[object]:
         group_service(means),
         mailbox_service(means),
         policy_service(means),
+        request_service(means),
         _services(means),
     ]
 
 
 def _services(means: Means) -> Services:
     return Services(
-        requests=request_services(means),
         jobs=job_services(means),
         deliveries=delivery_services(means),
         audit=audit_services(means),

@@ -1,1 +1,4 @@
-"""Requests: visibility, and idempotent actions."""
+"""Requests of every kind: list, read, watch and act on them.
+
+Visibility and waiting for results belong here too. Nothing here knows what a request asks for.
+"""

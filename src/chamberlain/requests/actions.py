@@ -1,37 +1,21 @@
-"""Idempotent actions on requests: authorize, lock, change, audit.
+"""Change a locked request, and audit the change.
 
-The caller of this module decides what an action changes.
+The caller of this module authorizes, and decides what an action changes.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from chamberlain.auth.authorization import Authorization
-from chamberlain.requests.visibility import require_requester, require_visible
-from chamberlain.rules.actions import (
-    Act,
-    Action,
-    Deed,
-    KeptAnswer,
-    RequestView,
-    change_of,
-    not_now,
-    operation_of,
-    present,
-    require_allowed,
-    viewed_by,
-)
-from chamberlain.rules.callers import Caller
+from chamberlain.rules.actions import Action, Deed, change_of, not_now, present, require_allowed
 from chamberlain.rules.changes import Json
 from chamberlain.rules.events import Event
-from chamberlain.rules.ids import EventId, RequestId
+from chamberlain.rules.ids import EventId
 from chamberlain.rules.jobs import job_kind_of
 from chamberlain.rules.request_events import request_cancelled, summary_of
 from chamberlain.rules.requests import RequestRecord, RequestState
-from chamberlain.store import approvals, changes, idempotency, jobs, requests
-from chamberlain.store.database import Database, Transaction
-from chamberlain.store.notifier import Notifier
+from chamberlain.store import approvals, changes, jobs, requests
+from chamberlain.store.database import Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,55 +34,13 @@ class Done:
 Carry = Callable[[Transaction, RequestRecord], Awaitable[Done]]
 
 
-@dataclass(frozen=True, slots=True)
-class Deeds:
-    """Act on requests on behalf of callers.
-
-    `watchers` are notified of each change.
-    """
-
-    database: Database
-    authorization: Authorization
-    watchers: Notifier
-
-    async def do(
-        self,
-        action: Action,
-        caller: Caller,
-        request_id: RequestId,
-        act: Act,
-        *,
-        carry: Carry,
-        render: Callable[[RequestView], bytes],
-    ) -> KeptAnswer:
-        """Act, and return what `render` makes of the request.
-
-        A repeated idempotency key returns the first answer. Raises NotFound, Forbidden, Unavailable, and Conflict if
-        the state does not allow the action.
-        """
-        operation, found = operation_of(action), await self.find(caller, request_id)
-        record = await require_visible(self.authorization, caller, operation, found)
-        await require_requester(self.authorization, caller, operation, record)
-        actor = await self.authorization.actor(caller)
-        return await self.carry_out(caller, Deed(action, caller.client_id, actor, act, request_id), carry, render)
-
-    async def find(self, caller: Caller, request_id: RequestId) -> RequestRecord | None:
-        """Find a request without authorization."""
-        async with self.database.transaction(caller.tenant_id) as tx:
-            return await requests.find(tx, request_id)
-
-    async def carry_out(
-        self, caller: Caller, deed: Deed, carry: Carry, render: Callable[[RequestView], bytes]
-    ) -> KeptAnswer:
-        """Act for a caller who is already authorized."""
-
-        async def work() -> bytes:
-            return render(viewed_by(caller, await _done(tx, deed, carry)))
-
-        async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency.once(tx, caller, deed.act.idempotency, work)
-        self.watchers.tell((deed.request_id,))
-        return answer
+async def perform(tx: Transaction, deed: Deed, carry: Carry) -> RequestRecord:
+    """Lock the request, change it and audit the change. Raises Conflict."""
+    before = present(await requests.hold(tx, deed.request_id))
+    require_allowed(deed.action, before.state)
+    done = await carry(tx, before)
+    await changes.record(tx, change_of(deed, before, done.after, done.event, done.told))
+    return done.after
 
 
 async def cancel(tx: Transaction, before: RequestRecord, *, event_id: EventId, at: datetime) -> Done:
@@ -114,11 +56,3 @@ async def cancel(tx: Transaction, before: RequestRecord, *, event_id: EventId, a
     if before.state is RequestState.PENDING_APPROVAL:
         await approvals.withdraw(tx, before.request_id)
     return Done(after, request_cancelled(event_id, summary_of(after), now=at))
-
-
-async def _done(tx: Transaction, deed: Deed, carry: Carry) -> RequestRecord:
-    before = present(await requests.hold(tx, deed.request_id))
-    require_allowed(deed.action, before.state)
-    done = await carry(tx, before)
-    await changes.record(tx, change_of(deed, before, done.after, done.event, done.told))
-    return done.after

@@ -1,4 +1,4 @@
-"""Requests are read and acted upon here: what was asked for, how far it has come, and what may be done with it."""
+"""Endpoints of requests: list, read, decide, cancel and retry."""
 
 from collections.abc import Mapping
 
@@ -7,16 +7,17 @@ from msgspec import Struct, json
 from chamberlain.api.administered import CACHE
 from chamberlain.api.answers import NO_STORE, Answer
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.request_shapes import Request, RequestSummary, request_of, summary_of
-from chamberlain.api.services import Services
 from chamberlain.api.submission import act_of, acted, creating_act_of
+from chamberlain.requests.service import RequestService
 from chamberlain.rules.actions import RequestView
 from chamberlain.rules.ids import RequestId
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.requests import RequestFilter, RequestKind, RequestState
-from chamberlain.shapes.actions import ActionBody
-from chamberlain.shapes.approvers import ApproversBody, to_naming
+from chamberlain.shapes.actions import ACTION, ActionBody
+from chamberlain.shapes.approvers import APPROVERS, ApproversBody, to_naming
 
 
 class RequestPage(Struct, rename="camel", frozen=True):
@@ -26,8 +27,8 @@ class RequestPage(Struct, rename="camel", frozen=True):
     next_cursor: str | None
 
 
-async def list_(services: Services, call: Call[None]) -> Answer:
-    """Those that the caller may see and the filters name."""
+async def list_(requests: RequestService, call: Call[None]) -> Answer:
+    """List the visible requests that match the filters."""
     query = call.query
     wanted = RequestFilter(
         state=RequestState(query["state"]) if "state" in query else None,
@@ -35,46 +36,46 @@ async def list_(services: Services, call: Call[None]) -> Answer:
         mine=query.get("mine") == "true",
         to_decide=query.get("toDecide") == "true",
     )
-    page = await services.requests.list(call.caller, wanted, page_wanted(call))
+    page = await requests.list(call.caller, wanted, page_wanted(call))
     body = RequestPage(tuple(map(summary_of, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 
-async def read(services: Services, call: Call[None]) -> Answer:
-    """One request with its steps."""
-    view = await services.requests.read(call.caller, RequestId(call.ids["requestId"]))
+async def read(requests: RequestService, call: Call[None]) -> Answer:
+    """Read a request with its steps."""
+    view = await requests.read(call.caller, RequestId(call.ids["requestId"]))
     return Answer(200, json.encode(request_of(view)), (NO_STORE,))
 
 
-async def approve(services: Services, call: Call[ActionBody]) -> Answer:
-    """Say yes to a request, as an approver."""
+async def approve(requests: RequestService, call: Call[ActionBody]) -> Answer:
+    """Approve a request."""
     request_id = RequestId(call.ids["requestId"])
-    return acted(await services.requests.approve(call.caller, request_id, act_of(call), _render))
+    return acted(await requests.approve(call.caller, request_id, act_of(call), _render))
 
 
-async def reject(services: Services, call: Call[ActionBody]) -> Answer:
-    """Say no to a request, as an approver."""
+async def reject(requests: RequestService, call: Call[ActionBody]) -> Answer:
+    """Reject a request."""
     request_id = RequestId(call.ids["requestId"])
-    return acted(await services.requests.reject(call.caller, request_id, act_of(call), _render))
+    return acted(await requests.reject(call.caller, request_id, act_of(call), _render))
 
 
-async def name_approvers(services: Services, call: Call[ApproversBody]) -> Answer:
-    """Say who decides on a blocked request."""
+async def name_approvers(requests: RequestService, call: Call[ApproversBody]) -> Answer:
+    """Name the approvers of a blocked request."""
     request_id, naming = RequestId(call.ids["requestId"]), to_naming(call.body)
-    kept = await services.requests.name_approvers(call.caller, request_id, naming, creating_act_of(call), _render)
-    return acted(kept)
+    act = creating_act_of(call)
+    return acted(await requests.name_approvers(call.caller, request_id, naming, act, render=_render))
 
 
-async def cancel(services: Services, call: Call[ActionBody]) -> Answer:
-    """End a request that is not through."""
+async def cancel(requests: RequestService, call: Call[ActionBody]) -> Answer:
+    """Cancel an unfinished request."""
     request_id = RequestId(call.ids["requestId"])
-    return acted(await services.requests.cancel(call.caller, request_id, act_of(call), _render))
+    return acted(await requests.cancel(call.caller, request_id, act_of(call), _render))
 
 
-async def retry(services: Services, call: Call[ActionBody]) -> Answer:
-    """Queue a failed request once more."""
+async def retry(requests: RequestService, call: Call[ActionBody]) -> Answer:
+    """Queue a failed request again."""
     request_id = RequestId(call.ids["requestId"])
-    return acted(await services.requests.retry(call.caller, request_id, act_of(call), _render))
+    return acted(await requests.retry(call.caller, request_id, act_of(call), _render))
 
 
 def _render(view: RequestView) -> bytes:
@@ -204,7 +205,7 @@ _APPROVAL: Mapping[str, object] = {
 
 
 def _acted(**became: object) -> tuple[Success, ...]:
-    """How an action succeeds, with an example of what it makes of a request."""
+    """Describe the answer of an action."""
     headers = {
         **CACHE,
         "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
@@ -222,3 +223,21 @@ ACT_CODES = (
 )  # fmt: skip
 DECIDE_CODES = ("notApprover", "selfApproval", *ACT_CODES)
 NAME_APPROVERS_CODES = ("selfApproval", "notPossible", *ACT_CODES)
+
+# fmt: off
+ENDPOINTS = EndpointTable(RequestService, (
+    Endpoint("GET", "/requests/v1/", list_, Operation.READ_REQUESTS, ABOUT_LIST, LISTED,
+             parameters=FILTERS, codes=LIST_CODES),
+    Endpoint("GET", "/requests/v1/{requestId}/", read, Operation.READ_REQUESTS, ABOUT_READ, READ, codes=READ_CODES),
+    Endpoint("POST", "/requests/v1/{requestId}/approve/", approve, Operation.DECIDE_REQUEST, ABOUT_APPROVE, DECIDED,
+             shape=ACTION, codes=DECIDE_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/reject/", reject, Operation.DECIDE_REQUEST, ABOUT_REJECT, DECIDED,
+             shape=ACTION, codes=DECIDE_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/approvers/", name_approvers, Operation.NAME_APPROVERS,
+             ABOUT_NAME_APPROVERS, NAMED, shape=APPROVERS, codes=NAME_APPROVERS_CODES),
+    Endpoint("POST", "/requests/v1/{requestId}/cancel/", cancel, Operation.CANCEL_OR_RETRY_REQUEST,
+             ABOUT_CANCEL, ACTED, shape=ACTION, codes=ACT_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/retry/", retry, Operation.CANCEL_OR_RETRY_REQUEST,
+             ABOUT_RETRY, ACTED, shape=ACTION, codes=ACT_CODES, body_is_optional=True),
+))
+# fmt: on

@@ -1,4 +1,4 @@
-"""The timeline of a request is watched here, as server-sent events."""
+"""The endpoint of a request's timeline, as server-sent events."""
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
@@ -8,29 +8,30 @@ from msgspec import Struct, json
 from chamberlain.api.administered import CACHE
 from chamberlain.api.answers import NO_STORE, Answer, Stream
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.api.request_shapes import Approval, RequestStep, RequestSummary, approval_of, step_of, summary_of
-from chamberlain.api.services import Services
+from chamberlain.requests.service import RequestService
 from chamberlain.rules.actions import viewed_by
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Malformed
 from chamberlain.rules.ids import RequestId
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.requests import RequestRecord, StepRecord
 from chamberlain.rules.timeline import EntryKind, Happening, Happenings
 
-# A line that says nothing, so that whoever stands between sees that the connection lives.
+# SSE heartbeat; keeps proxies from closing the connection.
 _STILL_THERE = b":\n\n"
-# No timeline comes near it; more digits are no number of ours.
+# A timeline has far fewer events than this number of digits can count.
 _MOST_DIGITS = 9
 
 
-async def watch(services: Services, call: Call[None]) -> Answer | Stream:
-    """What happens to one request, as it happens."""
+async def watch(requests: RequestService, call: Call[None]) -> Answer | Stream:
+    """Stream the events of a request."""
     after = 0 if b"last-event-id" not in call.headers else _last_event(call.listed_headers)
-    happenings = await services.requests.watch(call.caller, RequestId(call.ids["requestId"]), after)
+    happenings = await requests.watch(call.caller, RequestId(call.ids["requestId"]), after)
     if happenings is None:
-        # By the standard of such streams, whoever is told so does not come again.
+        # By the standard of server-sent events, 204 keeps the client from connecting again.
         return Answer(204, b"", (NO_STORE,))
     return Stream(
         chunks=_events(call.caller, happenings),
@@ -42,7 +43,7 @@ async def watch(services: Services, call: Call[None]) -> Answer | Stream:
 
 
 def _last_event(headers: Iterable[tuple[bytes, bytes]]) -> int:
-    """The number of the last event that the caller has seen; 0 is none."""
+    """Return the number of the last event seen, 0 for none."""
     sent, *more = [value for name, value in headers if name == b"last-event-id"]
     if more or (sent and not sent.isdigit()) or len(sent) > _MOST_DIGITS:
         raise Malformed("invalidParameter", "Last-Event-ID must be the id of one event of this timeline.")
@@ -100,3 +101,10 @@ WATCHED = (
     ),
 )
 WATCH_CODES = ("notAdministrator", "notFound", "quotaExceeded", "databaseUnavailable", "overloaded")
+
+# fmt: off
+ENDPOINTS = EndpointTable(RequestService, (
+    Endpoint("GET", "/requests/v1/{requestId}/events/", watch, Operation.READ_REQUESTS, ABOUT_WATCH, WATCHED,
+             headers=HEADERS, codes=WATCH_CODES),
+))
+# fmt: on

@@ -1,0 +1,347 @@
+"""List, read and watch requests, and act on them.
+
+Callers see their own requests and those that they decide or have decided on. Administrators see all of the tenant's.
+Other requests do not exist for a caller.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from chamberlain.auth.authorization import Authorization
+from chamberlain.directory.port import People
+from chamberlain.requests.actions import Carry, Done, cancel, perform
+from chamberlain.requests.timeline import follow, follow_while_concerned
+from chamberlain.requests.visibility import concerns, require_requester, require_visible
+from chamberlain.rules.actions import (
+    Act,
+    Action,
+    Deed,
+    KeptAnswer,
+    RequestView,
+    not_now,
+    operation_of,
+    present,
+    viewed,
+    viewed_by,
+)
+from chamberlain.rules.approval_levels import current_level, decide, name_approvers, waited_for, was_asked
+from chamberlain.rules.approvals import NO_APPROVER, Decision
+from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.decisions import (
+    OUTCOMES,
+    Naming,
+    has_left,
+    moved_on,
+    naming_faults,
+    require_approver,
+    require_blocked,
+    require_others,
+    require_turn,
+)
+from chamberlain.rules.errors import Malformed, NotPossible, TryAgain, Unavailable
+from chamberlain.rules.events import Event
+from chamberlain.rules.ids import ClientId, EventId, RequestId, TraceId, UserId
+from chamberlain.rules.jobs import job_kind_of
+from chamberlain.rules.pages import Page, PageWanted
+from chamberlain.rules.people import NamedPerson, PeopleAnswer, PeopleQuestion
+from chamberlain.rules.permissions import Extent, Operation
+from chamberlain.rules.request_events import approval_required, request_rejected, summary_of
+from chamberlain.rules.requests import RequestFilter, RequestRecord, RequestState
+from chamberlain.rules.timeline import Happenings
+from chamberlain.store import approvals, changes, idempotency, jobs, request_lists, requests
+from chamberlain.store.database import Database, Transaction
+from chamberlain.store.notifier import Notifier
+from chamberlain.store.request_looks import RequestLooks
+from chamberlain.store.timelines import Timelines
+
+
+@dataclass(slots=True)
+class RequestService:
+    """List, read, watch, decide, cancel and retry requests.
+
+    `workers` are notified of new work, `watchers` of each change. Every method raises Forbidden for callers without
+    the permission, and Unavailable if the directory has to answer and does not. Actions return what their `render`
+    makes of the request; a repeated idempotency key returns the first answer.
+    """
+
+    database: Database
+    authorization: Authorization
+    people: People
+    looks: RequestLooks
+    timelines: Timelines
+    workers: Notifier
+    watchers: Notifier
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+
+    async def list(self, caller: Caller, wanted: RequestFilter, page: PageWanted) -> Page[RequestView]:
+        """List the visible requests that match the filter, newest first."""
+        allowance = self.authorization.allowance(caller, Operation.READ_REQUESTS)
+        # Own requests need no answer of the directory.
+        is_own = wanted.mine or wanted.to_decide
+        if is_own and allowance.plain is not None:
+            extent = Extent.OWN
+        else:
+            extent = await self.authorization.extent(caller, Operation.READ_REQUESTS)
+        user = caller.user_id
+        if wanted.to_decide and (wanted.mine or user is None):
+            # Users do not decide on their own requests, and applications on none.
+            return Page([], None)
+        owner = caller.id if extent is Extent.OWN or is_own else None
+        async with self.database.transaction(caller.tenant_id) as tx:
+            found = await request_lists.find_page(tx, wanted, owner=owner, page=page)
+            turn = frozenset[RequestId]() if user is None else await request_lists.to_decide(tx, user, found.items)
+        views = [
+            viewed(
+                each,
+                to_decide=each.request_id in turn,
+                may_end=extent is Extent.ALL or each.created_by.id == caller.id,
+            )
+            for each in found.items
+        ]
+        return Page(views, found.next)
+
+    async def read(self, caller: Caller, request_id: RequestId) -> RequestView:
+        """Read a request. Raises NotFound."""
+        record = await self.looks.find(caller.tenant_id, request_id)
+        return viewed_by(caller, await require_visible(self.authorization, caller, Operation.READ_REQUESTS, record))
+
+    async def watch(self, caller: Caller, request_id: RequestId, after: int) -> Happenings | None:
+        """Follow the events after number `after`, on any process.
+
+        None if the request has finished and there are no more events. Raises NotFound, and Malformed for a number
+        that does not exist yet. Following raises nothing.
+        """
+        async with self.database.transaction(caller.tenant_id) as tx:
+            found = await requests.find(tx, request_id)
+        record = await require_visible(self.authorization, caller, Operation.READ_REQUESTS, found)
+        timeline = await self.timelines.find(record.tenant_id, request_id)
+        if timeline is None or (timeline.has_ended and timeline.newest == after):
+            return None
+        if timeline.newest < after:
+            raise Malformed("invalidParameter", f"The timeline has not come to event {after}; watch it from its start.")
+        # Many callers may follow for long, and no event has the body, which may be large.
+        followed = replace(record, body=b"", steps=())
+        allowance = self.authorization.allowance(caller, Operation.READ_REQUESTS)
+        if allowance.plain is None or not concerns(record, caller):
+            return follow(self.timelines, followed, after)
+        return follow_while_concerned(self.timelines, caller, followed, after)
+
+    async def approve(
+        self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        """Approve a request as an approver of the current level.
+
+        Raises NotFound, and Conflict if the caller is no approver of that level or the deadline is over.
+        """
+        return await self._decide(Action.APPROVE, caller, request_id, act, render)
+
+    async def reject(
+        self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        """Reject a request as an approver of the current level.
+
+        Raises like `approve`.
+        """
+        return await self._decide(Action.REJECT, caller, request_id, act, render)
+
+    async def name_approvers(
+        self,
+        caller: Caller,
+        request_id: RequestId,
+        naming: Naming,
+        act: Act,
+        *,
+        render: Callable[[RequestView], bytes],
+    ) -> KeptAnswer:
+        """Name the approvers of a level that has none. For administrators.
+
+        Raises NotFound, NotPossible for users who are not in the directory, and Conflict if the level is not blocked.
+        """
+        await self.authorization.require(caller, Operation.NAME_APPROVERS)
+        seen = present(await self._find(caller, request_id))
+        require_others(seen, naming.users)
+        detail = "The directory cannot be asked whether these users are in it. Send the request again."
+        answer = await self._look_up(caller, frozenset(naming.users), detail)
+        if faults := naming_faults(naming.users, answer):
+            raise NotPossible(faults)
+        named = [NamedPerson(user, answer.people[user].display_name) for user in dict.fromkeys(naming.users)]
+        actor = await self.authorization.actor(caller)
+
+        async def work() -> bytes:
+            before = present(await requests.hold(tx, request_id))
+            after = await self._name(tx, before, naming.level, named, act.trace_id)
+            await changes.record(tx, self._change_of_naming(after, naming, actor, caller.client_id, act))
+            return render(viewed_by(caller, after))
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            kept = await idempotency.once(tx, caller, act.idempotency, work)
+        self.watchers.tell((request_id,))
+        return kept
+
+    async def cancel(
+        self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        """Cancel an unfinished request and release its names. For requesters and administrators.
+
+        Objects in the directory stay. Raises NotFound, and Conflict if it is too late.
+        """
+
+        async def carry(tx: Transaction, before: RequestRecord) -> Done:
+            return await cancel(tx, before, event_id=EventId(self.new_id()), at=self.now())
+
+        return await self._act(Action.CANCEL, caller, request_id, act, carry=carry, render=render)
+
+    async def retry(
+        self, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        """Queue a failed request again. For requesters and administrators.
+
+        It continues at the step that failed. Raises NotFound, and Conflict if it has not failed.
+        """
+
+        async def carry(tx: Transaction, before: RequestRecord) -> Done:
+            after = await requests.retry(tx, before, at=self.now())
+            if after is None:
+                raise not_now(Action.RETRY, before.state)
+            await jobs.queue(tx, job_kind_of(before.kind), request_id, act.trace_id)
+            return Done(after, None)
+
+        answer = await self._act(Action.RETRY, caller, request_id, act, carry=carry, render=render)
+        self.workers.flag()
+        return answer
+
+    async def _decide(
+        self, action: Action, caller: Caller, request_id: RequestId, act: Act, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        seen = await self._find_to_decide(caller, request_id)
+        user = require_approver(seen, caller)
+        gone = await self._approvers_gone(caller, seen, user)
+        actor = await self.authorization.actor(caller)
+
+        async def carry(tx: Transaction, before: RequestRecord) -> Done:
+            await approvals.require_served(tx)
+            require_approver(before, caller)
+            # Read under the lock: the deadline may have passed during the wait for it.
+            at = self.now()
+            require_turn(before, user, action, now=at)
+            decision = Decision(actor, OUTCOMES[action], act.comment, at)
+            after = moved_on(before, decide(before.approvals, decision, gone=gone), at=at)
+            await approvals.move(tx, before, after, act.trace_id)
+            return Done(after, self._rejected(after, at), _decided_level(before))
+
+        deed = Deed(action, caller.client_id, actor, act, request_id)
+        answer = await self._perform(caller, deed, carry, render)
+        self.workers.flag()
+        return answer
+
+    async def _find_to_decide(self, caller: Caller, request_id: RequestId) -> RequestRecord:
+        """Find the request. Former approvers may learn that their level is closed."""
+        await self.authorization.require(caller, Operation.DECIDE_REQUEST)
+        found = await self._find(caller, request_id)
+        if found is not None and (concerns(found, caller) or was_asked(found.approvals, caller.user_id)):
+            return found
+        return await require_visible(self.authorization, caller, Operation.READ_REQUESTS, found)
+
+    async def _approvers_gone(self, caller: Caller, seen: RequestRecord, user: UserId) -> frozenset[UserId]:
+        """Return approvers of the current level who have left the directory.
+
+        Raises Forbidden if the caller has.
+        """
+        asked = waited_for(seen.approvals) | {user}
+        detail = "The directory cannot be asked whether you are still in it. Send the request again."
+        answer = await self._look_up(caller, asked, detail)
+        if user not in answer.people:
+            raise has_left()
+        return asked - answer.people.keys()
+
+    def _rejected(self, after: RequestRecord, at: datetime) -> Event | None:
+        if after.state is not RequestState.REJECTED:
+            return None
+        return request_rejected(EventId(self.new_id()), summary_of(after), now=at)
+
+    async def _name(
+        self, tx: Transaction, before: RequestRecord, level: int, named: Sequence[NamedPerson], trace_id: TraceId
+    ) -> RequestRecord:
+        await approvals.require_served(tx)
+        at = self.now()
+        require_blocked(before, level, now=at)
+        after = moved_on(before, name_approvers(before.approvals, named), at=at)
+        await approvals.move(tx, before, after, trace_id)
+        return after
+
+    def _change_of_naming(
+        self, after: RequestRecord, naming: Naming, actor: Actor, client_id: ClientId, act: Act
+    ) -> Change:
+        """Return the audit row, with the event that asks the named approvers."""
+        level = current_level(after.approvals)
+        approvers = () if level is None else level.approvers
+        return Change(
+            tenant_id=after.tenant_id,
+            action="request.nameApprovers",
+            actor=actor,
+            client_id=client_id,
+            subject=Subject("request", after.request_id, after.display_name),
+            before={"blocked": NO_APPROVER},
+            after={"blocked": None, "level": naming.level, "approvers": [str(each.id) for each in approvers]},
+            request_id=after.request_id,
+            trace_id=act.trace_id,
+            client_address=act.client_address,
+            event=approval_required(
+                EventId(self.new_id()),
+                summary_of(after),
+                level=naming.level,
+                approvers=approvers,
+                now=after.updated_at,
+            ),
+        )
+
+    async def _act(
+        self,
+        action: Action,
+        caller: Caller,
+        request_id: RequestId,
+        act: Act,
+        *,
+        carry: Carry,
+        render: Callable[[RequestView], bytes],
+    ) -> KeptAnswer:
+        """Act as the requester or an administrator."""
+        operation, found = operation_of(action), await self._find(caller, request_id)
+        record = await require_visible(self.authorization, caller, operation, found)
+        await require_requester(self.authorization, caller, operation, record)
+        actor = await self.authorization.actor(caller)
+        return await self._perform(caller, Deed(action, caller.client_id, actor, act, request_id), carry, render)
+
+    async def _perform(
+        self, caller: Caller, deed: Deed, carry: Carry, render: Callable[[RequestView], bytes]
+    ) -> KeptAnswer:
+        """Act for a caller who is already authorized."""
+
+        async def work() -> bytes:
+            return render(viewed_by(caller, await perform(tx, deed, carry)))
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            answer = await idempotency.once(tx, caller, deed.act.idempotency, work)
+        self.watchers.tell((deed.request_id,))
+        return answer
+
+    async def _find(self, caller: Caller, request_id: RequestId) -> RequestRecord | None:
+        """Find a request without authorization."""
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await requests.find(tx, request_id)
+
+    async def _look_up(self, caller: Caller, users: frozenset[UserId], detail: str) -> PeopleAnswer:
+        """Look up users. Raises Unavailable with the detail."""
+        try:
+            return await self.people.look_up(PeopleQuestion(caller.tenant_id, users=users))
+        except TryAgain as error:
+            raise Unavailable("overloaded", detail, after=error.after) from error
+
+
+def _decided_level(before: RequestRecord) -> dict[str, Json]:
+    level = current_level(before.approvals)
+    return {} if level is None else {"level": level.level}
