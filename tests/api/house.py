@@ -51,9 +51,9 @@ from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.timeline import Happening, Happenings
 from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring
-from tests.api.adoptive_home import AdoptiveHome
 from tests.api.belfry import Belfry
 from tests.api.binder import Binder
+from tests.api.fake_adoptions import FakeAdoptions
 from tests.api.fake_assignments import FakeAssignments
 from tests.api.fake_findings import FakeFindings
 from tests.api.feed import Feed
@@ -251,7 +251,7 @@ class House:
     assignments: FakeAssignments = field(default_factory=FakeAssignments)
     findings: FakeFindings = field(default_factory=FakeFindings)
     feed: Feed = field(default_factory=Feed)
-    adoptive_home: AdoptiveHome = field(default_factory=AdoptiveHome)
+    adoptions: FakeAdoptions = field(default_factory=FakeAdoptions)
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
     observed: list[tuple[str, str, int]] = field(default_factory=list)
@@ -393,6 +393,7 @@ class House:
     def services(self) -> Sequence[object]:
         """List one service for each table of endpoints."""
         return [
+            self.adoptions,
             FakeGroups(self),
             FakeMailboxes(self),
             FakeRequests(self),
@@ -412,7 +413,6 @@ class House:
             mailbox_webhooks=self.belfry.services(),
             collab_webhooks=self.collab_belfry.services(),
             tenant=OwnTenant(self.steward.read, self.steward.replace),
-            adoptions=self.adoptive_home.services(),
             ask_for_drift_check=self.ask_for_drift_check,
             list_events=self.feed.page,
         )

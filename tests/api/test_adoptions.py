@@ -10,7 +10,7 @@ from chamberlain.rules.adoptions import AdoptionFilter, AdoptionRule
 from chamberlain.rules.errors import Fault, Forbidden, NotPossible
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.templates import TemplateKind
-from tests.api.adoptive_home import ADOPTION
+from tests.api.fake_adoptions import ADOPTION
 from tests.api.house import BASE, House
 
 PATH = "/admin/v1/adoptions/"
@@ -52,7 +52,7 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
         "finishedAt": None,
         "refused": [],
     }
-    [act] = house.adoptive_home.acts
+    [act] = house.adoptions.acts
     assert act.idempotency is not None
     assert act.idempotency.key == "k"
 
@@ -74,8 +74,8 @@ async def test_a_preview_shows_who_is_taken_and_who_is_not(api: httpx2.AsyncClie
         TemplateId(UUID(TEMPLATE)),
         AdoptionFilter("Room", "rooms.estate.example", frozenset({UUID(int=1)})),
     )
-    assert house.adoptive_home.rules == [rule]
-    assert house.adoptive_home.records == []
+    assert house.adoptions.rules == [rule]
+    assert house.adoptions.records == []
 
 
 async def test_it_is_listed_read_and_undone(api: httpx2.AsyncClient) -> None:
@@ -123,11 +123,11 @@ async def test_it_rejects_what_was_not_shown(api: httpx2.AsyncClient) -> None:
 async def test_it_rejects_a_misspelt_dry_run(api: httpx2.AsyncClient, house: House) -> None:
     answer = await api.post(f"{PATH}?dryrun=true", json=BODY, headers=ADMINISTRATOR)
 
-    assert (answer.status_code, house.adoptive_home.rules) == (400, [])
+    assert (answer.status_code, house.adoptions.rules) == (400, [])
 
 
 async def test_it_rejects_what_the_use_case_refuses(api: httpx2.AsyncClient, house: House) -> None:
-    house.adoptive_home.refusal = NotPossible((Fault("/filter", "nothingToAdopt", "None."),))
+    house.adoptions.refusal = NotPossible((Fault("/filter", "nothingToAdopt", "None."),))
 
     answer = await api.post(f"{PATH}?dryRun=true", json=BODY, headers=ADMINISTRATOR)
 
@@ -139,7 +139,7 @@ async def test_it_rejects_who_may_not(api: httpx2.AsyncClient, house: House) -> 
         answer = await api.request(method, path, headers={"authorization": "Bearer powerless"}, json=BODY)
         assert (answer.status_code, answer.json()["code"]) == (403, "insufficientScope"), path
 
-    house.adoptive_home.refusal = Forbidden("notAdministrator", "Ask one.")
+    house.adoptions.refusal = Forbidden("notAdministrator", "Ask one.")
     answer = await api.get(PATH, headers=ADMINISTRATOR)
     assert answer.json()["code"] == "notAdministrator"
 

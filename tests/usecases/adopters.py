@@ -1,9 +1,12 @@
-"""The use cases of adoptions, built over an estate; and mailboxes and teams that were there before anybody asked us."""
+"""The adoption service and its job over an estate, with mailboxes and teams that existed before."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
+from chamberlain.adoptions.jobs import RunAdoptions
+from chamberlain.adoptions.preview import Previewer
+from chamberlain.adoptions.service import AdoptionService
 from chamberlain.directory.embedded import EmbeddedAdoptions
 from chamberlain.directory.port import Adoptions, MailboxPage, MailboxWork, Marking, Work
 from chamberlain.rules.actions import Act
@@ -20,11 +23,6 @@ from chamberlain.rules.plans import plan_group
 from chamberlain.rules.requests import IdempotencyKey
 from chamberlain.rules.templates import TemplateKind
 from chamberlain.store.notifier import Notifier
-from chamberlain.usecases.adoption_confirm import ConfirmAdoption
-from chamberlain.usecases.adoption_list import ListAdoptions
-from chamberlain.usecases.adoption_read import ReadAdoption
-from chamberlain.usecases.adoption_run import RunAdoptions
-from chamberlain.usecases.adoption_undo import UndoAdoption
 from tests.estates import ADA, BEN, ESTATE, SHARED_MAILBOX, TRACE, Estate
 from tests.usecases.acts import administrator
 from tests.usecases.stewards import make_due
@@ -69,18 +67,15 @@ class TroubledAdoptions(Adoptions):
 
 @dataclass
 class Adopter:
-    """What adopts in one process."""
+    """Adoptions of one process."""
 
     estate: Estate
     port: TroubledAdoptions
-    confirm_adoption: ConfirmAdoption
-    undo_adoption: UndoAdoption
-    list_adoptions: ListAdoptions
-    read_adoption: ReadAdoption
+    service: AdoptionService
     run: RunAdoptions
 
     async def preview(self, rule: AdoptionRule = RULE, caller: Caller | None = None) -> Preview:
-        return await self.confirm_adoption.preview(caller or administrator(ADA), rule)
+        return await self.service.preview(caller or administrator(ADA), rule)
 
     async def confirm(
         self,
@@ -94,14 +89,14 @@ class Adopter:
         """Confirm what a preview shows now, or showed before."""
         digest = digest or (await self.preview(rule)).digest
         act = Act(None, None if key is None else IdempotencyKey(key, digest.encode()), TRACE, client_address)
-        answer = await self.confirm_adoption(caller or administrator(ADA), rule, digest, act, rendered)
+        answer = await self.service.confirm(caller or administrator(ADA), rule, digest, act, rendered)
         return AdoptionId(UUID(answer.body.decode()))
 
     async def undo(
         self, adoption_id: AdoptionId, caller: Caller | None = None, *, client_address: str | None = None
     ) -> None:
         act = Act("A slip.", None, TRACE, client_address)
-        await self.undo_adoption(caller or administrator(ADA), adoption_id, act, rendered)
+        await self.service.undo(caller or administrator(ADA), adoption_id, act, rendered)
 
     async def work(self) -> None:
         """Run what is due of adoptions, once."""
@@ -109,10 +104,10 @@ class Adopter:
         await self.run(await self.estate.claim(kinds=[JobKind.ADOPTION_RUN]))
 
     async def read(self, adoption_id: AdoptionId) -> AdoptionView:
-        return await self.read_adoption(administrator(ADA), adoption_id)
+        return await self.service.read(administrator(ADA), adoption_id)
 
     async def listed(self) -> Sequence[AdoptionRecord]:
-        return (await self.list_adoptions(administrator(ADA), PageWanted(100, None))).items
+        return (await self.service.list(administrator(ADA), PageWanted(100, None))).items
 
     async def mailbox_before(self, work: MailboxWork) -> ObservedMailbox:
         """A mailbox that somebody has made without us."""
@@ -187,11 +182,13 @@ def adopter_of(estate: Estate, *, page: int = 50) -> Adopter:
     return Adopter(
         estate=estate,
         port=port,
-        confirm_adoption=ConfirmAdoption(
-            database, listing, estate.authorization(), estate.catalog, workers, uuid4, estate.now
+        service=AdoptionService(
+            database,
+            estate.authorization(),
+            Previewer(database, listing, estate.catalog),
+            workers,
+            uuid4,
+            estate.now,
         ),
-        undo_adoption=UndoAdoption(database, estate.authorization(), workers, estate.now),
-        list_adoptions=ListAdoptions(database, estate.authorization()),
-        read_adoption=ReadAdoption(database, estate.authorization()),
         run=RunAdoptions(worker, port, estate.directory, estate.people, uuid4, estate.now, page),
     )

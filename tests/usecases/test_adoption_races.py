@@ -54,12 +54,11 @@ async def test_it_rejects_what_somebody_gets_the_name_of_just_before(adopter: Ad
             async with adopter.estate.databases.worker.across_tenants() as tx:
                 await tx.execute(TAKE, ESTATE, [kind], [value])
 
-    listing = Listing(adopter.confirm_adoption.directory)
+    listing = Listing(adopter.service.previewer.directory)
     people = Meanwhile(adopter.estate.people, act=take)
     authorization = Authorization(adopter.estate.databases.application, people, PREFIXES, adopter.estate.now)
-    late = replace(
-        adopter, confirm_adoption=replace(adopter.confirm_adoption, directory=listing, authorization=authorization)
-    )
+    previewer = replace(adopter.service.previewer, directory=listing)
+    late = replace(adopter, service=replace(adopter.service, previewer=previewer, authorization=authorization))
 
     with pytest.raises(Conflict) as refused:
         await late.confirm(digest=preview.digest)

@@ -437,10 +437,11 @@ async def test_it_handles_a_directory_that_is_away(adopter: Adopter) -> None:
     await adopter.mailbox_before(plain())
     away = TryAgain(timedelta(seconds=7), "Away.")
     adopter.port.trouble = away
-    listing = replace(adopter.confirm_adoption, directory=adopter.port)
+    previewer = replace(adopter.service.previewer, directory=adopter.port)
+    service = replace(adopter.service, previewer=previewer)
 
     with pytest.raises(Unavailable) as refused:
-        await listing.preview(administrator(ADA), RULE)
+        await service.preview(administrator(ADA), RULE)
     assert refused.value.after == away.after
     adoption_id = await adopter.confirm()
     await adopter.work()
@@ -456,7 +457,7 @@ async def test_another_tenant_sees_and_takes_nothing_of_it(adopter: Adopter) -> 
     stranger = application("Mail.Config.ReadWrite.All", OTHER_HOUSE)
 
     with pytest.raises(NotFound):
-        await adopter.read_adoption(stranger, adoption_id)
+        await adopter.service.read(stranger, adoption_id)
     with pytest.raises(NotFound):
         await adopter.undo(adoption_id, stranger)
     page = await adopter.port.mailboxes(OTHER_HOUSE, "chamberlain_mailbox", None)
@@ -473,7 +474,7 @@ async def test_it_rejects_whoever_is_no_administrator(adopter: Adopter) -> None:
         lambda: adopter.preview(caller=dara),
         lambda: adopter.confirm(caller=dara),
         lambda: adopter.undo(adoption_id, dara),
-        lambda: adopter.read_adoption(dara, adoption_id),
+        lambda: adopter.service.read(dara, adoption_id),
     ):
         with pytest.raises(Forbidden) as refused:
             await ask()

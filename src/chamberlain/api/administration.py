@@ -4,13 +4,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from chamberlain.rules.actions import Act, KeptAnswer
-from chamberlain.rules.adoption_records import AdoptionRecord, AdoptionView
-from chamberlain.rules.adoptions import AdoptionRule, Preview
 from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import Attempt, DeliveryFilter, DeliveryRecord
 from chamberlain.rules.edits import Edit
-from chamberlain.rules.ids import AdoptionId, DeliveryId, JobId, TemplateId
+from chamberlain.rules.ids import DeliveryId, JobId, TemplateId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.redeliveries import DeliverySpan
@@ -36,12 +34,6 @@ RotateWebhook = Callable[[Caller, TemplateId, Act, Callable[[RotatedWebhook], by
 TestWebhook = Callable[[Caller, TemplateId, Act, Callable[[Attempt], bytes]], Awaitable[KeptAnswer]]
 ReadTenant = Callable[[Caller], Awaitable[TenantRecord]]
 ReplaceTenant = Callable[[Caller, TenantSettings, Edit], Awaitable[TenantRecord]]
-PreviewAdoption = Callable[[Caller, AdoptionRule], Awaitable[Preview]]
-# What was shown, by its digest; the answer is what the last argument makes of the adoption.
-ConfirmAdoption = Callable[[Caller, AdoptionRule, str, Act, Callable[[AdoptionView], bytes]], Awaitable[KeptAnswer]]
-ListAdoptions = Callable[[Caller, PageWanted], Awaitable[Page[AdoptionRecord]]]
-ReadAdoption = Callable[[Caller, AdoptionId], Awaitable[AdoptionView]]
-UndoAdoption = Callable[[Caller, AdoptionId, Act, Callable[[AdoptionView], bytes]], Awaitable[KeptAnswer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +79,6 @@ class OwnTenant:
 
     read: ReadTenant
     replace: ReplaceTenant
-
-
-@dataclass(frozen=True, slots=True)
-class Adoptions:
-    """What may be asked about mailboxes and groups that are taken under management."""
-
-    preview: PreviewAdoption
-    confirm: ConfirmAdoption
-    list: ListAdoptions
-    read: ReadAdoption
-    undo: UndoAdoption
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,10 @@ from chamberlain.api.front import TRACE_ID, Front
 from chamberlain.api.openapi import describe
 from chamberlain.api.paging import PARAMETERS
 from chamberlain.api.problems import problem_of_bug
-from chamberlain.api.rehearsal_shapes import DRY_RUN
 from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.actions import ACTION
-from chamberlain.shapes.adoptions import ADOPTION
 from chamberlain.shapes.redeliveries import REDELIVERY
 from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE
 from chamberlain.shapes.tenant_settings import TENANT
@@ -86,15 +84,6 @@ _REST = EndpointTable(Services, (
     Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/rotate/", webhooks.rotate_of_mailbox_template,
              Operation.ADMINISTER_MAIL, webhooks.ABOUT_ROTATE_OF_MAILBOX_TEMPLATE, webhooks.ROTATED, shape=ACTION,
              codes=webhooks.ROTATE_CODES, body_is_optional=True),
-    Endpoint("POST", "/admin/v1/adoptions/", adoptions.create, Operation.ADMINISTER_SERVICE, adoptions.ABOUT_CREATE,
-             (adoptions.PREVIEWED, adoptions.CONFIRMED), shape=ADOPTION, parameters=(DRY_RUN,),
-             codes=adoptions.CREATE_CODES),
-    Endpoint("GET", "/admin/v1/adoptions/", adoptions.list_, Operation.ADMINISTER_SERVICE, adoptions.ABOUT_LIST,
-             adoptions.LISTED, parameters=PARAMETERS, codes=adoptions.LIST_CODES),
-    Endpoint("GET", "/admin/v1/adoptions/{adoptionId}/", adoptions.read, Operation.ADMINISTER_SERVICE,
-             adoptions.ABOUT_READ, adoptions.READ, codes=adoptions.READ_CODES),
-    Endpoint("POST", "/admin/v1/adoptions/{adoptionId}/undo/", adoptions.undo, Operation.ADMINISTER_SERVICE,
-             adoptions.ABOUT_UNDO, adoptions.UNDONE, shape=ACTION, codes=adoptions.UNDO_CODES, body_is_optional=True),
     Endpoint("POST", "/admin/v1/drift/check/", drift.check, Operation.ADMINISTER_SERVICE, drift.ABOUT_CHECK,
              drift.CHECKED, shape=ACTION, codes=drift.CHECK_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/v1/events/", events.list_, Operation.ADMINISTER_SERVICE, events.ABOUT_LIST, events.LISTED,
@@ -132,14 +121,16 @@ _REST = EndpointTable(Services, (
 # fmt: on
 
 
+# The API reference lists tags in this order.
 TABLES: tuple[EndpointTable[Any], ...] = (
+    groups.ENDPOINTS,
+    timeline.ENDPOINTS,
+    requests.ENDPOINTS,
+    mailboxes.ENDPOINTS,
     assignments.ENDPOINTS,
     findings.ENDPOINTS,
-    groups.ENDPOINTS,
-    mailboxes.ENDPOINTS,
+    adoptions.ENDPOINTS,
     policies.ENDPOINTS,
-    requests.ENDPOINTS,
-    timeline.ENDPOINTS,
     _REST,
 )
 ENDPOINTS: tuple[AnyEndpoint, ...] = tuple(endpoint for table in TABLES for endpoint in table.endpoints)

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from chamberlain.api.administration import (
-    Adoptions,
     Audit,
     Deliveries,
     Jobs,
@@ -37,6 +36,5 @@ class Services:
     mailbox_webhooks: Webhooks
     collab_webhooks: Webhooks
     tenant: OwnTenant
-    adoptions: Adoptions
     ask_for_drift_check: AskForDriftCheck
     list_events: ListEvents

@@ -7,7 +7,7 @@ from chamberlain.api.context import Addresses, HttpContext
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.services import Services
 from chamberlain.api.streams import Streams
-from chamberlain.bootstrap.adoptions import adoption_services
+from chamberlain.bootstrap.adoptions import adoption_service
 from chamberlain.bootstrap.assignments import assignment_service
 from chamberlain.bootstrap.audit import audit_services
 from chamberlain.bootstrap.deliveries import delivery_services
@@ -37,6 +37,7 @@ from chamberlain.usecases.event_list import ListEvents
 def make_services(means: Means) -> Sequence[object]:
     """Build the services of all nouns, one for each table of endpoints."""
     return [
+        adoption_service(means),
         assignment_service(means),
         finding_service(means),
         group_service(means),
@@ -57,7 +58,6 @@ def _services(means: Means) -> Services:
         mailbox_webhooks=webhook_services(means, MAIL),
         collab_webhooks=webhook_services(means, COLLAB),
         tenant=tenant_services(means),
-        adoptions=adoption_services(means),
         ask_for_drift_check=drift_services(means),
         list_events=ListEvents(means.database, means.authorization),
     )

@@ -1,9 +1,10 @@
-"""Existing mailboxes and groups are taken under management here: shown, confirmed, followed, and undone."""
+"""Endpoints of adoptions: preview, confirm, list, read and undo."""
 
 from collections.abc import Mapping
 
 from msgspec import json
 
+from chamberlain.adoptions.service import AdoptionService
 from chamberlain.api.administered import CACHE, link_to
 from chamberlain.api.adoption_shapes import (
     AdoptionPage,
@@ -15,48 +16,48 @@ from chamberlain.api.adoption_shapes import (
 )
 from chamberlain.api.answers import NO_STORE, Answer
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Success
-from chamberlain.api.paging import next_cursor, page_wanted
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
+from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.rehearsal_shapes import DRY_RUN
-from chamberlain.api.services import Services
 from chamberlain.api.submission import act_of, acted, creating_act_of
 from chamberlain.rules.adoption_records import AdoptionView
 from chamberlain.rules.ids import AdoptionId
-from chamberlain.shapes.actions import ActionBody
-from chamberlain.shapes.adoptions import AdoptionBody, digest_in, to_adoption_rule
+from chamberlain.rules.permissions import Operation
+from chamberlain.shapes.actions import ACTION, ActionBody
+from chamberlain.shapes.adoptions import ADOPTION, AdoptionBody, digest_in, to_adoption_rule
 
 
-async def create(services: Services, call: Call[AdoptionBody]) -> Answer:
-    """Show what a rule would take, or confirm what was shown."""
+async def create(adoptions: AdoptionService, call: Call[AdoptionBody]) -> Answer:
+    """Preview a rule, or confirm a preview."""
     rule = to_adoption_rule(call.body)
     if call.query.get(DRY_RUN.name) == "true":
-        preview = await services.adoptions.preview(call.caller, rule)
+        preview = await adoptions.preview(call.caller, rule)
         return Answer(200, json.encode(preview_of(preview)), (NO_STORE,))
     digest, act = digest_in(call.body), creating_act_of(call)
-    answer = await services.adoptions.confirm(call.caller, rule, digest, act, _render)
-    # Nobody but us writes what the answer begins with.
+    answer = await adoptions.confirm(call.caller, rule, digest, act, _render)
+    # The body is our own rendering, so it has an id.
     adoption_id = str(json.decode(answer.body)["id"])
     location = f"{call.http.addresses.base_url}/admin/v1/adoptions/{adoption_id}/".encode("ascii")
     return Answer(202, answer.body, (*acted(answer).headers, (b"location", location)))
 
 
-async def list_(services: Services, call: Call[None]) -> Answer:
-    """All of the tenant's."""
-    page = await services.adoptions.list(call.caller, page_wanted(call))
+async def list_(adoptions: AdoptionService, call: Call[None]) -> Answer:
+    """List adoptions."""
+    page = await adoptions.list(call.caller, page_wanted(call))
     body = AdoptionPage(tuple(map(adoption_of, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 
-async def read(services: Services, call: Call[None]) -> Answer:
-    """One adoption, with what could not be taken."""
-    view = await services.adoptions.read(call.caller, AdoptionId(call.ids["adoptionId"]))
+async def read(adoptions: AdoptionService, call: Call[None]) -> Answer:
+    """Read an adoption with its refused items."""
+    view = await adoptions.read(call.caller, AdoptionId(call.ids["adoptionId"]))
     return Answer(200, _render(view), (NO_STORE,))
 
 
-async def undo(services: Services, call: Call[ActionBody]) -> Answer:
-    """Have marks and records taken away again."""
+async def undo(adoptions: AdoptionService, call: Call[ActionBody]) -> Answer:
+    """Undo an adoption."""
     adoption_id = AdoptionId(call.ids["adoptionId"])
-    answer = await services.adoptions.undo(call.caller, adoption_id, act_of(call), _render)
+    answer = await adoptions.undo(call.caller, adoption_id, act_of(call), _render)
     return Answer(202, answer.body, acted(answer).headers)
 
 
@@ -162,3 +163,16 @@ UNDO_CODES = (
     "notAdministrator", "notFound", "stateDoesNotAllow", "idempotencyKeyReused", "idempotencyKeyInProgress",
     "databaseUnavailable", "overloaded",
 )  # fmt: skip
+
+# fmt: off
+ENDPOINTS = EndpointTable(AdoptionService, (
+    Endpoint("POST", "/admin/v1/adoptions/", create, Operation.ADMINISTER_SERVICE, ABOUT_CREATE,
+             (PREVIEWED, CONFIRMED), shape=ADOPTION, parameters=(DRY_RUN,), codes=CREATE_CODES),
+    Endpoint("GET", "/admin/v1/adoptions/", list_, Operation.ADMINISTER_SERVICE, ABOUT_LIST,
+             LISTED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("GET", "/admin/v1/adoptions/{adoptionId}/", read, Operation.ADMINISTER_SERVICE,
+             ABOUT_READ, READ, codes=READ_CODES),
+    Endpoint("POST", "/admin/v1/adoptions/{adoptionId}/undo/", undo, Operation.ADMINISTER_SERVICE,
+             ABOUT_UNDO, UNDONE, shape=ACTION, codes=UNDO_CODES, body_is_optional=True),
+))
+# fmt: on

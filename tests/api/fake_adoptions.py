@@ -1,11 +1,11 @@
-"""An adoptive home: adoptions, for a house that keeps everything in memory."""
+"""Adoptions in memory, for tests of the API."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.api.administration import Adoptions
+from chamberlain.adoptions.service import AdoptionService
 from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.adoption_records import (
     AdoptionItem,
@@ -32,6 +32,7 @@ from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.plans import Step
 from chamberlain.rules.templates import TemplateHead
 
+TENANT_ID = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 ADOPTION = AdoptionId(UUID("ad0b7000-0000-4000-8000-000000000001"))
 AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 ROOM = Candidate(UUID(int=1), "Room Bern", "bern@rooms.estate.example", differences=(Step.SET_BOOKING,))
@@ -39,28 +40,25 @@ MANAGED = Candidate(UUID(int=2), "Room Zürich", "zurich@rooms.estate.example")
 GONE_ROOM = RefusedItem(AdoptionItem(UUID(int=3), RequestId(UUID(int=4)), "Room Chur", ""), GONE)
 
 
-@dataclass
-class AdoptiveHome:
-    """Adoptions, newest first. `refusal` is raised by every use case once it is set."""
+class FakeAdoptions(AdoptionService):
+    """Keeps adoptions in memory, newest first. Every method raises `refusal` once it is set."""
 
-    records: list[AdoptionRecord] = field(default_factory=list)
-    rules: list[AdoptionRule] = field(default_factory=list)
-    acts: list[Act] = field(default_factory=list)
-    refusal: Exception | None = None
-    replayed: bool = False
-
-    def services(self) -> Adoptions:
-        return Adoptions(preview=self.preview, confirm=self.confirm, list=self.page, read=self.read, undo=self.undo)
+    def __init__(self) -> None:
+        self.records: list[AdoptionRecord] = []
+        self.rules: list[AdoptionRule] = []
+        self.acts: list[Act] = []
+        self.refusal: Exception | None = None
+        self.replayed = False
 
     async def preview(self, caller: Caller, rule: AdoptionRule) -> Preview:
-        self._refuse()
+        self._refuse(caller)
         self.rules.append(rule)
         return shown(caller.tenant_id, rule)
 
     async def confirm(
         self, caller: Caller, rule: AdoptionRule, digest: str, act: Act, render: Callable[[AdoptionView], bytes]
     ) -> KeptAnswer:
-        self._refuse()
+        self._refuse(caller)
         preview = shown(caller.tenant_id, rule)
         require_as_shown(preview, digest)
         editor = Editor(
@@ -70,14 +68,14 @@ class AdoptiveHome:
         self.acts.append(act)
         return KeptAnswer(render(AdoptionView(self.records[0], ())), self.replayed)
 
-    async def page(self, _caller: Caller, page: PageWanted) -> Page[AdoptionRecord]:
-        self._refuse()
+    async def list(self, caller: Caller, page: PageWanted) -> Page[AdoptionRecord]:
+        self._refuse(caller)
         found = self.records[: page.limit]
         more = len(self.records) > page.limit
         return Page(found, Position(found[-1].created_at, found[-1].id) if more else None)
 
-    async def read(self, _caller: Caller, adoption_id: AdoptionId) -> AdoptionView:
-        self._refuse()
+    async def read(self, caller: Caller, adoption_id: AdoptionId) -> AdoptionView:
+        self._refuse(caller)
         found = next((each for each in self.records if each.id == adoption_id), None)
         if found is None:
             raise NotFound("There is no such adoption.")
@@ -91,12 +89,13 @@ class AdoptiveHome:
         self.acts.append(act)
         return KeptAnswer(render(replace(view, record=replace(view.record, state=AdoptionState.UNDOING))))
 
-    def _refuse(self) -> None:
+    def _refuse(self, caller: Caller) -> None:
+        assert caller.tenant_id == TENANT_ID
         if self.refusal is not None:
             raise self.refusal
 
 
 def shown(tenant_id: TenantId, rule: AdoptionRule) -> Preview:
-    """One that would be taken, and one that is managed already."""
+    """Preview one candidate, and one that is already managed."""
     head = TemplateHead(tenant_id, rule.template_id, 1, rule.kind, "Room", active=True)
     return Preview(rule, head, (ROOM,), ((MANAGED, ALREADY_MANAGED),))

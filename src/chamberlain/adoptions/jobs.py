@@ -1,7 +1,7 @@
-"""Carry adoptions out, and undo them, page by page: marks in the directory, then the records.
+"""Run and undo adoptions, page by page.
 
-Running it twice is boring: which request each one belongs to was written down when it was confirmed, a mark that is
-there stays, and a page is written together with what is done of it.
+The marks in the directory are written before the records. A repeated run is harmless: the confirmation fixes the
+request id of each item, existing marks stay, and one transaction writes a page and its progress.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,22 +44,24 @@ from chamberlain.shapes.adopted_objects import adopted_group_of, adopted_mailbox
 from chamberlain.store import adopted_objects, adoption_items, adoptions, changes, jobs, subjects, templates, tenants
 from chamberlain.store.database import Database, Transaction
 
-# So many are marked and written together, so that little is done twice by whoever takes over.
+# Items that are marked and written together. Another worker repeats one page at most.
 PAGE = 50
-# So many pages at a time, so that every tenant has its turn.
+# Pages of one run, so that each tenant has its turn.
 PAGES = 20
 AT_ONCE = timedelta(0)
 
-# What has to wait, by its id.
+# Waiting items by their ids.
 Waits: TypeAlias = Mapping[UUID, TryAgain]
-# What came of one that carries its mark.
+# The outcome of a marked item.
 Made: TypeAlias = AdoptedObject | RefusedItem | Waiting
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """An adoption with its tenant, and those whom this page is about. `template` is that of mailboxes; `joined` says
-    how people join the groups."""
+    """A page of an adoption.
+
+    `template` is None for groups. `joined` has the membership types of groups.
+    """
 
     record: AdoptionRecord
     tenant: Tenant
@@ -81,7 +83,10 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class RunAdoptions:
-    """Works as the worker's role, on all tenants. `page` is how many are taken together."""
+    """Run and undo adoptions of all tenants.
+
+    `page` is the number of items of a page.
+    """
 
     database: Database
     adoptions: Adoptions
@@ -92,7 +97,10 @@ class RunAdoptions:
     page: int = PAGE
 
     async def __call__(self, claim: Claim) -> None:
-        """Raises Unavailable; the jobs are then taken up again when their lease ends."""
+        """Run the claimed jobs.
+
+        Raises Unavailable. A job then runs again when its lease ends.
+        """
         for job in claim.jobs:
             await self._run(claim, job)
 
@@ -106,7 +114,7 @@ class RunAdoptions:
             if work is None or not work.items:
                 if await self._end(claim, job, work):
                     return
-                # Somebody has had it undone just now.
+                # An administrator has just undone it.
                 continue
             try:
                 takes = work.record.state is AdoptionState.RUNNING
@@ -118,7 +126,10 @@ class RunAdoptions:
             await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
 
     async def _load(self, job: Job, waits: Waits) -> _Work | None:
-        """What is to be done next, without those that are waited for; None when there is nothing of it any more."""
+        """Load the next page without waiting items.
+
+        Returns None if the adoption is finished.
+        """
         async with self.database.across_tenants() as tx:
             record = await adoptions.find(tx, job.tenant_id, AdoptionId(job.subject))
             tenant = await tenants.find(tx, job.tenant_id)
@@ -131,7 +142,10 @@ class RunAdoptions:
         return _Work(record, tenant, items, template, joined)
 
     async def _end(self, claim: Claim, job: Job, work: _Work | None) -> bool:
-        """End the job with its adoption; False when the adoption has moved meanwhile."""
+        """Finish the job and its adoption.
+
+        Returns False if the adoption has changed state.
+        """
         at = self.now()
         async with self.database.across_tenants() as tx:
             if work is not None:
@@ -142,7 +156,10 @@ class RunAdoptions:
         return True
 
     async def _take(self, work: _Work) -> Waits:
-        """Mark a page and write its records; gives those that have to wait. Raises TryAgain when all have to."""
+        """Mark a page, write its records, return the waiting items.
+
+        Raises TryAgain if all items have to wait.
+        """
         came = list(zip(work.items, await self.adoptions.mark(work.markings(work.items)), strict=True))
         marked = [item for item, fault in came if fault is None]
         made = await (self._mailboxes(work, marked) if work.template else self._groups(work, marked))
@@ -155,14 +172,17 @@ class RunAdoptions:
         waits = {each[0].id: each[1] for each in ends if isinstance(each, tuple)}
         refused = [each for each in ends if isinstance(each, RefusedItem)]
         if not await self._record(work, written, refused, waits):
-            # Being undone, or undone: nothing of it may stay.
+            # It is undone or being undone, so no mark may stay.
             if (later := _soonest(await self.adoptions.unmark(work.markings(marked)))) is not None:
                 raise later
             return {}
         return waits
 
     async def _without_marks(self, work: _Work, ends: Sequence[Made], marked: Sequence[AdoptionItem]) -> list[Made]:
-        """The same, when the marks of those that are refused are taken away; who keeps one is waited for."""
+        """Remove the marks of refused items.
+
+        An item that keeps its mark waits.
+        """
         refused = [each for each in ends if isinstance(each, RefusedItem) and each.item in marked]
         faults = await self.adoptions.unmark(work.markings([each.item for each in refused])) if refused else ()
         others = [each for each in ends if each not in refused]
@@ -172,13 +192,16 @@ class RunAdoptions:
     async def _record(
         self, work: _Work, written: Sequence[AdoptedObject], refused: Sequence[RefusedItem], waits: Waits
     ) -> bool:
-        """Write what came of a page; False when it is being undone, or was: then nothing of it may stay."""
+        """Write the outcomes of a page.
+
+        Returns False if the adoption is undone or being undone. Then no mark may stay.
+        """
         record, at = work.record, self.now()
         async with self.database.across_tenants() as tx:
             current = await adoptions.hold(tx, record.tenant_id, record.id)
             if current is None or current.state is not AdoptionState.RUNNING:
                 return False
-            # Whoever had the job before us may have written some of it after all.
+            # An earlier run of this job may have written some of them.
             left = await adoption_items.left_of(tx, record, work.items, (ItemState.PENDING,))
             new = [each for each in written if each.item.id in left]
             await adopted_objects.adopt(tx, record, new, at=at)
@@ -188,10 +211,13 @@ class RunAdoptions:
         return True
 
     async def _release(self, work: _Work) -> Waits:
-        """Take marks and records of a page away; gives those that have to wait. Nobody waits for ever: a mark that
-        stays is told. Raises TryAgain when all have to wait."""
+        """Remove the marks and records of a page.
+
+        Returns the waiting items. An item that has waited too long is released, and its remaining mark is reported.
+        Raises TryAgain if all items have to wait.
+        """
         faults, now = await self.adoptions.unmark(work.markings(work.items)), self.now()
-        # What the directory refuses to unmark it does not have any more.
+        # The directory rejects an item only if it no longer has it.
         kept = {item: fault for item, fault in zip(work.items, faults, strict=True) if isinstance(fault, TryAgain)}
         waits = {item.id: fault for item, fault in kept.items() if not has_waited(item, now=now)}
         free = [item for item in work.items if item.id not in waits]
@@ -230,7 +256,7 @@ class RunAdoptions:
         return [_group(work, item, one, names) for item, one in zip(items, shown, strict=True)]
 
 
-# Those of an adoption that something is left to be done about, by its state; and what it becomes when there are none.
+# Item states with work left, and the final state, by the state of the adoption.
 _LEFT: Mapping[AdoptionState, tuple[ItemState, ...]] = {
     AdoptionState.RUNNING: (ItemState.PENDING,),
     AdoptionState.UNDOING: (ItemState.PENDING, ItemState.ADOPTED),
@@ -255,7 +281,10 @@ def _group(work: _Work, item: AdoptionItem, observed: ObservedGroup | None, name
 
 
 def _as_confirmed(item: AdoptionItem, adopted: AdoptedObject | Obstacle) -> Made:
-    """What is taken, unless it is not called as it was when that was confirmed: its names would not be its own."""
+    """Refuse an item whose names have changed since the confirmation.
+
+    New names are not reserved.
+    """
     if isinstance(adopted, Obstacle):
         return RefusedItem(item, adopted)
     return adopted if adopted.held <= item.held else RefusedItem(item, CHANGED)
@@ -266,13 +295,13 @@ def _obstacle(fault: Rejected) -> Obstacle:
 
 
 def _soonest(faults: Sequence[OutsideFault | None]) -> TryAgain | None:
-    """The shortest of the waits, if any has to wait."""
+    """Return the shortest wait, if there is one."""
     waits = [fault for fault in faults if isinstance(fault, TryAgain)]
     return min(waits, key=lambda fault: fault.after) if waits else None
 
 
 async def _mailbox_template(tx: Transaction, record: AdoptionRecord) -> MailboxTemplate | None:
-    """The template of mailboxes as it was when the adoption was confirmed; None for one of groups."""
+    """Find the mailbox template at its confirmed revision. Returns None for groups."""
     if object_type_of(record.rule.kind) is ObjectType.GROUP:
         return None
     stored = await templates.find_revision(tx, record.tenant_id, record.rule.template_id, record.template_revision)

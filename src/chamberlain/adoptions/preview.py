@@ -1,0 +1,121 @@
+"""Preview adoptions: candidates that match a rule, and the conflicts of others.
+
+Reads the directory and our records. Writes nothing.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+from chamberlain.directory.former_marks import mailbox_page
+from chamberlain.directory.port import Adoptions
+from chamberlain.rules.adopted_groups import group_candidate
+from chamberlain.rules.adopted_mailboxes import mailbox_candidate, order_of_mailbox
+from chamberlain.rules.adoptions import AdoptionRule, Candidate, Preview, is_chosen, preview_of
+from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
+from chamberlain.rules.ids import GroupId, TenantId
+from chamberlain.rules.mailbox_templates import MailboxTemplate
+from chamberlain.rules.mailboxes import ObservedMailbox
+from chamberlain.rules.subject_records import SubjectEntry
+from chamberlain.rules.templates import GroupTemplate, TemplateHead, template_fault
+from chamberlain.rules.tenants import Tenant
+from chamberlain.shapes.adopted_objects import unwritable_part
+from chamberlain.store import adoptions, mailboxes
+from chamberlain.store.catalog import Catalog, Entry
+from chamberlain.store.database import Database, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Previewer:
+    """Preview the adoptions of a tenant. The caller has been authorized."""
+
+    database: Database
+    directory: Adoptions
+    catalog: Catalog
+
+    async def preview(self, tenant_id: TenantId, rule: AdoptionRule) -> Preview:
+        """Preview a rule.
+
+        Raises NotPossible for a template of another kind, and Unavailable if the directory does not answer.
+        """
+        entry = await self.catalog.current(tenant_id, rule.template_id)
+        head = _require_template(entry, rule)
+        try:
+            candidates = [each async for each in self._candidates(entry, rule)]
+        except TryAgain as error:
+            detail = "The directory does not tell what it has at present. Send the request again."
+            raise Unavailable("overloaded", detail, after=error.after) from error
+        async with self.database.transaction(tenant_id) as tx:
+            given = await _reserved_values(tx, candidates)
+        return preview_of(rule, head, candidates, given=given)
+
+    async def _candidates(self, entry: Entry, rule: AdoptionRule) -> AsyncIterator[Candidate]:
+        if entry.mailbox is not None:
+            async for candidate in self._mailboxes(entry.tenant, entry.mailbox.template, rule):
+                yield candidate
+        if entry.group is not None:
+            async for candidate in self._groups(entry.tenant, entry.group.template, rule):
+                yield candidate
+
+    async def _mailboxes(
+        self, tenant: Tenant, template: MailboxTemplate, rule: AdoptionRule
+    ) -> AsyncIterator[Candidate]:
+        cursor = None
+        while True:
+            page = await mailbox_page(self.directory, tenant, cursor)
+            # A page takes long to compare. A thread leaves the event loop free.
+            for candidate in await asyncio.to_thread(_matching_mailboxes, page.mailboxes, template, tenant, rule):
+                yield candidate
+            if (cursor := page.cursor) is None:
+                return
+
+    async def _groups(self, tenant: Tenant, template: GroupTemplate, rule: AdoptionRule) -> AsyncIterator[Candidate]:
+        behind: GroupId | None = None
+        while True:
+            async with self.database.transaction(tenant.id) as tx:
+                page = await adoptions.find_groups(tx, tenant.id, behind)
+            # In a thread for the same reason.
+            for candidate in await asyncio.to_thread(_matching_groups, page, template, rule):
+                yield candidate
+            if len(page) < adoptions.GROUPS_TOGETHER:
+                return
+            behind = page[-1].id
+
+
+def _require_template(entry: Entry, rule: AdoptionRule) -> TemplateHead:
+    fault = template_fault(entry.head, {rule.kind})
+    if fault is not None or entry.head is None:
+        raise NotPossible([*filter(None, (fault,))])
+    return entry.head
+
+
+def _matching_mailboxes(
+    observed: Sequence[ObservedMailbox], template: MailboxTemplate, tenant: Tenant, rule: AdoptionRule
+) -> Sequence[Candidate]:
+    return [
+        mailbox_candidate(one, template, tenant, unwritable=unwritable_part(order_of_mailbox(one, template.head.id)))
+        for one in observed
+        if is_chosen(rule.filter, object_id=one.id, names=(one.name, one.display_name), mail=one.mail)
+    ]
+
+
+def _matching_groups(
+    groups: Sequence[SubjectEntry], template: GroupTemplate, rule: AdoptionRule
+) -> Sequence[Candidate]:
+    return [
+        group_candidate(one, template)
+        for one in groups
+        if is_chosen(rule.filter, object_id=one.id, names=(one.display_name,), mail=one.mail)
+    ]
+
+
+async def _reserved_values(tx: Transaction, candidates: Sequence[Candidate]) -> frozenset[tuple[str, str]]:
+    """Return the unique values of the candidates that are already reserved."""
+    held = sorted({pair for one in candidates for pair in one.held})
+    given: set[tuple[str, str]] = set()
+    for kind, pairs in groupby(held, key=itemgetter(0)):
+        values = [value for _, value in pairs]
+        given |= {(kind, value) for value in await mailboxes.reserved(tx, kind, values)}
+    return frozenset(given)

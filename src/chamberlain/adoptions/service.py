@@ -1,0 +1,152 @@
+"""Adopt mailboxes and groups that are already in the directory.
+
+A caller previews a rule, and confirms the preview by its digest. A worker carries the adoption out.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from chamberlain.adoptions.preview import Previewer
+from chamberlain.auth.authorization import Authorization
+from chamberlain.rules.actions import Act, KeptAnswer
+from chamberlain.rules.adoption_records import (
+    AdoptionItem,
+    AdoptionRecord,
+    AdoptionView,
+    confirmed,
+    new_record,
+    undone,
+)
+from chamberlain.rules.adoptions import (
+    MOST_SHOWN,
+    AdoptionRule,
+    AdoptionState,
+    Candidate,
+    Preview,
+    changed_since,
+    require_as_shown,
+    require_undoable,
+)
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.edits import Editor
+from chamberlain.rules.errors import NotFound
+from chamberlain.rules.ids import AdoptionId, RequestId
+from chamberlain.rules.jobs import JobKind
+from chamberlain.rules.pages import Page, PageWanted
+from chamberlain.rules.permissions import Operation
+from chamberlain.store import adoption_items, adoptions, changes, held_jobs, idempotency, jobs
+from chamberlain.store.database import Database, Transaction
+from chamberlain.store.notifier import Notifier
+
+
+@dataclass(slots=True)
+class AdoptionService:
+    """Preview, confirm, list, read and undo the adoptions of a tenant.
+
+    Every method raises Forbidden for callers who are not administrators, and Unavailable if the directory has to say
+    who is one and does not answer. `workers` are notified of new jobs.
+    """
+
+    database: Database
+    authorization: Authorization
+    previewer: Previewer
+    workers: Notifier
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+
+    async def preview(self, caller: Caller, rule: AdoptionRule) -> Preview:
+        """Preview a rule. Writes nothing.
+
+        Raises NotPossible for a template of another kind, and Unavailable if the directory does not answer.
+        """
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        return await self.previewer.preview(caller.tenant_id, rule)
+
+    async def confirm(
+        self, caller: Caller, rule: AdoptionRule, digest: str, act: Act, render: Callable[[AdoptionView], bytes]
+    ) -> KeptAnswer:
+        """Start an adoption and return what `render` makes of it.
+
+        Raises like `preview`, and Conflict if the preview has changed since the digest was made.
+        """
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
+                return kept
+        preview = await self.previewer.preview(caller.tenant_id, rule)
+        require_as_shown(preview, digest)
+        editor = await self.authorization.editor(caller, act)
+        record = new_record(preview, AdoptionId(self.new_id()), editor, at=self.now())
+        items = [_item(one, RequestId(self.new_id())) for one in preview.taken]
+
+        async def work() -> bytes:
+            await adoptions.put(tx, record)
+            if not await adoption_items.put_new(tx, record, items):
+                raise changed_since()
+            await jobs.queue(tx, JobKind.ADOPTION_RUN, record.id, editor.trace_id)
+            await changes.record(tx, confirmed(record))
+            return render(AdoptionView(record, ()))
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            answer = await idempotency.once(tx, caller, act.idempotency, work)
+        self.workers.flag()
+        return answer
+
+    async def list(self, caller: Caller, page: PageWanted) -> Page[AdoptionRecord]:
+        """List adoptions, newest first, including undone ones."""
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await adoptions.find_page(tx, page)
+
+    async def read(self, caller: Caller, adoption_id: AdoptionId) -> AdoptionView:
+        """Read an adoption with its first refused items. Raises NotFound."""
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            record = await adoptions.find(tx, caller.tenant_id, adoption_id)
+            if record is None:
+                raise NotFound("There is no such adoption. The list has those that there are.")
+            return await _view(tx, record)
+
+    async def undo(
+        self, caller: Caller, adoption_id: AdoptionId, act: Act, render: Callable[[AdoptionView], bytes]
+    ) -> KeptAnswer:
+        """Undo an adoption and return what `render` makes of it.
+
+        A worker removes the marks and records, even of an adoption that still runs. Raises NotFound, and Conflict if
+        the adoption is undone or being undone.
+        """
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        editor = await self.authorization.editor(caller, act)
+
+        async def work() -> bytes:
+            before = await adoptions.hold(tx, caller.tenant_id, adoption_id)
+            require_undoable(None if before is None else before.state)
+            if before is None or (after := await adoptions.undo(tx, before, editor, at=self.now())) is None:
+                raise NotFound("There is no such adoption any more.")
+            await adoption_items.wait_anew(tx, after)
+            await _queue_undo(tx, before, editor)
+            await changes.record(tx, undone(before, editor, act.said))
+            return render(await _view(tx, after))
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            answer = await idempotency.once(tx, caller, act.idempotency, work)
+        self.workers.flag()
+        return answer
+
+
+def _item(one: Candidate, request_id: RequestId) -> AdoptionItem:
+    return AdoptionItem(one.id, request_id, one.display_name, one.mail or "", frozenset(one.held))
+
+
+async def _view(tx: Transaction, record: AdoptionRecord) -> AdoptionView:
+    return AdoptionView(record, tuple(await adoption_items.find_refused(tx, record, MOST_SHOWN)))
+
+
+async def _queue_undo(tx: Transaction, before: AdoptionRecord, editor: Editor) -> None:
+    if before.state is AdoptionState.SUCCEEDED:
+        await jobs.queue(tx, JobKind.ADOPTION_RUN, before.id, editor.trace_id)
+    else:
+        # A running adoption still has its job. A job that is held after a bug is released.
+        await held_jobs.release_of(tx, JobKind.ADOPTION_RUN, before.id)
