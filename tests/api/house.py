@@ -22,7 +22,6 @@ from chamberlain.rules.actions import Act, KeptAnswer, RequestView, viewed
 from chamberlain.rules.approvals import ApprovalMode
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.decisions import Naming
-from chamberlain.rules.drift_checks import DriftCheck
 from chamberlain.rules.errors import Fault, Forbidden, NotFound, Refusal, Unauthenticated
 from chamberlain.rules.groups import GroupOrder, MemberShipType
 from chamberlain.rules.ids import ClientId, JobId, MailboxId, RequestId, TemplateId, TenantId, TraceId, UserId
@@ -55,6 +54,7 @@ from tests.api.belfry import Belfry
 from tests.api.binder import Binder
 from tests.api.fake_adoptions import FakeAdoptions
 from tests.api.fake_assignments import FakeAssignments
+from tests.api.fake_drift import FakeDrift
 from tests.api.fake_findings import FakeFindings
 from tests.api.feed import Feed
 from tests.api.mailbag import Mailbag
@@ -252,6 +252,7 @@ class House:
     findings: FakeFindings = field(default_factory=FakeFindings)
     feed: Feed = field(default_factory=Feed)
     adoptions: FakeAdoptions = field(default_factory=FakeAdoptions)
+    drift: FakeDrift = field(default_factory=FakeDrift)
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
     checks: Sequence[Check] = (Check("database", passed=True),)
     observed: list[tuple[str, str, int]] = field(default_factory=list)
@@ -372,12 +373,6 @@ class House:
         (job,) = [each for each in self.jobs if each.id == job_id]
         return KeptAnswer(render(replace(job, held_reason=None, attempts=0)), self.replayed)
 
-    async def ask_for_drift_check(self, caller: Caller, act: Act, render: Callable[[DriftCheck], bytes]) -> KeptAnswer:
-        if self.refusal is not None:
-            raise self.refusal
-        self.acts.append((caller, act))
-        return KeptAnswer(render(DriftCheck(asked_at=self.moment)), self.replayed)
-
     async def check_readiness(self) -> Sequence[Check]:
         return self.checks
 
@@ -394,6 +389,7 @@ class House:
         """List one service for each table of endpoints."""
         return [
             self.adoptions,
+            self.drift,
             FakeGroups(self),
             FakeMailboxes(self),
             FakeRequests(self),
@@ -413,7 +409,6 @@ class House:
             mailbox_webhooks=self.belfry.services(),
             collab_webhooks=self.collab_belfry.services(),
             tenant=OwnTenant(self.steward.read, self.steward.replace),
-            ask_for_drift_check=self.ask_for_drift_check,
             list_events=self.feed.page,
         )
 

@@ -14,7 +14,7 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
 
     assert answer.status_code == 202
     assert answer.json() == {"askedAt": "2026-11-20T09:30:00.000Z", "beganAt": None, "finishedAt": None}
-    assert [act.comment for _, act in house.acts] == ["Why not"]
+    assert [act.comment for _, act in house.drift.acts] == ["Why not"]
 
 
 async def test_it_takes_no_body(api: httpx2.AsyncClient) -> None:
@@ -22,7 +22,7 @@ async def test_it_takes_no_body(api: httpx2.AsyncClient) -> None:
 
 
 async def test_it_says_that_a_key_came_before(api: httpx2.AsyncClient, house: House) -> None:
-    house.replayed = True
+    house.drift.replayed = True
 
     answer = await api.post(PATH, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 

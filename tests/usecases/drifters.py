@@ -1,4 +1,4 @@
-"""The check for drift, built over an estate; and whoever changes the directory behind our back."""
+"""Drift checks over an estate, and changes of the directory without our service."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,6 +6,8 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from chamberlain.drift.jobs import CheckDrift
+from chamberlain.drift.service import DriftService
 from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.findings import FindingFilter, FindingRecord
 from chamberlain.rules.ids import RequestId
@@ -13,8 +15,6 @@ from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import PageWanted
 from chamberlain.store import tenants
 from chamberlain.store.revisions import Revisions
-from chamberlain.usecases.drift_ask import AskForDriftCheck
-from chamberlain.usecases.drift_check import CheckDrift
 from tests.estates import ADA, ESTATE, SHARED_MAILBOX, TRACE, Estate
 from tests.usecases.acts import administrator, workers
 from tests.usecases.stewards import Steward, make_due, steward_of
@@ -28,12 +28,12 @@ WHERE kind = $1 AND state = 'open' AND property = $2
 
 @dataclass
 class Watchman:
-    """What looks for drift in one process."""
+    """Drift checks of one process."""
 
     estate: Estate
     steward: Steward
     check: CheckDrift
-    ask: AskForDriftCheck
+    service: DriftService
 
     async def look(self, *, most: int | None = None) -> None:
         """Check all tenants from beginning to end."""
@@ -115,5 +115,5 @@ def watchman_of(estate: Estate) -> Watchman:
         check=CheckDrift(
             estate.databases.worker, estate.directory, steward.guests, estate.people, Revisions(), uuid4, estate.now
         ),
-        ask=AskForDriftCheck(database, estate.authorization(), workers(estate), estate.now),
+        service=DriftService(database, estate.authorization(), workers(estate), estate.now),
     )

@@ -27,7 +27,7 @@ def render(check: DriftCheck) -> bytes:
 
 
 async def ask(watchman: Watchman, caller: Caller | None = None, key: str | None = None) -> KeptAnswer:
-    return await watchman.ask(caller or administrator(ADA), act(comment="Why not", key=key), render)
+    return await watchman.service.check(caller or administrator(ADA), act(comment="Why not", key=key), render)
 
 
 async def test_it_works(watchman: Watchman) -> None:

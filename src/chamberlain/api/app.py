@@ -84,8 +84,6 @@ _REST = EndpointTable(Services, (
     Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/rotate/", webhooks.rotate_of_mailbox_template,
              Operation.ADMINISTER_MAIL, webhooks.ABOUT_ROTATE_OF_MAILBOX_TEMPLATE, webhooks.ROTATED, shape=ACTION,
              codes=webhooks.ROTATE_CODES, body_is_optional=True),
-    Endpoint("POST", "/admin/v1/drift/check/", drift.check, Operation.ADMINISTER_SERVICE, drift.ABOUT_CHECK,
-             drift.CHECKED, shape=ACTION, codes=drift.CHECK_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/v1/events/", events.list_, Operation.ADMINISTER_SERVICE, events.ABOUT_LIST, events.LISTED,
              parameters=events.PARAMETERS, codes=events.LIST_CODES),
     Endpoint("GET", "/collab/v1/templates/", collab_templates.offer, Operation.READ_COLLAB_TEMPLATES,
@@ -130,6 +128,7 @@ TABLES: tuple[EndpointTable[Any], ...] = (
     assignments.ENDPOINTS,
     findings.ENDPOINTS,
     adoptions.ENDPOINTS,
+    drift.ENDPOINTS,
     policies.ENDPOINTS,
     _REST,
 )

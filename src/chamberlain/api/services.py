@@ -11,16 +11,13 @@ from chamberlain.api.administration import (
     Templates,
     Webhooks,
 )
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.drift_checks import DriftCheck
 from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.pages import (
     FeedPage,
     FeedWanted,
 )
 
-AskForDriftCheck = Callable[[Caller, Act, Callable[[DriftCheck], bytes]], Awaitable[KeptAnswer]]
 ListEvents = Callable[[Caller, FeedWanted], Awaitable[FeedPage[EventRecord]]]
 
 
@@ -36,5 +33,4 @@ class Services:
     mailbox_webhooks: Webhooks
     collab_webhooks: Webhooks
     tenant: OwnTenant
-    ask_for_drift_check: AskForDriftCheck
     list_events: ListEvents

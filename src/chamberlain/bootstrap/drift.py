@@ -1,16 +1,16 @@
-"""The use cases of drift, for callers and for workers."""
+"""The service of drift, and its job."""
 
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
-from chamberlain.usecases.drift_ask import AskForDriftCheck
-from chamberlain.usecases.drift_check import CheckDrift
+from chamberlain.drift.jobs import CheckDrift
+from chamberlain.drift.service import DriftService
 
 
-def drift_services(means: Means) -> AskForDriftCheck:
-    """What the API may ask about drift."""
-    return AskForDriftCheck(means.database, means.authorization, means.notifier, now)
+def drift_service(means: Means) -> DriftService:
+    """Build the service that the API calls."""
+    return DriftService(means.database, means.authorization, means.notifier, now)
 
 
 def drift_work(means: WorkMeans) -> CheckDrift:
-    """What a worker does about drift."""
+    """Build the handler of drift checks."""
     return CheckDrift(means.database, means.directory, means.guests, means.people, means.revisions, new_id, now)

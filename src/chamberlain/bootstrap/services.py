@@ -12,7 +12,7 @@ from chamberlain.bootstrap.assignments import assignment_service
 from chamberlain.bootstrap.audit import audit_services
 from chamberlain.bootstrap.deliveries import delivery_services
 from chamberlain.bootstrap.directory import first_look
-from chamberlain.bootstrap.drift import drift_services
+from chamberlain.bootstrap.drift import drift_service
 from chamberlain.bootstrap.findings import finding_service
 from chamberlain.bootstrap.groups import group_service
 from chamberlain.bootstrap.identity import believed_base_url
@@ -37,6 +37,7 @@ from chamberlain.usecases.event_list import ListEvents
 def make_services(means: Means) -> Sequence[object]:
     """Build the services of all nouns, one for each table of endpoints."""
     return [
+        drift_service(means),
         adoption_service(means),
         assignment_service(means),
         finding_service(means),
@@ -58,7 +59,6 @@ def _services(means: Means) -> Services:
         mailbox_webhooks=webhook_services(means, MAIL),
         collab_webhooks=webhook_services(means, COLLAB),
         tenant=tenant_services(means),
-        ask_for_drift_check=drift_services(means),
         list_events=ListEvents(means.database, means.authorization),
     )
 

@@ -1,16 +1,20 @@
-"""A check for drift is asked for here; what it finds is listed with the other findings."""
+"""Endpoint that starts a check for drift.
+
+Its results are in the list of findings.
+"""
 
 from msgspec import Struct, json
 
 from chamberlain.api.administered import CACHE
 from chamberlain.api.answers import Answer
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Success
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
 from chamberlain.api.request_shapes import Time, time_of
-from chamberlain.api.services import Services
 from chamberlain.api.submission import act_of, acted
+from chamberlain.drift.service import DriftService
 from chamberlain.rules.drift_checks import DriftCheck as RecordedCheck
-from chamberlain.shapes.actions import ActionBody
+from chamberlain.rules.permissions import Operation
+from chamberlain.shapes.actions import ACTION, ActionBody
 
 
 class DriftCheck(Struct, rename="camel", frozen=True):
@@ -21,9 +25,9 @@ class DriftCheck(Struct, rename="camel", frozen=True):
     finished_at: Time | None
 
 
-async def check(services: Services, call: Call[ActionBody]) -> Answer:
-    """Let a check begin."""
-    answer = acted(await services.ask_for_drift_check(call.caller, act_of(call), _render))
+async def check(drift: DriftService, call: Call[ActionBody]) -> Answer:
+    """Start a check."""
+    answer = acted(await drift.check(call.caller, act_of(call), _render))
     return Answer(202, answer.body, answer.headers)
 
 
@@ -61,3 +65,10 @@ CHECK_CODES = (
     "notAdministrator", "notFound", "idempotencyKeyReused", "idempotencyKeyInProgress", "databaseUnavailable",
     "overloaded",
 )  # fmt: skip
+
+# fmt: off
+ENDPOINTS = EndpointTable(DriftService, (
+    Endpoint("POST", "/admin/v1/drift/check/", check, Operation.ADMINISTER_SERVICE, ABOUT_CHECK, CHECKED,
+             shape=ACTION, codes=CHECK_CODES, body_is_optional=True),
+))
+# fmt: on

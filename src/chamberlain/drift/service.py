@@ -1,4 +1,4 @@
-"""Ask for a check for drift: it begins at once, or after the one that is under way."""
+"""Check for drift on demand."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,25 +16,31 @@ from chamberlain.store.database import Database
 from chamberlain.store.notifier import Notifier
 
 
-@dataclass(frozen=True, slots=True)
-class AskForDriftCheck:
-    """For administrators of the tenant, and applications that configure it. `workers` hear that there is something to
-    do."""
+@dataclass(slots=True)
+class DriftService:
+    """Start checks for drift in a tenant.
+
+    Every method raises Forbidden for callers who are not administrators, and Unavailable if the directory has to say
+    who is one and does not answer. `workers` are notified of due jobs.
+    """
 
     database: Database
     authorization: Authorization
     workers: Notifier
     now: Callable[[], datetime]
 
-    async def __call__(self, caller: Caller, act: Act, render: Callable[[DriftCheck], bytes]) -> KeptAnswer:
-        """What `render` makes of the tenant's checks. Raises Forbidden and NotFound."""
+    async def check(self, caller: Caller, act: Act, render: Callable[[DriftCheck], bytes]) -> KeptAnswer:
+        """Start a check and return what `render` makes of it.
+
+        The check starts at once, or after the one that is running. Raises NotFound if the tenant has no settings.
+        """
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
             tenant = present(await tenant_records.find(tx, caller.tenant_id)).tenant
             asked = await drift.ask(tx, act.trace_id, at=self.now())
-            # A job that met a bug waits to be let go.
+            # Releases a job that is held after a bug.
             await held_jobs.release_of(tx, JobKind.DRIFT_CHECK, caller.tenant_id)
             await changes.record(tx, check_asked_for(tenant, editor, act.said))
             return render(asked)

@@ -1,9 +1,8 @@
-"""Check for drift: what the directory shows of everything that was asked for here is compared with what is wanted, and
-put right where the tenant says so.
+"""Check for drift: compare the directory with the desired state.
 
-There is a job for each tenant that queues itself again every night, and one for the whole installation that gives new
-tenants theirs. Each page is looked at, put right and written by itself, with the place where the next one begins; so a
-check that was cut short goes on there.
+The tenant's settings decide which differences are repaired. Each tenant has a job that runs every night. One more job,
+for the whole installation, schedules those of new tenants. Each page is observed, repaired and written on its own, with
+the position of the next page. An interrupted check resumes there.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,25 +46,29 @@ from chamberlain.store import assignment_tasks, changes, drift, drift_pages, fin
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.revisions import Revisions
 
-# A new tenant has its job after so long.
+# How often new tenants get their jobs.
 SPREAD_EVERY = timedelta(minutes=1)
-# So many things are looked at in one page, and so many pages at a time, so that every tenant has its turn.
+# Objects of a page, and pages of one run, so that each tenant has its turn.
 MOST = 200
 PAGES = 10
-# So many are asked for in one call, and with so many people in them a page ends: a group has up to 10,000 members.
+# Objects of one directory call, and people of one page. A group has up to 10,000 members.
 TOGETHER = 25
 MOST_PEOPLE = 50_000
 AT_ONCE = timedelta(0)
 EXISTENCE = frozenset(name.path for name in EXISTENCES)
-# What a check finds.
+# Findings of a check.
 KINDS = (FindingKind.DRIFT, FindingKind.REPAIR_DOES_NOT_HOLD)
-# A directory that does not answer is asked again after so long at least. Ours: a night has many minutes.
+# Least wait after the directory did not answer. Our choice, as a night is long enough.
 SHORTEST_WAIT = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckDrift:
-    """Works as the worker's role, on all tenants."""
+    """Check all tenants for drift.
+
+    `most` is the number of objects of a page, `together` that of one directory call. A page ends once it has
+    `most_people` people.
+    """
 
     database: Database
     directory: Directory
@@ -79,12 +82,18 @@ class CheckDrift:
     together: int = TOGETHER
 
     async def begin(self, trace_id: TraceId) -> None:
-        """See to it that there is the job for the installation. Raises Unavailable."""
+        """Queue the job of the installation unless it exists.
+
+        Raises Unavailable.
+        """
         async with self.database.across_tenants() as tx:
             await jobs.queue_the_one(tx, JobKind.DRIFT_CHECK, trace_id)
 
     async def __call__(self, claim: Claim) -> None:
-        """Raises Unavailable."""
+        """Run the claimed jobs.
+
+        Raises Unavailable.
+        """
         for job in claim.jobs:
             if job.tenant_id == NOBODY:
                 await self._spread(claim, job)
@@ -99,7 +108,10 @@ class CheckDrift:
             await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, SPREAD_EVERY)])
 
     async def _check(self, claim: Claim, job: Job) -> None:
-        """Some pages of a tenant's check. Who asks for one is told to hurry after it, or is heard here."""
+        """Run some pages of a tenant's check.
+
+        A check that a caller requests meanwhile is due at the end of this one.
+        """
         tenant = await self._begun(job)
         if tenant is None:
             async with self.database.across_tenants() as tx:
@@ -121,7 +133,10 @@ class CheckDrift:
             await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
 
     async def _begun(self, job: Job) -> Tenant | None:
-        """The tenant, whose check has begun by now; None when it is not there any more."""
+        """Begin the check unless it has begun.
+
+        Returns None if the tenant was deleted.
+        """
         async with self.database.across_tenants() as tx:
             tenant, check = await tenants.find(tx, job.tenant_id), await drift.hold(tx, job.tenant_id)
             if tenant is not None and check.position is None:
@@ -133,7 +148,10 @@ class CheckDrift:
             await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
 
     async def _take_page(self, tenant: Tenant, trace_id: TraceId) -> bool:
-        """Look at the next page and put right what is to be; False when the check is through."""
+        """Check and repair the next page.
+
+        Returns False if it was the last one.
+        """
         async with self.database.across_tenants() as tx:
             check = await drift.hold(tx, tenant.id)
             if check.position is None:
@@ -143,7 +161,7 @@ class CheckDrift:
             names = names_of(check.position.phase)
             things = [each.subject.id for each in stretch.things]
             known = await drift.known(tx, tenant.id, things, paths_of(check.position.phase))
-        stretch, looks = await self._look_along(tenant, stretch)
+        stretch, looks = await self._observe_until_full(tenant, stretch)
         judged = judge_all(tenant, known, looks, now=self.now())
         looked = Page(tenant, names, known, looks, looks, judged)
         page = await self._repair(looked)
@@ -151,24 +169,29 @@ class CheckDrift:
         async with self.database.across_tenants() as tx:
             current = await _current(tx, page)
             await self._write(tx, current, trace_id)
-            # What was assigned anew meanwhile is looked at once more.
+            # Assignments that changed meanwhile are checked again.
             at = following if len(current.looks) == len(looked.looks) else check.position
             await drift.put(tx, tenant.id, check.at(at, now=self.now()))
             if at is None:
                 await drift.let_go(tx, tenant.id, paths_of(RequestKind.ASSIGNMENT), at=self.now())
         return at is not None
 
-    async def _look_along(self, tenant: Tenant, stretch: Stretch) -> tuple[Stretch, Sequence[Look]]:
-        """What the directory shows, until it has shown so many people that the page ends there; and as much of the
-        stretch as that is."""
+    async def _observe_until_full(self, tenant: Tenant, stretch: Stretch) -> tuple[Stretch, Sequence[Look]]:
+        """Observe objects until the page has enough people.
+
+        Returns the observed part of the page with its observations.
+        """
         things, shown = stretch.things, list[Observed | None]()
         while len(shown) < len(things) and sum(map(people_in, shown)) < self.most_people:
             shown += await self._observe(things[len(shown) : len(shown) + self.together])
         seen = stretch.first(len(shown))
-        return seen, await self._without_those_who_left(tenant, self._looks(tenant, seen.things, shown))
+        return seen, await self._without_missing_people(tenant, self._looks(tenant, seen.things, shown))
 
-    async def _without_those_who_left(self, tenant: Tenant, looks: Sequence[Look]) -> Sequence[Look]:
-        """The same, where nobody is wanted whom the directory does not have: it would refuse to take them in."""
+    async def _without_missing_people(self, tenant: Tenant, looks: Sequence[Look]) -> Sequence[Look]:
+        """Remove people from the desired state who are not in the directory.
+
+        The directory would reject them.
+        """
         missing = frozenset[UserId]().union(*map(missing_people, looks))
         if not missing:
             return looks
@@ -177,8 +200,11 @@ class CheckDrift:
         return [look_without(tenant, look, gone) for look in looks]
 
     def _looks(self, tenant: Tenant, page: Sequence[Managed], shown: Sequence[Observed | None]) -> Sequence[Look]:
-        """What is seen of each; what the directory does not show yet is left out, and so is an assignment to a group
-        that it does not show: whoever follows the directory's changes finds out that it is gone."""
+        """Compare each object with its observation.
+
+        New objects may be missing for a while, so they are left out. So are assignments to missing groups, because the
+        discovery of groups and sites reports them.
+        """
         now = self.now()
         return [
             look_at(tenant, managed, observed)
@@ -187,7 +213,7 @@ class CheckDrift:
         ]
 
     async def _observe(self, page: Sequence[Managed]) -> Sequence[Observed | None]:
-        """What the directory shows of each; a page holds things of one kind alone."""
+        """Observe the objects of a page, which are of one kind."""
         mailboxes = [each.reference for each in page if isinstance(each, ManagedMailbox)]
         groups = [each.reference for each in page if isinstance(each, ManagedGroup)]
         assignments = [each.assigned.reference for each in page if isinstance(each, ManagedAssignment)]
@@ -198,8 +224,11 @@ class CheckDrift:
         return shown
 
     async def _repair(self, page: Page) -> Page:
-        """The page after what can be was put right, without what is not to be any more, or may differ by now. That is
-        announced before: afterwards nobody would know."""
+        """Repair a page, and return it with the new observations.
+
+        Objects that are no longer managed, and differences that are now accepted, are left out. Findings are written
+        before the repair, because the differences are gone afterwards.
+        """
         if not page.broken:
             return page
         async with self.database.across_tenants() as tx:
@@ -222,10 +251,10 @@ class CheckDrift:
         await findings.keep(tx, [(self.new_id(), each) for each in found], at=now)
         await drift.remember(tx, tenant_id, records)
         standing = {standpoint_of(each) for each in found}
-        # A report that repairs do not hold stands until somebody has accepted it, whatever the directory shows.
+        # A finding that repairs do not hold stays open until an administrator accepts it.
         given_up = [place for place, record in records.items() if record is not None and record.has_given_up]
         standing |= {Standpoint(tenant_id, id_, FindingKind.REPAIR_DOES_NOT_HOLD, about) for id_, about in given_up}
-        # Of what the directory does not show nobody knows whether it differs.
+        # A missing object may or may not differ.
         hidden = [look.id for look in page.after if look.observed is None]
         shown = [look.id for look in page.looks if look.id not in hidden]
         for ids, paths in ((shown, page.paths), (hidden, EXISTENCE)):
@@ -237,8 +266,10 @@ class CheckDrift:
 
 
 async def _current(tx: Transaction, page: Page) -> Page:
-    """The page without what something else has been assigned to meanwhile, and what is not managed any more: what is
-    found of that would stand for ever."""
+    """Remove objects from the page that changed or are no longer managed.
+
+    Their findings would stay open forever.
+    """
     assigned = [look.managed.assigned for look in page.looks if isinstance(look.managed, ManagedAssignment)]
     same = await assignment_tasks.unchanged(tx, assigned) if assigned else frozenset()
     gone: set[UUID] = {each.id for each in assigned if each.place not in same}
