@@ -9,10 +9,11 @@ from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import Attempt
 from chamberlain.rules.ids import TemplateId
+from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.rules.template_records import RotatedWebhook
 from chamberlain.rules.webhooks import no_webhook
 from chamberlain.shapes.webhooks import kept_webhook
-from tests.api.shelf import SECRET, Shelf
+from tests.api.fake_templates import SECRET, FakeTemplates
 
 UNTIL = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 ATTEMPT = Attempt(1, datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC), 204, 35, None, "")
@@ -22,7 +23,8 @@ ATTEMPT = Attempt(1, datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC), 204, 35, None
 class Belfry:
     """The webhooks of the templates of one shelf."""
 
-    shelf: Shelf
+    templates: FakeTemplates
+    area: TemplateArea
     acts: list[Act] = field(default_factory=list)
     replayed: bool = False
     attempt: Attempt = ATTEMPT
@@ -33,7 +35,7 @@ class Belfry:
     async def rotate(
         self, caller: Caller, template_id: TemplateId, act: Act, render: Callable[[RotatedWebhook], bytes]
     ) -> KeptAnswer:
-        record = await self.shelf.read(caller, template_id)
+        record = await self.templates.read(caller, template_id, area=self.area)
         if kept_webhook(record.stored.content) is None:
             raise no_webhook()
         self.acts.append(act)
@@ -43,7 +45,7 @@ class Belfry:
     async def test(
         self, caller: Caller, template_id: TemplateId, act: Act, render: Callable[[Attempt], bytes]
     ) -> KeptAnswer:
-        record = await self.shelf.read(caller, template_id)
+        record = await self.templates.read(caller, template_id, area=self.area)
         if kept_webhook(record.stored.content) is None:
             raise no_webhook()
         self.acts.append(act)

@@ -18,7 +18,7 @@ from chamberlain.rules.policy_simulation import Occurrence, OccurrenceType
 from chamberlain.rules.simulations import Simulation, SimulationOrder
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.shapes.policies import PolicyBody, identified_policy, stored_policy
-from tests.api.shelf import MADE_AT
+from tests.api.fake_templates import MADE_AT
 from tests.api.steward import TENANT_ID
 
 POLICY_ID = PolicyId(UUID("90110000-0000-4000-8000-000000000002"))

@@ -45,7 +45,7 @@ from chamberlain.rules.requests import (
     Submission,
     TemplateReference,
 )
-from chamberlain.rules.template_areas import COLLAB
+from chamberlain.rules.template_areas import COLLAB, MAIL
 from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.timeline import Happening, Happenings
 from chamberlain.store.cursors import Cursors
@@ -56,9 +56,9 @@ from tests.api.fake_adoptions import FakeAdoptions
 from tests.api.fake_assignments import FakeAssignments
 from tests.api.fake_drift import FakeDrift
 from tests.api.fake_findings import FakeFindings
+from tests.api.fake_templates import FakeTemplates
 from tests.api.feed import Feed
 from tests.api.mailbag import Mailbag
-from tests.api.shelf import TEAM, Shelf
 from tests.api.steward import Steward
 from tests.api.trail import Trail
 
@@ -241,8 +241,7 @@ class House:
     namings: list[Naming] = field(default_factory=list)
     jobs: list[HeldJob] = field(default_factory=list)
     trail: Trail = field(default_factory=Trail)
-    shelf: Shelf = field(default_factory=Shelf)
-    collab_shelf: Shelf = field(default_factory=lambda: Shelf(COLLAB, TEAM))
+    templates: FakeTemplates = field(default_factory=FakeTemplates)
     belfry: Belfry = field(init=False)
     collab_belfry: Belfry = field(init=False)
     mailbag: Mailbag = field(default_factory=Mailbag)
@@ -280,7 +279,7 @@ class House:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self.belfry, self.collab_belfry = Belfry(self.shelf), Belfry(self.collab_shelf)
+        self.belfry, self.collab_belfry = Belfry(self.templates, MAIL), Belfry(self.templates, COLLAB)
 
     async def verify(self, authorization: str | None) -> Caller:
         if authorization is None:
@@ -390,6 +389,7 @@ class House:
         return [
             self.adoptions,
             self.drift,
+            self.templates,
             FakeGroups(self),
             FakeMailboxes(self),
             FakeRequests(self),
@@ -404,8 +404,6 @@ class House:
             jobs=Jobs(self.list_jobs, self.release_job),
             deliveries=self.mailbag.services(),
             audit=self.trail.services(),
-            mailbox_templates=self.shelf.services(),
-            collab_templates=self.collab_shelf.services(),
             mailbox_webhooks=self.belfry.services(),
             collab_webhooks=self.collab_belfry.services(),
             tenant=OwnTenant(self.steward.read, self.steward.replace),

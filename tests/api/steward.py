@@ -9,7 +9,7 @@ from chamberlain.rules.ids import TenantId, UserId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.tenant_records import TenantRecord, TenantSettings, changed
 from chamberlain.rules.tenants import Limits, Tenant
-from tests.api.shelf import MADE_AT
+from tests.api.fake_templates import MADE_AT
 
 TENANT_ID = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 ADMINISTRATOR = UserId(UUID("ada00000-0000-4000-8000-000000000001"))

@@ -17,9 +17,9 @@ from chamberlain.api.resources import Resources
 from chamberlain.rules.mailboxes import MailboxOrder
 from tests.api.binder import POLICY_ID
 from tests.api.fake_assignments import ALL_STAFF, HANDBOOK
+from tests.api.fake_templates import ROOM, TEAM
 from tests.api.house import CALLERS as KNOWN
 from tests.api.house import MAILBOX_ID, REQUEST, TEMPLATE, House, mailbox_record, record
-from tests.api.shelf import ROOM, TEAM
 
 PATHS = [
     "/collab/v1/groups/",

@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from chamberlain.rules.errors import Conflict, Fault, Forbidden, NotPossible
+from tests.api.fake_templates import SECRET, TEAM
 from tests.api.house import ADA, BASE, House
-from tests.api.shelf import SECRET, TEAM
 
 PATH = "/admin/collab/v1/templates/"
 ONE = f"{PATH}{TEAM}/"
@@ -263,12 +263,12 @@ async def test_it_offers_them_to_nobody_else(api: httpx2.AsyncClient, who: str, 
 
 
 async def test_a_replay_is_told(api: httpx2.AsyncClient, house: House) -> None:
-    house.collab_shelf.replayed = True
+    house.templates.replayed = True
 
     answer = await api.post(PATH, json=GROUP, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert (answer.status_code, answer.headers["idempotency-replayed"]) == (201, "true")
-    assert [act.idempotency.key for act in house.collab_shelf.acts if act.idempotency] == ["k"]
+    assert [act.idempotency.key for act in house.templates.acts if act.idempotency] == ["k"]
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ async def test_it_rejects_faults_of_form(
 
 
 async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, house: House) -> None:
-    house.collab_shelf.refusal = NotPossible([Fault("/guestPolicyId", "policyUnknown", "Choose another.")])
+    house.templates.refusal = NotPossible([Fault("/guestPolicyId", "policyUnknown", "Choose another.")])
 
     answer = await api.post(PATH, json=GROUP, headers=ADMINISTRATOR)
 
@@ -326,7 +326,7 @@ async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, house: H
 
 
 async def test_it_rejects_to_delete_what_is_in_use(api: httpx2.AsyncClient, house: House) -> None:
-    house.collab_shelf.refusal = Conflict("inUse", "Take it out there first.", conflicting_id=str(TEAM))
+    house.templates.refusal = Conflict("inUse", "Take it out there first.", conflicting_id=str(TEAM))
 
     answer = await api.delete(ONE, headers=ADMINISTRATOR)
 
@@ -334,7 +334,7 @@ async def test_it_rejects_to_delete_what_is_in_use(api: httpx2.AsyncClient, hous
 
 
 async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, house: House) -> None:
-    house.collab_shelf.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
+    house.templates.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
 
     answers = [
         await api.get(PATH, headers=ADMINISTRATOR),

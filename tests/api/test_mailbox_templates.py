@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from chamberlain.rules.errors import Fault, Forbidden, NotPossible
+from tests.api.fake_templates import ROOM, SECRET
 from tests.api.house import ADA, BASE, House
-from tests.api.shelf import ROOM, SECRET
 
 PATH = "/admin/mail/v1/templates/"
 ONE = f"{PATH}{ROOM}/"
@@ -157,12 +157,12 @@ async def test_it_lists_them_whole_for_administrators_and_in_short_for_those_who
 
 
 async def test_a_replay_is_told(api: httpx2.AsyncClient, house: House) -> None:
-    house.shelf.replayed = True
+    house.templates.replayed = True
 
     answer = await api.post(PATH, json=BODY, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert (answer.status_code, answer.headers["idempotency-replayed"]) == (201, "true")
-    assert [act.idempotency.key for act in house.shelf.acts if act.idempotency] == ["k"]
+    assert [act.idempotency.key for act in house.templates.acts if act.idempotency] == ["k"]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ async def test_it_rejects_faults_of_form(
 
 
 async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, house: House) -> None:
-    house.shelf.refusal = NotPossible([Fault("/domain", "domainNotVerified", "Choose another.")])
+    house.templates.refusal = NotPossible([Fault("/domain", "domainNotVerified", "Choose another.")])
 
     answer = await api.post(PATH, json=BODY, headers=ADMINISTRATOR)
 
@@ -206,7 +206,7 @@ async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, house: H
 
 
 async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, house: House) -> None:
-    house.shelf.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
+    house.templates.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
 
     answers = [
         await api.get(PATH, headers=ADMINISTRATOR),

@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from tests.api.belfry import ATTEMPT
+from tests.api.fake_templates import ROOM, SECRET, TEAM
 from tests.api.house import House
-from tests.api.shelf import ROOM, SECRET, TEAM
 
 ADMINISTRATOR = {"authorization": "Bearer administrator"}
 HOOK = {"webhook": {"url": "https://hooks.estate.example/chamberlain"}}

@@ -1,13 +1,12 @@
-"""The use cases of templates, built over an estate, and what goes into them."""
+"""The template service over an estate, and bodies for it."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from chamberlain.api.administration import Templates
-from chamberlain.bootstrap.templates import template_services
+from chamberlain.bootstrap.origins import new_webhook_secret, now
 from chamberlain.rules.actions import Act
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
@@ -18,6 +17,8 @@ from chamberlain.rules.template_areas import MAIL, TemplateArea
 from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE, TemplateBody
 from chamberlain.store.keyring import Keyring
+from chamberlain.store.webhook_secrets import WebhookSecrets
+from chamberlain.template_admin.service import TemplateService
 from tests.estates import TRACE, Estate
 
 ANY = Edit(None, TRACE)
@@ -28,16 +29,17 @@ KEYRING = Keyring("k1", {"k1": bytes(32)})
 
 @dataclass
 class Keeper:
-    """Somebody who looks after the templates of an area, or asks which ones there are."""
+    """A caller of the templates of an area."""
 
     estate: Estate
     caller: Caller
     area: TemplateArea = MAIL
 
     @property
-    def templates(self) -> Templates:
+    def templates(self) -> TemplateService:
         database, people = self.estate.databases.application, self.estate.people
-        return template_services(self.area, database, self.estate.authorization(), people, keyring=KEYRING)
+        secrets = WebhookSecrets(KEYRING, new_webhook_secret, now)
+        return TemplateService(database, self.estate.authorization(), people, secrets, uuid4)
 
     def body(self, members: Mapping[str, object]) -> TemplateBody:
         """A room, or a group, with what is said otherwise."""
@@ -51,24 +53,27 @@ class Keeper:
     async def answered(self, members: Mapping[str, object], *, key: str | None = None) -> dict[str, Any]:
         """What is answered to who makes a template."""
         act = Act(None, None if key is None else IdempotencyKey(key, b"digest"), TRACE)
-        answer = await self.templates.create(self.caller, self.body(members), act, rendered)
+        answer = await self.templates.create(self.caller, self.body(members), act, rendered, area=self.area)
         found: dict[str, Any] = json.loads(answer.body)
         return found
 
     async def replace(self, template_id: TemplateId, members: Mapping[str, object], edit: Edit = ANY) -> TemplateRecord:
-        return await self.templates.replace(self.caller, template_id, self.body(members), edit)
+        return await self.templates.replace(self.caller, template_id, self.body(members), edit, area=self.area)
 
     async def delete(self, template_id: TemplateId, edit: Edit = ANY) -> None:
-        await self.templates.delete(self.caller, template_id, edit)
+        await self.templates.delete(self.caller, template_id, edit, area=self.area)
 
     async def read(self, template_id: TemplateId) -> TemplateRecord:
-        return await self.templates.read(self.caller, template_id)
+        return await self.templates.read(self.caller, template_id, area=self.area)
 
     async def page(self, page: PageWanted = FIRST_PAGE) -> Page[TemplateRecord]:
-        return await self.templates.list(self.caller, page)
+        return await self.templates.list(self.caller, page, area=self.area)
 
     async def offered(self) -> set[str]:
-        return {record.stored.head.name for record in (await self.templates.offer(self.caller, FIRST_PAGE)).items}
+        return {
+            record.stored.head.name
+            for record in (await self.templates.offer(self.caller, FIRST_PAGE, area=self.area)).items
+        }
 
 
 def rendered(record: TemplateRecord) -> bytes:

@@ -12,9 +12,8 @@ from chamberlain.rules.ids import DeliveryId, JobId, TemplateId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.redeliveries import DeliverySpan
-from chamberlain.rules.template_records import RotatedWebhook, TemplateRecord
+from chamberlain.rules.template_records import RotatedWebhook
 from chamberlain.rules.tenant_records import TenantRecord, TenantSettings
-from chamberlain.shapes.templates import TemplateBody
 
 ListJobs = Callable[[Caller, PageWanted], Awaitable[Page[HeldJob]]]
 ReleaseJob = Callable[[Caller, JobId, Act, Callable[[HeldJob], bytes]], Awaitable[KeptAnswer]]
@@ -23,12 +22,6 @@ RedeliverDelivery = Callable[[Caller, DeliveryId, Act, Callable[[DeliveryRecord]
 RedeliverSpan = Callable[[Caller, DeliverySpan, Act, Callable[[int], bytes]], Awaitable[KeptAnswer]]
 ListAudit = Callable[[Caller, AuditFilter, PageWanted], Awaitable[Page[AuditRecord]]]
 ExportAudit = Callable[[Caller, AuditFilter], Awaitable[AuditRows]]
-# Templates are administered alike in every area.
-ListTemplates = Callable[[Caller, PageWanted], Awaitable[Page[TemplateRecord]]]
-CreateTemplate = Callable[[Caller, TemplateBody, Act, Callable[[TemplateRecord], bytes]], Awaitable[KeptAnswer]]
-ReadTemplate = Callable[[Caller, TemplateId], Awaitable[TemplateRecord]]
-ReplaceTemplate = Callable[[Caller, TemplateId, TemplateBody, Edit], Awaitable[TemplateRecord]]
-DeleteTemplate = Callable[[Caller, TemplateId, Edit], Awaitable[None]]
 RotateWebhook = Callable[[Caller, TemplateId, Act, Callable[[RotatedWebhook], bytes]], Awaitable[KeptAnswer]]
 # One call with a test event; the answer is what the last argument makes of what came back.
 TestWebhook = Callable[[Caller, TemplateId, Act, Callable[[Attempt], bytes]], Awaitable[KeptAnswer]]
@@ -51,18 +44,6 @@ class Deliveries:
     list: ListDeliveries
     redeliver: RedeliverDelivery
     redeliver_span: RedeliverSpan
-
-
-@dataclass(frozen=True, slots=True)
-class Templates:
-    """What may be asked about the templates of one area; `offer` is for those who ask for something."""
-
-    list: ListTemplates
-    create: CreateTemplate
-    read: ReadTemplate
-    replace: ReplaceTemplate
-    delete: DeleteTemplate
-    offer: ListTemplates
 
 
 @dataclass(frozen=True, slots=True)

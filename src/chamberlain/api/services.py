@@ -8,7 +8,6 @@ from chamberlain.api.administration import (
     Deliveries,
     Jobs,
     OwnTenant,
-    Templates,
     Webhooks,
 )
 from chamberlain.rules.callers import Caller
@@ -28,8 +27,6 @@ class Services:
     jobs: Jobs
     deliveries: Deliveries
     audit: Audit
-    mailbox_templates: Templates
-    collab_templates: Templates
     mailbox_webhooks: Webhooks
     collab_webhooks: Webhooks
     tenant: OwnTenant

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from chamberlain.api.administration import Templates
 from chamberlain.api.context import Addresses, HttpContext
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.services import Services
@@ -23,12 +22,12 @@ from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.bootstrap.policies import policy_service
 from chamberlain.bootstrap.readiness import Readiness
 from chamberlain.bootstrap.requests import request_service
-from chamberlain.bootstrap.templates import template_services
+from chamberlain.bootstrap.templates import template_service
 from chamberlain.bootstrap.tenants import tenant_services
 from chamberlain.bootstrap.webhooks import webhook_services
 from chamberlain.metrics import call_answered
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
+from chamberlain.rules.template_areas import COLLAB, MAIL
 from chamberlain.settings import Settings
 from chamberlain.store.cursors import Cursors
 from chamberlain.usecases.event_list import ListEvents
@@ -37,6 +36,7 @@ from chamberlain.usecases.event_list import ListEvents
 def make_services(means: Means) -> Sequence[object]:
     """Build the services of all nouns, one for each table of endpoints."""
     return [
+        template_service(means),
         drift_service(means),
         adoption_service(means),
         assignment_service(means),
@@ -54,8 +54,6 @@ def _services(means: Means) -> Services:
         jobs=job_services(means),
         deliveries=delivery_services(means),
         audit=audit_services(means),
-        mailbox_templates=_templates(means, MAIL),
-        collab_templates=_templates(means, COLLAB),
         mailbox_webhooks=webhook_services(means, MAIL),
         collab_webhooks=webhook_services(means, COLLAB),
         tenant=tenant_services(means),
@@ -82,10 +80,6 @@ def make_http_context(means: Means, verify: Callable[[str | None], Awaitable[Cal
         retry_after_seconds=first_look(settings),
         token_url=_token_url(settings),
     )
-
-
-def _templates(means: Means, area: TemplateArea) -> Templates:
-    return template_services(area, means.database, means.authorization, means.people, keyring=means.keyring)
 
 
 def _token_url(settings: Settings) -> str | None:

@@ -1,5 +1,7 @@
-"""Templates of groups, teams and guests are administered here, and those of groups and teams offered to those who ask
-for one."""
+"""Endpoints of templates of groups, teams and guests.
+
+Requesters see templates of groups and teams only.
+"""
 
 from collections.abc import Mapping
 
@@ -27,13 +29,16 @@ from chamberlain.api.collab_template_shapes import (
     offered_group_template_of,
     written_collab_template,
 )
-from chamberlain.api.endpoint import About, Success
-from chamberlain.api.paging import next_cursor, page_wanted
-from chamberlain.api.services import Services
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
+from chamberlain.api.etags import IF_MATCH
+from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.submission import creating_act_of
 from chamberlain.rules.ids import TemplateId
+from chamberlain.rules.permissions import Operation
+from chamberlain.rules.template_areas import COLLAB
 from chamberlain.rules.template_records import TemplateRecord
-from chamberlain.shapes.templates import CollabTemplateBody
+from chamberlain.shapes.templates import COLLAB_TEMPLATE, CollabTemplateBody
+from chamberlain.template_admin.service import TemplateService
 
 
 class CollabTemplatePage(Struct, rename="camel", frozen=True):
@@ -50,39 +55,39 @@ class OfferedGroupTemplatePage(Struct, rename="camel", frozen=True):
     next_cursor: str | None
 
 
-async def list_(services: Services, call: Call[None]) -> Answer:
-    """All of the tenant's, those that are not active too."""
-    page = await services.collab_templates.list(call.caller, page_wanted(call))
+async def list_(templates: TemplateService, call: Call[None]) -> Answer:
+    """List templates, including inactive ones."""
+    page = await templates.list(call.caller, page_wanted(call), area=COLLAB)
     items = list(map(written_collab_template, page.items))
     return listed(json.encode({"items": items, "nextCursor": next_cursor(call, page.next)}))
 
 
-async def create(services: Services, call: Call[CollabTemplateBody]) -> Answer:
-    """Make a template."""
-    answer = await services.collab_templates.create(call.caller, call.body, creating_act_of(call), _render)
+async def create(templates: TemplateService, call: Call[CollabTemplateBody]) -> Answer:
+    """Create a template."""
+    answer = await templates.create(call.caller, call.body, creating_act_of(call), _render, area=COLLAB)
     return made(call.http, "/admin/collab/v1/templates/", answer)
 
 
-async def read(services: Services, call: Call[None]) -> Answer:
-    """One template, whole."""
-    return _shown(await services.collab_templates.read(call.caller, TemplateId(call.ids["templateId"])))
+async def read(templates: TemplateService, call: Call[None]) -> Answer:
+    """Read a template."""
+    return _shown(await templates.read(call.caller, TemplateId(call.ids["templateId"]), area=COLLAB))
 
 
-async def replace(services: Services, call: Call[CollabTemplateBody]) -> Answer:
-    """Let a template say something else."""
+async def replace(templates: TemplateService, call: Call[CollabTemplateBody]) -> Answer:
+    """Replace a template."""
     template_id = TemplateId(call.ids["templateId"])
-    return _shown(await services.collab_templates.replace(call.caller, template_id, call.body, edit_of(call)))
+    return _shown(await templates.replace(call.caller, template_id, call.body, edit_of(call), area=COLLAB))
 
 
-async def delete(services: Services, call: Call[None]) -> Answer:
-    """Remove a template."""
-    await services.collab_templates.delete(call.caller, TemplateId(call.ids["templateId"]), edit_of(call))
+async def delete(templates: TemplateService, call: Call[None]) -> Answer:
+    """Delete a template."""
+    await templates.delete(call.caller, TemplateId(call.ids["templateId"]), edit_of(call), area=COLLAB)
     return removed()
 
 
-async def offer(services: Services, call: Call[None]) -> Answer:
-    """Those that the caller may use."""
-    page = await services.collab_templates.offer(call.caller, page_wanted(call))
+async def offer(templates: TemplateService, call: Call[None]) -> Answer:
+    """List the templates that the caller may use."""
+    page = await templates.offer(call.caller, page_wanted(call), area=COLLAB)
     items = tuple(map(offered_group_template_of, page.items))
     return listed(json.encode(OfferedGroupTemplatePage(items, next_cursor(call, page.next))))
 
@@ -199,3 +204,20 @@ CREATE_CODES = ("notAdministrator", "notPossible", "idempotencyKeyReused", "idem
 READ_CODES = ("notAdministrator", "notFound")
 REPLACE_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible", "overloaded")
 DELETE_CODES = ("notAdministrator", "notFound", "etagStale", "inUse")
+
+# fmt: off
+ENDPOINTS = EndpointTable(TemplateService, (
+    Endpoint("GET", "/collab/v1/templates/", offer, Operation.READ_COLLAB_TEMPLATES,
+             ABOUT_OFFER, OFFERED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("GET", "/admin/collab/v1/templates/", list_, Operation.ADMINISTER_COLLAB,
+             ABOUT_LIST, LISTED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("POST", "/admin/collab/v1/templates/", create, Operation.ADMINISTER_COLLAB,
+             ABOUT_CREATE, CREATED, shape=COLLAB_TEMPLATE, codes=CREATE_CODES),
+    Endpoint("GET", "/admin/collab/v1/templates/{templateId}/", read, Operation.ADMINISTER_COLLAB,
+             ABOUT_READ, READ, codes=READ_CODES),
+    Endpoint("PUT", "/admin/collab/v1/templates/{templateId}/", replace, Operation.ADMINISTER_COLLAB,
+             ABOUT_REPLACE, REPLACED, shape=COLLAB_TEMPLATE, headers=(IF_MATCH,), codes=REPLACE_CODES),
+    Endpoint("DELETE", "/admin/collab/v1/templates/{templateId}/", delete,
+             Operation.ADMINISTER_COLLAB, ABOUT_DELETE, DELETED, headers=(IF_MATCH,), codes=DELETE_CODES),
+))
+# fmt: on

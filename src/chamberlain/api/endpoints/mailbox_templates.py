@@ -1,4 +1,4 @@
-"""Mailbox templates are administered here, and offered to those who ask for a mailbox."""
+"""Endpoints of mailbox templates, for administrators and requesters."""
 
 from collections.abc import Mapping
 
@@ -19,9 +19,9 @@ from chamberlain.api.administered import (
 )
 from chamberlain.api.answers import Answer
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Success
-from chamberlain.api.paging import next_cursor, page_wanted
-from chamberlain.api.services import Services
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
+from chamberlain.api.etags import IF_MATCH
+from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.submission import creating_act_of
 from chamberlain.api.template_shapes import (
     MailboxTemplate,
@@ -30,8 +30,12 @@ from chamberlain.api.template_shapes import (
     offered_mailbox_template_of,
 )
 from chamberlain.rules.ids import TemplateId
+from chamberlain.rules.permissions import Operation
+from chamberlain.rules.template_areas import MAIL
 from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.shapes.mailbox_templates import MailboxTemplateBody
+from chamberlain.shapes.templates import MAILBOX_TEMPLATE
+from chamberlain.template_admin.service import TemplateService
 
 
 class MailboxTemplatePage(Struct, rename="camel", frozen=True):
@@ -48,39 +52,39 @@ class OfferedMailboxTemplatePage(Struct, rename="camel", frozen=True):
     next_cursor: str | None
 
 
-async def list_(services: Services, call: Call[None]) -> Answer:
-    """All of the tenant's, those that are not active too."""
-    page = await services.mailbox_templates.list(call.caller, page_wanted(call))
+async def list_(templates: TemplateService, call: Call[None]) -> Answer:
+    """List templates, including inactive ones."""
+    page = await templates.list(call.caller, page_wanted(call), area=MAIL)
     body = MailboxTemplatePage(tuple(map(mailbox_template_of, page.items)), next_cursor(call, page.next))
     return listed(json.encode(body))
 
 
-async def create(services: Services, call: Call[MailboxTemplateBody]) -> Answer:
-    """Make a template."""
-    answer = await services.mailbox_templates.create(call.caller, call.body, creating_act_of(call), _render)
+async def create(templates: TemplateService, call: Call[MailboxTemplateBody]) -> Answer:
+    """Create a template."""
+    answer = await templates.create(call.caller, call.body, creating_act_of(call), _render, area=MAIL)
     return made(call.http, "/admin/mail/v1/templates/", answer)
 
 
-async def read(services: Services, call: Call[None]) -> Answer:
-    """One template, whole."""
-    return _shown(await services.mailbox_templates.read(call.caller, TemplateId(call.ids["templateId"])))
+async def read(templates: TemplateService, call: Call[None]) -> Answer:
+    """Read a template."""
+    return _shown(await templates.read(call.caller, TemplateId(call.ids["templateId"]), area=MAIL))
 
 
-async def replace(services: Services, call: Call[MailboxTemplateBody]) -> Answer:
-    """Let a template say something else."""
+async def replace(templates: TemplateService, call: Call[MailboxTemplateBody]) -> Answer:
+    """Replace a template."""
     template_id = TemplateId(call.ids["templateId"])
-    return _shown(await services.mailbox_templates.replace(call.caller, template_id, call.body, edit_of(call)))
+    return _shown(await templates.replace(call.caller, template_id, call.body, edit_of(call), area=MAIL))
 
 
-async def delete(services: Services, call: Call[None]) -> Answer:
-    """Remove a template."""
-    await services.mailbox_templates.delete(call.caller, TemplateId(call.ids["templateId"]), edit_of(call))
+async def delete(templates: TemplateService, call: Call[None]) -> Answer:
+    """Delete a template."""
+    await templates.delete(call.caller, TemplateId(call.ids["templateId"]), edit_of(call), area=MAIL)
     return removed()
 
 
-async def offer(services: Services, call: Call[None]) -> Answer:
-    """Those that the caller may use."""
-    page = await services.mailbox_templates.offer(call.caller, page_wanted(call))
+async def offer(templates: TemplateService, call: Call[None]) -> Answer:
+    """List the templates that the caller may use."""
+    page = await templates.offer(call.caller, page_wanted(call), area=MAIL)
     items = tuple(map(offered_mailbox_template_of, page.items))
     body = OfferedMailboxTemplatePage(items, next_cursor(call, page.next))
     return listed(json.encode(body))
@@ -174,3 +178,20 @@ CREATE_CODES = ("notAdministrator", "notPossible", "idempotencyKeyReused", "idem
 READ_CODES = ("notAdministrator", "notFound")
 REPLACE_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible", "overloaded")
 DELETE_CODES = ("notAdministrator", "notFound", "etagStale")
+
+# fmt: off
+ENDPOINTS = EndpointTable(TemplateService, (
+    Endpoint("GET", "/mail/v1/templates/", offer, Operation.READ_MAILBOX_TEMPLATES,
+             ABOUT_OFFER, OFFERED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("GET", "/admin/mail/v1/templates/", list_, Operation.ADMINISTER_MAIL,
+             ABOUT_LIST, LISTED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("POST", "/admin/mail/v1/templates/", create, Operation.ADMINISTER_MAIL,
+             ABOUT_CREATE, CREATED, shape=MAILBOX_TEMPLATE, codes=CREATE_CODES),
+    Endpoint("GET", "/admin/mail/v1/templates/{templateId}/", read, Operation.ADMINISTER_MAIL,
+             ABOUT_READ, READ, codes=READ_CODES),
+    Endpoint("PUT", "/admin/mail/v1/templates/{templateId}/", replace, Operation.ADMINISTER_MAIL,
+             ABOUT_REPLACE, REPLACED, shape=MAILBOX_TEMPLATE, headers=(IF_MATCH,), codes=REPLACE_CODES),
+    Endpoint("DELETE", "/admin/mail/v1/templates/{templateId}/", delete, Operation.ADMINISTER_MAIL,
+             ABOUT_DELETE, DELETED, headers=(IF_MATCH,), codes=DELETE_CODES),
+))
+# fmt: on

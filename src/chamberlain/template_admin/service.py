@@ -1,0 +1,228 @@
+"""Administer templates, and offer them to requesters.
+
+Mailbox templates and templates of groups, teams and guests are two areas. Each has its own kinds and permissions.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from msgspec import json
+
+from chamberlain.auth.authorization import Authorization
+from chamberlain.directory.port import People
+from chamberlain.rules.actions import Act, KeptAnswer
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.edits import Edit, Editor, require_match
+from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
+from chamberlain.rules.ids import GroupId, TemplateId
+from chamberlain.rules.pages import Page, PageWanted
+from chamberlain.rules.people import PeopleQuestion
+from chamberlain.rules.template_areas import TemplateArea
+from chamberlain.rules.template_records import (
+    TemplateRecord,
+    created,
+    default_lost,
+    disabled,
+    in_area,
+    kind_faults,
+    removed,
+    replaced,
+)
+from chamberlain.rules.templates import StoredTemplate, TemplateHead, TemplateKind
+from chamberlain.rules.uses import require_unused
+from chamberlain.rules.webhooks import SettledSecret
+from chamberlain.shapes.templates import TemplateBody, identified, stored_template, webhook_of
+from chamberlain.shapes.webhooks import WebhookBody, kept_webhook
+from chamberlain.store import (
+    changes,
+    deliveries,
+    idempotency,
+    subjects,
+    template_records,
+    templates,
+    webhook_states,
+)
+from chamberlain.store.database import Database, Transaction
+from chamberlain.store.template_checks import faults_in_directory, faults_in_tenant
+from chamberlain.store.webhook_secrets import WebhookSecrets
+
+
+@dataclass(slots=True)
+class TemplateService:
+    """List, create, read, replace, delete and offer the templates of a tenant.
+
+    Every method raises Forbidden for callers without the permission of the area, and Unavailable if the directory has
+    to answer and does not. `secrets` creates and seals the secrets of webhooks.
+    """
+
+    database: Database
+    authorization: Authorization
+    people: People
+    secrets: WebhookSecrets
+    new_id: Callable[[], UUID]
+
+    async def list(self, caller: Caller, page: PageWanted, *, area: TemplateArea) -> Page[TemplateRecord]:
+        """List the templates of an area, newest first, including inactive ones."""
+        await self.authorization.require(caller, area.administer)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await template_records.find_page(tx, area.kinds, page)
+
+    async def create(
+        self,
+        caller: Caller,
+        body: TemplateBody,
+        act: Act,
+        render: Callable[[TemplateRecord], bytes],
+        *,
+        area: TemplateArea,
+    ) -> KeptAnswer:
+        """Create a template and return what `render` makes of it.
+
+        The answer has the new secret of a webhook. The answer that is kept for a repeated key has not. Raises
+        NotPossible with all errors.
+        """
+        await self.authorization.require(caller, area.administer)
+        tenant_id, shape = caller.tenant_id, identified(body, TemplateId(self.new_id()))
+        unknown = await faults_in_directory(self.people, tenant_id, shape)
+        editor = await self.authorization.editor(caller, act)
+
+        async def work() -> tuple[bytes, bytes]:
+            await templates.lock(tx, tenant_id)
+            if faults := (*await faults_in_tenant(tx, tenant_id, shape), *unknown):
+                raise NotPossible(faults)
+            template = stored_template(shape, tenant_id)
+            if (loser := await templates.losing_default(tx, template)) is not None:
+                await changes.record(tx, default_lost(loser.head, editor))
+            await templates.put(tx, template, created_by=editor.actor)
+            secret = await self.secrets.settle(tx, tenant_id, template.head.id, webhook_of(body))
+            await changes.record(tx, created(template.head, json.decode(template.content), editor, secret))
+            record = in_area(await template_records.find(tx, template.head.id), area)
+            return render(replace(record, made_secret=secret.made)), render(replace(record, made_secret=None))
+
+        async with self.database.transaction(tenant_id) as tx:
+            return await idempotency.once_with_secret(tx, caller, act.idempotency, work)
+
+    async def read(self, caller: Caller, template_id: TemplateId, *, area: TemplateArea) -> TemplateRecord:
+        """Read a template.
+
+        Raises NotFound, even for a template of another area.
+        """
+        await self.authorization.require(caller, area.administer)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return in_area(await template_records.find(tx, template_id), area)
+
+    async def replace(
+        self, caller: Caller, template_id: TemplateId, body: TemplateBody, edit: Edit, *, area: TemplateArea
+    ) -> TemplateRecord:
+        """Replace a template and return it.
+
+        The returned template has the new secret of its webhook. Running requests keep the revision that they were made
+        with. An identical body is neither written nor audited. Raises NotFound, Stale, and NotPossible with all errors.
+        """
+        await self.authorization.require(caller, area.administer)
+        editor = await self.authorization.editor(caller, edit)
+        tenant_id, shape, webhook = caller.tenant_id, identified(body, template_id), webhook_of(body)
+        unknown = await faults_in_directory(self.people, tenant_id, shape)
+        async with self.database.transaction(tenant_id) as tx:
+            await templates.lock(tx, tenant_id)
+            before = in_area(await template_records.find(tx, template_id), area)
+            require_match(before.etag, edit, "template")
+            wrong = (*kind_faults(before, TemplateKind(shape.kind)), *await faults_in_tenant(tx, tenant_id, shape))
+            if faults := (*wrong, *unknown):
+                raise NotPossible(faults)
+            secret = await self.secrets.settle(tx, tenant_id, template_id, webhook)
+            reason = await _enable_webhook(tx, before, webhook)
+            after = stored_template(shape, tenant_id)
+            await _write(tx, before.stored, after, editor, secret=secret, disabled_reason=reason)
+            if webhook is None or not webhook.active:
+                await deliveries.cancel_pending(tx, tenant_id, template_id)
+            record = in_area(await template_records.find(tx, template_id), area)
+            return replace(record, made_secret=secret.made)
+
+    async def delete(self, caller: Caller, template_id: TemplateId, edit: Edit, *, area: TemplateArea) -> None:
+        """Delete a template. Running requests continue.
+
+        Raises NotFound, Stale, and Conflict for a guest template that is assigned or that a template names.
+        """
+        await self.authorization.require(caller, area.administer)
+        editor = await self.authorization.editor(caller, edit)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            await templates.lock(tx, caller.tenant_id)
+            record = in_area(await template_records.find(tx, template_id), area)
+            require_match(record.etag, edit, "template")
+            await _require_unused(tx, record.stored.head)
+            await deliveries.cancel_pending(tx, caller.tenant_id, template_id)
+            await templates.remove(tx, caller.tenant_id, template_id)
+            await changes.record(tx, removed(record, json.decode(record.stored.content), editor))
+
+    async def offer(self, caller: Caller, page: PageWanted, *, area: TemplateArea) -> Page[TemplateRecord]:
+        """List the active templates that the caller may use.
+
+        Audiences restrict users, not applications.
+        """
+        await self.authorization.require(caller, area.read)
+        member_of = await self._audience_groups(caller, area)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await template_records.find_offered(
+                tx, area.offered_kinds, page, user=caller.user_id, member_of=member_of
+            )
+
+    async def _audience_groups(self, caller: Caller, area: TemplateArea) -> frozenset[GroupId]:
+        """Find the audience groups of the caller, including nested ones."""
+        if caller.user_id is None:
+            return frozenset()
+        async with self.database.transaction(caller.tenant_id) as tx:
+            groups = await template_records.audience_groups(tx, area.offered_kinds)
+        if not groups:
+            return groups
+        try:
+            answer = await self.people.look_up(PeopleQuestion(caller.tenant_id, member=caller.user_id, groups=groups))
+        except TryAgain as error:
+            detail = "The directory cannot be asked which templates are for you. Send the request again."
+            raise Unavailable("overloaded", detail, after=error.after) from error
+        return answer.member_of
+
+
+async def _enable_webhook(tx: Transaction, before: TemplateRecord, webhook: WebhookBody | None) -> str | None:
+    """Enable a disabled webhook that is replaced by an active one.
+
+    Returns the reason why it was disabled, if it was. A removed webhook, or a new address, resets the failure state.
+    """
+    if webhook is not None and not webhook.active:
+        return None
+    was = kept_webhook(before.stored.content)
+    if before.disabled_reason is None and webhook is not None and was is not None and was.url == webhook.url:
+        return None
+    await webhook_states.enable(tx, before.stored.head.tenant_id, before.stored.head.id)
+    return before.disabled_reason
+
+
+async def _write(
+    tx: Transaction,
+    before: StoredTemplate,
+    after: StoredTemplate,
+    editor: Editor,
+    *,
+    secret: SettledSecret,
+    disabled_reason: str | None,
+) -> None:
+    loser = await templates.losing_default(tx, after)
+    is_new = await templates.put(tx, after, created_by=editor.actor)
+    if not is_new and not secret.has_changed and disabled_reason is None:
+        return
+    if loser is not None:
+        await changes.record(tx, default_lost(loser.head, editor))
+    was, becomes = disabled(json.decode(before.content), disabled_reason), json.decode(after.content)
+    await changes.record(tx, replaced(after.head, was, becomes, editor=editor, secret=secret))
+
+
+async def _require_unused(tx: Transaction, head: TemplateHead) -> None:
+    if head.kind is not TemplateKind.GUEST:
+        return
+    naming = await templates.find_naming(tx, head.tenant_id, guest_template_id=head.id)
+    require_unused(
+        "guest template",
+        is_assigned=await subjects.is_assigned(tx, head.tenant_id, template_id=head.id),
+        named_by=None if naming is None else naming.head,
+    )
