@@ -45,20 +45,18 @@ from chamberlain.rules.requests import (
     Submission,
     TemplateReference,
 )
-from chamberlain.rules.template_areas import COLLAB, MAIL
 from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.timeline import Happening, Happenings
 from chamberlain.store.cursors import Cursors
 from chamberlain.store.keyring import Keyring
-from tests.api.belfry import Belfry
 from tests.api.binder import Binder
 from tests.api.fake_adoptions import FakeAdoptions
 from tests.api.fake_assignments import FakeAssignments
 from tests.api.fake_drift import FakeDrift
 from tests.api.fake_findings import FakeFindings
 from tests.api.fake_templates import FakeTemplates
+from tests.api.fake_webhooks import FakeWebhooks
 from tests.api.feed import Feed
-from tests.api.mailbag import Mailbag
 from tests.api.steward import Steward
 from tests.api.trail import Trail
 
@@ -242,9 +240,7 @@ class House:
     jobs: list[HeldJob] = field(default_factory=list)
     trail: Trail = field(default_factory=Trail)
     templates: FakeTemplates = field(default_factory=FakeTemplates)
-    belfry: Belfry = field(init=False)
-    collab_belfry: Belfry = field(init=False)
-    mailbag: Mailbag = field(default_factory=Mailbag)
+    webhooks: FakeWebhooks = field(init=False)
     binder: Binder = field(default_factory=Binder)
     steward: Steward = field(default_factory=Steward)
     assignments: FakeAssignments = field(default_factory=FakeAssignments)
@@ -279,7 +275,7 @@ class House:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self.belfry, self.collab_belfry = Belfry(self.templates, MAIL), Belfry(self.templates, COLLAB)
+        self.webhooks = FakeWebhooks(self.templates)
 
     async def verify(self, authorization: str | None) -> Caller:
         if authorization is None:
@@ -390,6 +386,7 @@ class House:
             self.adoptions,
             self.drift,
             self.templates,
+            self.webhooks,
             FakeGroups(self),
             FakeMailboxes(self),
             FakeRequests(self),
@@ -402,10 +399,7 @@ class House:
     def others(self) -> Services:
         return Services(
             jobs=Jobs(self.list_jobs, self.release_job),
-            deliveries=self.mailbag.services(),
             audit=self.trail.services(),
-            mailbox_webhooks=self.belfry.services(),
-            collab_webhooks=self.collab_belfry.services(),
             tenant=OwnTenant(self.steward.read, self.steward.replace),
             list_events=self.feed.page,
         )

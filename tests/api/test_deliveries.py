@@ -9,8 +9,8 @@ from chamberlain.rules.deliveries import DeliveryFilter, DeliveryState
 from chamberlain.rules.errors import Conflict, Forbidden
 from chamberlain.rules.ids import RequestId, TemplateId
 from chamberlain.rules.redeliveries import DeliverySpan
+from tests.api.fake_webhooks import DELIVERY, delivery_record
 from tests.api.house import REQUEST, TEMPLATE, House
-from tests.api.mailbag import DELIVERY, delivery_record
 
 PATH = "/admin/v1/deliveries/"
 ONE, SPAN = f"{PATH}{DELIVERY}/redeliver/", f"{PATH}redeliver/"
@@ -47,7 +47,7 @@ async def test_it_works(api: httpx2.AsyncClient) -> None:
 
 
 async def test_it_comes_in_pages(api: httpx2.AsyncClient, house: House) -> None:
-    house.mailbag.records = [delivery_record(1), delivery_record(2)]
+    house.webhooks.records = [delivery_record(1), delivery_record(2)]
 
     first = (await api.get(f"{PATH}?limit=1&state=failed", headers=ADMINISTRATOR)).json()
     second = await api.get(f"{PATH}?cursor={first['nextCursor']}&state=failed", headers=ADMINISTRATOR)
@@ -62,7 +62,7 @@ async def test_it_filters(api: httpx2.AsyncClient, house: House) -> None:
     await api.get(f"{PATH}?state=failed&templateId={TEMPLATE}&requestId={REQUEST}", headers=ADMINISTRATOR)
     await api.get(PATH, headers=ADMINISTRATOR)
 
-    assert house.mailbag.filters == [
+    assert house.webhooks.filters == [
         DeliveryFilter(DeliveryState.FAILED, TemplateId(delivery_record().template_id), RequestId(REQUEST)),
         DeliveryFilter(),
     ]
@@ -78,7 +78,7 @@ async def test_one_is_sent_again(api: httpx2.AsyncClient, house: House) -> None:
 
     assert answer.status_code == 200
     assert answer.json() == {**SHOWN, "state": "pending", "nextAttemptAt": "2026-11-20T09:30:01.000Z"}
-    ((comment, key),) = [(act.comment, act.idempotency and act.idempotency.key) for act in house.mailbag.acts]
+    ((comment, key),) = [(act.comment, act.idempotency and act.idempotency.key) for act in house.webhooks.acts]
     assert (comment, key) == ("It is back.", "k")
 
 
@@ -86,12 +86,14 @@ async def test_a_span_is_sent_again(api: httpx2.AsyncClient, house: House) -> No
     answer = await api.post(SPAN, json=DAY, headers=ADMINISTRATOR)
 
     assert (answer.status_code, answer.json()) == (202, {"count": 1})
-    assert house.mailbag.spans == [DeliverySpan(datetime(2026, 11, 20, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC))]
+    assert house.webhooks.spans == [
+        DeliverySpan(datetime(2026, 11, 20, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC))
+    ]
 
 
 @pytest.mark.parametrize(("path", "body"), [(ONE, None), (SPAN, DAY)])
 async def test_a_replay_is_told(api: httpx2.AsyncClient, house: House, path: str, body: object) -> None:
-    house.mailbag.replayed = True
+    house.webhooks.replayed = True
 
     answer = await api.post(path, json=body, headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
@@ -112,7 +114,7 @@ async def test_it_rejects_a_span_without_bounds(api: httpx2.AsyncClient) -> None
 
 
 async def test_it_says_when_a_webhook_is_not_to_be_called(api: httpx2.AsyncClient, house: House) -> None:
-    house.mailbag.refusal = Conflict("stateDoesNotAllow", "No webhook.")
+    house.webhooks.refusal = Conflict("stateDoesNotAllow", "No webhook.")
 
     for path, body in ((ONE, None), (SPAN, DAY)):
         answer = await api.post(path, json=body, headers=ADMINISTRATOR)
@@ -120,7 +122,7 @@ async def test_it_says_when_a_webhook_is_not_to_be_called(api: httpx2.AsyncClien
 
 
 async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, house: House) -> None:
-    house.mailbag.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
+    house.webhooks.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
 
     answers = [
         await api.get(PATH, headers=ADMINISTRATOR),

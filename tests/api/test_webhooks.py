@@ -6,8 +6,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.api.belfry import ATTEMPT
 from tests.api.fake_templates import ROOM, SECRET, TEAM
+from tests.api.fake_webhooks import ATTEMPT
 from tests.api.house import House
 
 ADMINISTRATOR = {"authorization": "Bearer administrator"}
@@ -44,15 +44,13 @@ async def test_it_works(api: httpx2.AsyncClient, one: str) -> None:
 
 
 async def test_a_replay_is_told_and_shows_no_secret(api: httpx2.AsyncClient, house: House, one: str) -> None:
-    house.belfry.replayed = house.collab_belfry.replayed = True
+    house.webhooks.replayed = True
 
     answer = await api.post(f"{one}webhook/rotate/", headers=ADMINISTRATOR | {"idempotency-key": "k"})
 
     assert answer.headers["idempotency-replayed"] == "true"
     assert "secret" not in answer.json()
-    assert [each.idempotency.key for each in (*house.belfry.acts, *house.collab_belfry.acts) if each.idempotency] == [
-        "k"
-    ]
+    assert [each.idempotency.key for each in house.webhooks.acts if each.idempotency] == ["k"]
 
 
 async def test_it_takes_a_comment_and_nothing_else(api: httpx2.AsyncClient, house: House, one: str) -> None:
@@ -60,7 +58,7 @@ async def test_it_takes_a_comment_and_nothing_else(api: httpx2.AsyncClient, hous
     sent = await api.post(f"{one}webhook/rotate/", json={"secret": SECRET}, headers=ADMINISTRATOR)
 
     assert said.status_code == 200
-    assert [each.comment for each in (*house.belfry.acts, *house.collab_belfry.acts)] == ["Yearly"]
+    assert [each.comment for each in house.webhooks.acts] == ["Yearly"]
     assert [fault["code"] for fault in sent.json()["errors"]] == ["unknownProperty"]
 
 
@@ -111,14 +109,12 @@ async def test_a_test_call_is_answered_with_what_came_back(api: httpx2.AsyncClie
         "error": None,
         "answer": "",
     }
-    assert [each.idempotency.key for each in (*house.belfry.acts, *house.collab_belfry.acts) if each.idempotency] == [
-        "k"
-    ]
+    assert [each.idempotency.key for each in house.webhooks.acts if each.idempotency] == ["k"]
 
 
 async def test_a_call_that_fails_is_no_failure_of_ours(api: httpx2.AsyncClient, house: House, one: str) -> None:
     failed = replace(ATTEMPT, status=None, error="There was no answer.", answer=None)
-    house.belfry.attempt = house.collab_belfry.attempt = failed
+    house.webhooks.attempt = failed
 
     answer = await api.post(f"{one}webhook/test/", headers=ADMINISTRATOR)
 

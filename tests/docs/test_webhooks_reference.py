@@ -30,7 +30,7 @@ from chamberlain.rules.redeliveries import BATCH
 from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.webhook_tests import TEST_TYPE, payload_of_test
 from chamberlain.rules.webhooks import OVERLAP
-from chamberlain.usecases.webhook_deliver import UNSIGNED
+from chamberlain.webhooks.jobs import UNSIGNED
 from chamberlain.webhooks.names import Resolver
 from chamberlain.webhooks.send import REFUSED, TIME_OUT, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
 from tests.docs.pages import REFERENCE, named, rows, section

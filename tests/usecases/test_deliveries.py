@@ -15,9 +15,6 @@ from chamberlain.rules.ids import DeliveryId, TemplateId
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.redeliveries import DeliverySpan
 from chamberlain.store import webhook_states
-from chamberlain.usecases.delivery_list import ListDeliveries
-from chamberlain.usecases.delivery_redeliver import RedeliverDelivery
-from chamberlain.usecases.delivery_redeliver_span import RedeliverSpan
 from tests.databases import Databases
 from tests.estates import (
     ADA,
@@ -32,7 +29,8 @@ from tests.estates import (
     changed_estate,
     open_estate,
 )
-from tests.usecases.acts import act, administrator, application, workers
+from tests.usecases.acts import act, administrator, application
+from tests.usecases.webhook_services import webhook_service_of
 
 URL = "https://hooks.estate.example/chamberlain"
 HOOK, TEAM_HOOK = {"webhook": {"url": URL}}, {"webhook": {"url": f"{URL}/teams"}}
@@ -58,20 +56,18 @@ class Clerk:
     batch: int = 500
 
     async def page(self, wanted: DeliveryFilter = ANY, page: PageWanted = FIRST) -> Page[DeliveryRecord]:
-        database = self.estate.databases.application
-        return await ListDeliveries(database, self.estate.authorization())(self.caller, wanted, page)
+        return await webhook_service_of(self.estate).list_deliveries(self.caller, wanted, page)
 
     async def again(self, delivery_id: DeliveryId, key: str | None = None, digest: bytes = b"") -> KeptAnswer:
-        database = self.estate.databases.application
-        redeliver = RedeliverDelivery(database, self.estate.authorization(), workers(self.estate))
-        return await redeliver(self.caller, delivery_id, act(comment="Back", key=key, digest=digest), shown)
+        service = webhook_service_of(self.estate)
+        return await service.redeliver(self.caller, delivery_id, act(comment="Back", key=key, digest=digest), shown)
 
     async def span(
         self, span: DeliverySpan = EVER, key: str | None = None, digest: bytes = b"", batch: int = 500
     ) -> KeptAnswer:
-        database = self.estate.databases.application
-        redeliver = RedeliverSpan(database, self.estate.authorization(), workers(self.estate), batch)
-        return await redeliver(self.caller, span, act(key=key, digest=digest), lambda count: str(count).encode())
+        service = replace(webhook_service_of(self.estate), batch=batch)
+        said = act(key=key, digest=digest)
+        return await service.redeliver_span(self.caller, span, said, lambda count: str(count).encode())
 
 
 def shown(record: DeliveryRecord) -> bytes:

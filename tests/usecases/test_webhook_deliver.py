@@ -30,9 +30,9 @@ from chamberlain.store import delivery_lists, redeliveries, templates, webhook_s
 from chamberlain.store.database import Transaction
 from chamberlain.store.keyring import Keyring
 from chamberlain.store.webhook_secrets import WebhookSecrets
-from chamberlain.usecases.webhook_deliver import UNSIGNED, DeliverWebhooks
 from chamberlain.webhooks.addresses import Address
 from chamberlain.webhooks.connect import Resolve
+from chamberlain.webhooks.jobs import UNSIGNED, DeliverWebhooks
 from chamberlain.webhooks.names import Resolver
 from chamberlain.webhooks.send import REFUSED, TIMED_OUT, Sender
 from tests.databases import Databases

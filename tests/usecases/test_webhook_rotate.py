@@ -1,7 +1,7 @@
 """The secret of a webhook is rotated: shown once, on record without it, and nobody's business in another tenant."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -17,10 +17,10 @@ from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
 from chamberlain.rules.template_records import RotatedWebhook
 from chamberlain.store import webhook_secrets
 from chamberlain.store.webhook_secrets import WebhookSecrets
-from chamberlain.usecases.webhook_rotate import RotateWebhook
 from tests.estates import ADA, BEN, ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, TRACE, ZOE, Estate
 from tests.usecases.acts import act, administrator, application
 from tests.usecases.template_keepers import KEYRING, Keeper
+from tests.usecases.webhook_services import webhook_service_of
 
 ROOM = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
 NO_GUESTS = TemplateId(UUID("7e000000-0000-4000-8000-000000000021"))
@@ -62,14 +62,10 @@ class Ringer:
     made: int = 0
 
     async def __call__(self, template_id: TemplateId, key: str | None = None, digest: bytes = b"") -> KeptAnswer:
-        database = self.estate.databases.application
-        rotate = RotateWebhook(
-            database,
-            self.estate.authorization(),
-            self.area,
-            WebhookSecrets(KEYRING, self.new_secret, self.estate.now),
-        )
-        return await rotate(self.caller, template_id, act(comment="Yearly", key=key, digest=digest), shown)
+        secrets = WebhookSecrets(KEYRING, self.new_secret, self.estate.now)
+        service = replace(webhook_service_of(self.estate), secrets=secrets)
+        said = act(comment="Yearly", key=key, digest=digest)
+        return await service.rotate_secret(self.caller, template_id, said, shown, area=self.area)
 
     def new_secret(self) -> str:
         self.made += 1

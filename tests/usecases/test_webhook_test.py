@@ -4,11 +4,11 @@ import json
 import ssl
 from base64 import b64encode
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from standardwebhooks.webhooks import Webhook
@@ -21,12 +21,12 @@ from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
 from chamberlain.store import webhook_secrets, webhook_states
 from chamberlain.store.webhook_secrets import WebhookSecrets
-from chamberlain.usecases.webhook_test import CallWebhook
 from chamberlain.webhooks.addresses import Address, Network
 from chamberlain.webhooks.send import REFUSED, TIMED_OUT, Sender
 from tests.estates import ADA, BEN, ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, ZOE, Estate
 from tests.usecases.acts import act, administrator, application
 from tests.usecases.template_keepers import KEYRING, Keeper
+from tests.usecases.webhook_services import webhook_service_of
 from tests.webhooks.receiver import HANG, Receiver, answer, receiving
 
 ROOM = TemplateId(UUID("7e000000-0000-4000-8000-000000000003"))
@@ -68,7 +68,6 @@ class Bell:
     time_out: timedelta = timedelta(seconds=10)
 
     async def __call__(self, template_id: TemplateId, key: str | None = None, digest: bytes = b"") -> KeptAnswer:
-        database = self.estate.databases.application
         sender = Sender(
             resolve=resolve,
             allowed_networks=self.allowed,
@@ -77,11 +76,10 @@ class Bell:
             now=self.estate.now,
             time_out=self.time_out,
         )
-        call = CallWebhook(
-            database, self.estate.authorization(), self.area, KEYRING, sender.send, uuid4, self.estate.now
-        )
+        service = replace(webhook_service_of(self.estate), send=sender.send)
+        said = act(key=key, digest=digest)
         try:
-            return await call(self.caller, template_id, act(key=key, digest=digest), shown)
+            return await service.send_test(self.caller, template_id, said, shown, area=self.area)
         finally:
             await sender.close()
 
@@ -208,12 +206,11 @@ async def test_no_transaction_is_open_over_the_call(estate: Estate, receiver: Re
         seen.extend(await estate.rows(open_now))
         return await resolve(host, port)
 
-    database = estate.databases.application
     sender = Sender(
         resolve=watch, allowed_networks=LOOPBACK, allow_http=True, trust=ssl.create_default_context(), now=estate.now
     )
-    call = CallWebhook(database, estate.authorization(), COLLAB, KEYRING, sender.send, uuid4, estate.now)
-    await call(administrator(ADA), hooked, act(), shown)
+    service = replace(webhook_service_of(estate), send=sender.send)
+    await service.send_test(administrator(ADA), hooked, act(), shown, area=COLLAB)
     await sender.close()
 
     assert seen == [(0,)]

@@ -41,7 +41,6 @@ from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes
 from chamberlain.rules.permissions import Operation
 from chamberlain.shapes.actions import ACTION
-from chamberlain.shapes.redeliveries import REDELIVERY
 from chamberlain.shapes.tenant_settings import TENANT
 
 # fmt: off
@@ -50,30 +49,10 @@ _REST = EndpointTable(Services, (
              parameters=PARAMETERS, codes=jobs.LIST_CODES),
     Endpoint("POST", "/admin/v1/jobs/{jobId}/release/", jobs.release, Operation.ADMINISTER_SERVICE,
              jobs.ABOUT_RELEASE, jobs.RELEASED, shape=ACTION, codes=jobs.RELEASE_CODES, body_is_optional=True),
-    Endpoint("GET", "/admin/v1/deliveries/", deliveries.list_, Operation.ADMINISTER_SERVICE, deliveries.ABOUT_LIST,
-             deliveries.LISTED, parameters=deliveries.FILTERS, codes=deliveries.LIST_CODES),
-    Endpoint("POST", "/admin/v1/deliveries/redeliver/", deliveries.redeliver_span, Operation.ADMINISTER_SERVICE,
-             deliveries.ABOUT_REDELIVER_SPAN, deliveries.SPAN_REDELIVERED, shape=REDELIVERY,
-             codes=deliveries.SPAN_CODES),
-    Endpoint("POST", "/admin/v1/deliveries/{deliveryId}/redeliver/", deliveries.redeliver,
-             Operation.ADMINISTER_SERVICE, deliveries.ABOUT_REDELIVER, deliveries.REDELIVERED, shape=ACTION,
-             codes=deliveries.REDELIVER_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/v1/audit/", audit.list_, Operation.ADMINISTER_SERVICE, audit.ABOUT_LIST, audit.LISTED,
              parameters=audit.FILTERS, codes=audit.LIST_CODES),
-    Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/test/", webhooks.test_of_mailbox_template,
-             Operation.ADMINISTER_MAIL, webhooks.ABOUT_TEST_OF_MAILBOX_TEMPLATE, webhooks.TESTED, shape=ACTION,
-             codes=webhooks.TEST_CODES, body_is_optional=True),
-    Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/rotate/", webhooks.rotate_of_mailbox_template,
-             Operation.ADMINISTER_MAIL, webhooks.ABOUT_ROTATE_OF_MAILBOX_TEMPLATE, webhooks.ROTATED, shape=ACTION,
-             codes=webhooks.ROTATE_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/v1/events/", events.list_, Operation.ADMINISTER_SERVICE, events.ABOUT_LIST, events.LISTED,
              parameters=events.PARAMETERS, codes=events.LIST_CODES),
-    Endpoint("POST", "/admin/collab/v1/templates/{templateId}/webhook/test/", webhooks.test_of_collab_template,
-             Operation.ADMINISTER_COLLAB, webhooks.ABOUT_TEST_OF_COLLAB_TEMPLATE, webhooks.TESTED, shape=ACTION,
-             codes=webhooks.TEST_CODES, body_is_optional=True),
-    Endpoint("POST", "/admin/collab/v1/templates/{templateId}/webhook/rotate/", webhooks.rotate_of_collab_template,
-             Operation.ADMINISTER_COLLAB, webhooks.ABOUT_ROTATE_OF_COLLAB_TEMPLATE, webhooks.ROTATED, shape=ACTION,
-             codes=webhooks.ROTATE_CODES, body_is_optional=True),
     Endpoint("GET", "/admin/v1/tenant/", tenant.read, Operation.ADMINISTER_SERVICE, tenant.ABOUT_READ, tenant.READ,
              codes=tenant.READ_CODES),
     Endpoint("PUT", "/admin/v1/tenant/", tenant.replace, Operation.ADMINISTER_SERVICE, tenant.ABOUT_REPLACE,
@@ -89,6 +68,8 @@ TABLES: tuple[EndpointTable[Any], ...] = (
     groups.ENDPOINTS,
     timeline.ENDPOINTS,
     requests.ENDPOINTS,
+    deliveries.ENDPOINTS,
+    webhooks.ENDPOINTS,
     mailboxes.ENDPOINTS,
     mailbox_templates.ENDPOINTS,
     assignments.ENDPOINTS,

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 from chamberlain.api.administration import (
     Audit,
-    Deliveries,
     Jobs,
     OwnTenant,
-    Webhooks,
 )
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.event_records import EventRecord
@@ -25,9 +23,6 @@ class Services:
     """The use cases of nouns that have no service class yet."""
 
     jobs: Jobs
-    deliveries: Deliveries
     audit: Audit
-    mailbox_webhooks: Webhooks
-    collab_webhooks: Webhooks
     tenant: OwnTenant
     list_events: ListEvents

@@ -23,7 +23,7 @@ from chamberlain.store.keyring import Keyring
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
 from chamberlain.store.submit import Submitter
-from chamberlain.usecases.webhook_deliver import Send
+from chamberlain.webhooks.send import Send
 
 
 @dataclass(frozen=True, slots=True)

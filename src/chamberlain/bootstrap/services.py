@@ -9,7 +9,6 @@ from chamberlain.api.streams import Streams
 from chamberlain.bootstrap.adoptions import adoption_service
 from chamberlain.bootstrap.assignments import assignment_service
 from chamberlain.bootstrap.audit import audit_services
-from chamberlain.bootstrap.deliveries import delivery_services
 from chamberlain.bootstrap.directory import first_look
 from chamberlain.bootstrap.drift import drift_service
 from chamberlain.bootstrap.findings import finding_service
@@ -24,10 +23,9 @@ from chamberlain.bootstrap.readiness import Readiness
 from chamberlain.bootstrap.requests import request_service
 from chamberlain.bootstrap.templates import template_service
 from chamberlain.bootstrap.tenants import tenant_services
-from chamberlain.bootstrap.webhooks import webhook_services
+from chamberlain.bootstrap.webhooks import webhook_service
 from chamberlain.metrics import call_answered
 from chamberlain.rules.callers import Caller
-from chamberlain.rules.template_areas import COLLAB, MAIL
 from chamberlain.settings import Settings
 from chamberlain.store.cursors import Cursors
 from chamberlain.usecases.event_list import ListEvents
@@ -36,6 +34,7 @@ from chamberlain.usecases.event_list import ListEvents
 def make_services(means: Means) -> Sequence[object]:
     """Build the services of all nouns, one for each table of endpoints."""
     return [
+        webhook_service(means),
         template_service(means),
         drift_service(means),
         adoption_service(means),
@@ -52,10 +51,7 @@ def make_services(means: Means) -> Sequence[object]:
 def _services(means: Means) -> Services:
     return Services(
         jobs=job_services(means),
-        deliveries=delivery_services(means),
         audit=audit_services(means),
-        mailbox_webhooks=webhook_services(means, MAIL),
-        collab_webhooks=webhook_services(means, COLLAB),
         tenant=tenant_services(means),
         list_events=ListEvents(means.database, means.authorization),
     )

@@ -16,7 +16,7 @@ from chamberlain.settings import read_traces
 from chamberlain.store.assignments import Assigner
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.database import Database
-from chamberlain.usecases.webhook_deliver import Send
+from chamberlain.webhooks.send import Send
 from chamberlain.worker.loop import Handler
 
 # The service has ten seconds to stop altogether, and this is the last thing.

@@ -1,46 +1,39 @@
-"""The use cases of webhooks: those of the templates of one area, and the one that calls them."""
+"""The service of webhooks, the sender, and the job that delivers."""
 
 import random
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from chamberlain.api.administration import Webhooks
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, new_webhook_secret, now
 from chamberlain.metrics import delivery_run
-from chamberlain.rules.template_areas import TemplateArea
 from chamberlain.settings import Settings
 from chamberlain.store.clocks import decision_time
 from chamberlain.store.keyring import load_keyring
 from chamberlain.store.webhook_secrets import WebhookSecrets
-from chamberlain.usecases.webhook_deliver import DeliverWebhooks, Send
-from chamberlain.usecases.webhook_rotate import RotateWebhook
-from chamberlain.usecases.webhook_test import CallWebhook
+from chamberlain.webhooks.jobs import DeliverWebhooks
 from chamberlain.webhooks.names import Resolver
-from chamberlain.webhooks.send import Sender
+from chamberlain.webhooks.send import Send, Sender
+from chamberlain.webhooks.service import WebhookService
 
 
-def webhook_services(means: Means, area: TemplateArea) -> Webhooks:
-    """What the API may ask to be done with the webhooks of an area. The key ring seals their secrets."""
-    secrets = WebhookSecrets(means.keyring, new_webhook_secret, now)
-    return Webhooks(
-        rotate=RotateWebhook(means.database, means.authorization, area, secrets),
-        test=CallWebhook(
-            database=means.database,
-            authorization=means.authorization,
-            area=area,
-            keyring=means.keyring,
-            send=means.send,
-            new_id=new_id,
-            now=now,
-        ),
+def webhook_service(means: Means) -> WebhookService:
+    """Build the service that the API calls."""
+    return WebhookService(
+        database=means.database,
+        authorization=means.authorization,
+        secrets=WebhookSecrets(means.keyring, new_webhook_secret, now),
+        send=means.send,
+        workers=means.notifier,
+        new_id=new_id,
+        now=now,
     )
 
 
 @asynccontextmanager
 async def webhook_sender(settings: Settings) -> AsyncIterator[Sender]:
-    """Calls webhooks, for as long as the block runs."""
+    """Open a sender for as long as the block runs."""
     sender = Sender(
         resolve=Resolver(),
         allowed_networks=settings.allowed_networks,
@@ -55,7 +48,7 @@ async def webhook_sender(settings: Settings) -> AsyncIterator[Sender]:
 
 
 def webhook_work(means: WorkMeans, send: Send) -> DeliverWebhooks:
-    """Delivers what webhooks are to be told. Raises KeysUnusable."""
+    """Build the handler of deliveries. Raises KeysUnusable."""
     return DeliverWebhooks(
         database=means.database,
         send=send,

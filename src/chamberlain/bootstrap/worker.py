@@ -20,7 +20,7 @@ from chamberlain.store.listener import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
 from chamberlain.usecases.job_hold import HoldJob
-from chamberlain.usecases.webhook_deliver import Send
+from chamberlain.webhooks.send import Send
 from chamberlain.worker.lanes import LaneLoop
 from chamberlain.worker.loop import Handler, Loop, Observe, Pace
 

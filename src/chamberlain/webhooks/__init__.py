@@ -1,4 +1,5 @@
-"""Calls of webhooks: how one is signed, which addresses may be called, and what came back.
+"""Webhooks: deliveries, signing secrets, and the calls themselves.
 
-Nothing here knows what is told, to whom, or when again: that is for `rules.deliveries` and the use cases.
+The service, the job that delivers, and the sender with its checks of addresses. Events are written elsewhere, by the
+nouns that they are about.
 """

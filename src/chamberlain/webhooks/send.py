@@ -8,13 +8,13 @@ kept by us (kept.py), since the engine's own pool looks at all of them at each c
 import asyncio
 import re
 import ssl
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from time import monotonic
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import quote, urlsplit
 
 import httpcore2
@@ -38,6 +38,12 @@ UNTRUSTED: Final = "No secure connection could be made: the certificate is not v
 UNREADABLE: Final = "What came back was not an answer of HTTP."
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+class Send(Protocol):
+    """Make a call. Failures are part of the reply."""
+
+    def __call__(self, call: WebhookCall) -> Awaitable[Reply]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Deliveries of webhooks are listed here, and sent again: one, or all of a span of time."""
+"""Endpoints of deliveries of webhooks: list them, and send them again."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -9,14 +9,15 @@ from chamberlain.api.administered import CACHE
 from chamberlain.api.answers import NO_STORE, Answer
 from chamberlain.api.calls import Call
 from chamberlain.api.delivery_shapes import Delivery, delivery_of
-from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.api.services import Services
 from chamberlain.api.submission import act_of, acted, creating_act_of
 from chamberlain.rules.deliveries import DeliveryFilter, DeliveryRecord, DeliveryState
 from chamberlain.rules.ids import DeliveryId, RequestId, TemplateId
-from chamberlain.shapes.actions import ActionBody
-from chamberlain.shapes.redeliveries import RedeliveryBody, to_delivery_span
+from chamberlain.rules.permissions import Operation
+from chamberlain.shapes.actions import ACTION, ActionBody
+from chamberlain.shapes.redeliveries import REDELIVERY, RedeliveryBody, to_delivery_span
+from chamberlain.webhooks.service import WebhookService
 
 
 class DeliveryPage(Struct, rename="camel", frozen=True):
@@ -32,29 +33,29 @@ class Redelivered(Struct, frozen=True):
     count: int
 
 
-async def list_(services: Services, call: Call[None]) -> Answer:
-    """The deliveries that the filters name."""
+async def list_(webhooks: WebhookService, call: Call[None]) -> Answer:
+    """List deliveries."""
     query = call.query
     wanted = DeliveryFilter(
         state=DeliveryState(query["state"]) if "state" in query else None,
         template_id=TemplateId(UUID(query["templateId"])) if "templateId" in query else None,
         request_id=RequestId(UUID(query["requestId"])) if "requestId" in query else None,
     )
-    page = await services.deliveries.list(call.caller, wanted, page_wanted(call))
+    page = await webhooks.list_deliveries(call.caller, wanted, page_wanted(call))
     body = DeliveryPage(tuple(map(delivery_of, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 
-async def redeliver(services: Services, call: Call[ActionBody]) -> Answer:
-    """Send one again."""
+async def redeliver(webhooks: WebhookService, call: Call[ActionBody]) -> Answer:
+    """Send a delivery again."""
     delivery_id = DeliveryId(call.ids["deliveryId"])
-    return acted(await services.deliveries.redeliver(call.caller, delivery_id, act_of(call), _render))
+    return acted(await webhooks.redeliver(call.caller, delivery_id, act_of(call), _render))
 
 
-async def redeliver_span(services: Services, call: Call[RedeliveryBody]) -> Answer:
-    """Send all of a span again."""
+async def redeliver_span(webhooks: WebhookService, call: Call[RedeliveryBody]) -> Answer:
+    """Send all deliveries of a span again."""
     span = to_delivery_span(call.body)
-    answer = await services.deliveries.redeliver_span(call.caller, span, creating_act_of(call), _render_count)
+    answer = await webhooks.redeliver_span(call.caller, span, creating_act_of(call), _render_count)
     return Answer(202, answer.body, acted(answer).headers)
 
 
@@ -138,3 +139,15 @@ SPAN_CODES = (
     "notAdministrator", "notPossible", "stateDoesNotAllow", "idempotencyKeyReused", "idempotencyKeyInProgress",
     "databaseUnavailable", "overloaded",
 )  # fmt: skip
+
+# fmt: off
+ENDPOINTS = EndpointTable(WebhookService, (
+    Endpoint("GET", "/admin/v1/deliveries/", list_, Operation.ADMINISTER_SERVICE, ABOUT_LIST,
+             LISTED, parameters=FILTERS, codes=LIST_CODES),
+    Endpoint("POST", "/admin/v1/deliveries/redeliver/", redeliver_span, Operation.ADMINISTER_SERVICE,
+             ABOUT_REDELIVER_SPAN, SPAN_REDELIVERED, shape=REDELIVERY, codes=SPAN_CODES),
+    Endpoint("POST", "/admin/v1/deliveries/{deliveryId}/redeliver/", redeliver,
+             Operation.ADMINISTER_SERVICE, ABOUT_REDELIVER, REDELIVERED, shape=ACTION,
+             codes=REDELIVER_CODES, body_is_optional=True),
+))
+# fmt: on

@@ -1,4 +1,4 @@
-"""What is done with the webhook of a template: it gets a new secret, or is called with a test event."""
+"""Endpoints of webhooks: rotate a secret, and send a test event."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -6,18 +6,19 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType, json
 
 from chamberlain.api.administered import CACHE
-from chamberlain.api.administration import Webhooks
 from chamberlain.api.answers import Answer
 from chamberlain.api.calls import Call
 from chamberlain.api.delivery_shapes import Attempt, attempt_of
-from chamberlain.api.endpoint import About, Success
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
 from chamberlain.api.request_shapes import Time, time_of
-from chamberlain.api.services import Services
 from chamberlain.api.submission import act_of, acted
 from chamberlain.rules.deliveries import Attempt as RecordedAttempt
 from chamberlain.rules.ids import TemplateId
+from chamberlain.rules.permissions import Operation
+from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
 from chamberlain.rules.template_records import RotatedWebhook
-from chamberlain.shapes.actions import ActionBody
+from chamberlain.shapes.actions import ACTION, ActionBody
+from chamberlain.webhooks.service import WebhookService
 
 
 class RotatedSecret(Struct, rename="camel", frozen=True):
@@ -30,34 +31,34 @@ class RotatedSecret(Struct, rename="camel", frozen=True):
     secret: str | UnsetType = UNSET
 
 
-async def rotate_of_mailbox_template(services: Services, call: Call[ActionBody]) -> Answer:
-    """Give the webhook of a mailbox template a new secret."""
-    return await _rotate(services.mailbox_webhooks, call)
+async def rotate_of_mailbox_template(webhooks: WebhookService, call: Call[ActionBody]) -> Answer:
+    """Rotate the secret of a mailbox template's webhook."""
+    return await _rotate(webhooks, call, MAIL)
 
 
-async def rotate_of_collab_template(services: Services, call: Call[ActionBody]) -> Answer:
-    """Give the webhook of a template of groups or teams a new secret."""
-    return await _rotate(services.collab_webhooks, call)
+async def rotate_of_collab_template(webhooks: WebhookService, call: Call[ActionBody]) -> Answer:
+    """Rotate the secret of a group or team template's webhook."""
+    return await _rotate(webhooks, call, COLLAB)
 
 
-async def test_of_mailbox_template(services: Services, call: Call[ActionBody]) -> Answer:
-    """Call the webhook of a mailbox template."""
-    return await _test(services.mailbox_webhooks, call)
+async def test_of_mailbox_template(webhooks: WebhookService, call: Call[ActionBody]) -> Answer:
+    """Send a test to a mailbox template's webhook."""
+    return await _test(webhooks, call, MAIL)
 
 
-async def test_of_collab_template(services: Services, call: Call[ActionBody]) -> Answer:
-    """Call the webhook of a template of groups or teams."""
-    return await _test(services.collab_webhooks, call)
+async def test_of_collab_template(webhooks: WebhookService, call: Call[ActionBody]) -> Answer:
+    """Send a test to a group or team template's webhook."""
+    return await _test(webhooks, call, COLLAB)
 
 
-async def _rotate(webhooks: Webhooks, call: Call[ActionBody]) -> Answer:
+async def _rotate(webhooks: WebhookService, call: Call[ActionBody], area: TemplateArea) -> Answer:
     template_id = TemplateId(call.ids["templateId"])
-    return acted(await webhooks.rotate(call.caller, template_id, act_of(call), _render))
+    return acted(await webhooks.rotate_secret(call.caller, template_id, act_of(call), _render, area=area))
 
 
-async def _test(webhooks: Webhooks, call: Call[ActionBody]) -> Answer:
+async def _test(webhooks: WebhookService, call: Call[ActionBody], area: TemplateArea) -> Answer:
     template_id = TemplateId(call.ids["templateId"])
-    return acted(await webhooks.test(call.caller, template_id, act_of(call), _render_attempt))
+    return acted(await webhooks.send_test(call.caller, template_id, act_of(call), _render_attempt, area=area))
 
 
 def _render(rotated: RotatedWebhook) -> bytes:
@@ -141,3 +142,20 @@ _ATTEMPT: Mapping[str, object] = {
 }
 TESTED = (Success(200, "What came back, whatever it was.", Attempt, _TEST_HEADERS, _ATTEMPT),)
 TEST_CODES = (*ROTATE_CODES, "stateDoesNotAllow")
+
+# fmt: off
+ENDPOINTS = EndpointTable(WebhookService, (
+    Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/test/", test_of_mailbox_template,
+             Operation.ADMINISTER_MAIL, ABOUT_TEST_OF_MAILBOX_TEMPLATE, TESTED, shape=ACTION,
+             codes=TEST_CODES, body_is_optional=True),
+    Endpoint("POST", "/admin/mail/v1/templates/{templateId}/webhook/rotate/", rotate_of_mailbox_template,
+             Operation.ADMINISTER_MAIL, ABOUT_ROTATE_OF_MAILBOX_TEMPLATE, ROTATED, shape=ACTION,
+             codes=ROTATE_CODES, body_is_optional=True),
+    Endpoint("POST", "/admin/collab/v1/templates/{templateId}/webhook/test/", test_of_collab_template,
+             Operation.ADMINISTER_COLLAB, ABOUT_TEST_OF_COLLAB_TEMPLATE, TESTED, shape=ACTION,
+             codes=TEST_CODES, body_is_optional=True),
+    Endpoint("POST", "/admin/collab/v1/templates/{templateId}/webhook/rotate/", rotate_of_collab_template,
+             Operation.ADMINISTER_COLLAB, ABOUT_ROTATE_OF_COLLAB_TEMPLATE, ROTATED, shape=ACTION,
+             codes=ROTATE_CODES, body_is_optional=True),
+))
+# fmt: on

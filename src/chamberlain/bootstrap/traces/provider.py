@@ -20,7 +20,7 @@ from chamberlain.rules.jobs import JobKind
 from chamberlain.store.assignments import Assigner
 from chamberlain.store.batcher import Acceptor
 from chamberlain.store.database import Database
-from chamberlain.usecases.webhook_deliver import Send
+from chamberlain.webhooks.send import Send
 from chamberlain.worker.loop import Handler
 
 

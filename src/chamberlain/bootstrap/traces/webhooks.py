@@ -10,7 +10,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from chamberlain.bootstrap.traces.spans import Attributes, Spans, ending, traceparent_of
 from chamberlain.rules.deliveries import Reply, WebhookCall
 from chamberlain.rules.ids import RequestId
-from chamberlain.usecases.webhook_deliver import Send
+from chamberlain.webhooks.send import Send
 
 
 class _Payload(msgspec.Struct, rename="camel"):

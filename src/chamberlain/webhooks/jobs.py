@@ -1,14 +1,13 @@
-"""Deliver: tell a webhook what has happened, and record what came of it.
+"""Deliver events to webhooks, and record the attempts.
 
-Running it twice is boring for a receiver that looks at the id: it is that of the event, at every attempt. The calls of
-many deliveries go on at the same time; what they read and write travels together.
+A receiver can drop repeated calls by their id, which is that of the event. Calls run concurrently. Their reads and
+writes are batched.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 from uuid import UUID
 
 from chamberlain.batching import Batcher
@@ -30,33 +29,31 @@ from chamberlain.store import changes, deliveries, jobs, webhook_secrets, webhoo
 from chamberlain.store.clocks import ReadTime
 from chamberlain.store.database import Database, Transaction, repeat_if_deadlocked
 from chamberlain.store.webhook_secrets import WebhookSecrets
+from chamberlain.webhooks.send import Send
 
-# An attempt that was not made, since there is nothing to sign it with.
+# Error of an attempt that could not be signed.
 UNSIGNED = (
     "The call could not be signed: the key that its secret is sealed with is missing. The operator has to add it."
 )
 
 
-class Send(Protocol):
-    """Makes a call; whatever goes wrong is in the reply."""
-
-    def __call__(self, call: WebhookCall) -> Awaitable[Reply]: ...
-
-
-# What became of one run, and how long the call took in seconds; None where none was made.
+# Takes the outcome of a run, and the duration of the call in seconds, or None without a call.
 ObserveDelivery = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A delivery with what its call is signed with."""
+    """A delivery with its signing secrets."""
 
     delivery: DueDelivery
     secrets: SigningSecrets
 
 
 class DeliverWebhooks:
-    """Works on claimed jobs, each with its own outcome, as the worker's role. `jitter` gives numbers from 0 to 1."""
+    """Deliver claimed jobs, each with its own outcome.
+
+    `jitter` returns numbers from 0 to 1.
+    """
 
     def __init__(
         self,
@@ -82,8 +79,10 @@ class DeliverWebhooks:
         self._records: Batcher[DeliveryResult, None] = Batcher(self._record)
 
     async def __call__(self, claim: Claim) -> None:
-        """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends, and
-        what was called is called again."""
+        """Run the claimed jobs.
+
+        Raises Unavailable if the database does not answer. Then the calls are repeated when the lease ends.
+        """
         await asyncio.gather(*[self._deliver(claim.lease_id, job) for job in claim.jobs])
 
     async def _deliver(self, lease_id: UUID, job: Job) -> None:
@@ -98,7 +97,7 @@ class DeliverWebhooks:
         self._observe(outcome, None if result.reply is None else result.reply.duration.total_seconds())
 
     async def _attempt(self, lease_id: UUID, job: Job, taken: _Taken) -> DeliveryResult:
-        """Make the call, unless its webhook is not to be called any more."""
+        """Make the call, unless the webhook is gone, inactive or disabled."""
         due = taken.delivery
         if due.url is None:
             return DeliveryResult(due, lease_id, job.id, DeliveryState.CANCELLED, None, None)
@@ -121,7 +120,10 @@ class DeliverWebhooks:
         ]
 
     async def _signing(self, tx: Transaction, webhooks: Collection[WebhookKey]) -> Mapping[WebhookKey, SigningSecrets]:
-        """The secrets of these. A webhook that came by a file has none before its first call."""
+        """Read the secrets, and create missing ones.
+
+        A webhook that came from a file has no secret before its first call.
+        """
         found = await webhook_secrets.signing(tx, self._secrets.keyring, webhooks, now=self._now())
         if without := sorted(webhook for webhook, secrets in found.items() if not secrets.values):
             for webhook in without:
@@ -130,7 +132,7 @@ class DeliverWebhooks:
         return found
 
     async def _record(self, results: Sequence[DeliveryResult]) -> Sequence[None]:
-        # The calls are made: whoever else writes about these, what came of them is not given up.
+        # The calls are made, so a deadlock must not lose their outcomes.
         await repeat_if_deadlocked(lambda: self._write(results))
         return [None] * len(results)
 
@@ -140,11 +142,11 @@ class DeliverWebhooks:
             await self._note(tx, [each for each in results if each.was_called])
 
     async def _note(self, tx: Transaction, results: Sequence[DeliveryResult]) -> None:
-        """Note how webhooks get on, and disable those that are not to be called any more."""
+        """Update failure states, and disable webhooks that fail too long."""
         well = {each.delivery.webhook for each in results if each.state is DeliveryState.SUCCEEDED}
         ill = _worst([each for each in results if each.state is not DeliveryState.SUCCEEDED])
         await webhook_states.recover(tx, sorted(well))
-        # A call may take long: how one ends says nothing of a receiver that has taken its place meanwhile.
+        # The address may have changed during a call. Then its outcome says nothing about the new receiver.
         still = await webhook_states.still_at(tx, {webhook: each.delivery.url or "" for webhook, each in ill.items()})
         now = await self._decision_time(tx)
         for webhook, failing_since in (await webhook_states.fail(tx, sorted(still), at=now)).items():
@@ -167,6 +169,6 @@ class DeliverWebhooks:
 
 
 def _worst(failed: Sequence[DeliveryResult]) -> Mapping[WebhookKey, DeliveryResult]:
-    """One failure of each webhook; where there is one, that in which the receiver says that it wants no more."""
+    """Choose one failure of each webhook, preferably one that ends the subscription."""
     in_order = sorted(failed, key=lambda each: each.reply is not None and each.reply.is_farewell)
     return {each.delivery.webhook: each for each in in_order}

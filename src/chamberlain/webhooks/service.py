@@ -1,0 +1,227 @@
+"""Administer deliveries of webhooks, their secrets, and test calls."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import json
+
+from chamberlain.auth.authorization import Authorization
+from chamberlain.rules.actions import Act, KeptAnswer
+from chamberlain.rules.callers import Caller
+from chamberlain.rules.deliveries import Attempt, DeliveryFilter, DeliveryRecord, WebhookCall
+from chamberlain.rules.edits import Editor
+from chamberlain.rules.errors import Fault, NotPossible
+from chamberlain.rules.ids import DeliveryId, EventId, TemplateId
+from chamberlain.rules.pages import Page, PageWanted
+from chamberlain.rules.permissions import Operation
+from chamberlain.rules.redeliveries import (
+    BATCH,
+    DeliverySpan,
+    present_delivery,
+    redelivered,
+    require_callable,
+    span_redelivered,
+)
+from chamberlain.rules.template_areas import TemplateArea
+from chamberlain.rules.template_records import RotatedWebhook, in_area, secret_rotated
+from chamberlain.rules.templates import TemplateHead
+from chamberlain.rules.webhook_tests import no_secret, only_attempt, payload_of_test, tested
+from chamberlain.rules.webhooks import no_webhook
+from chamberlain.shapes.webhooks import callable_url, kept_webhook
+from chamberlain.store import (
+    changes,
+    delivery_lists,
+    idempotency,
+    redeliveries,
+    template_records,
+    templates,
+    webhook_secrets,
+)
+from chamberlain.store.database import Database, Transaction
+from chamberlain.store.notifier import Notifier
+from chamberlain.store.webhook_secrets import WebhookSecrets
+from chamberlain.webhooks.send import Send
+
+
+@dataclass(slots=True)
+class WebhookService:
+    """List and repeat the deliveries of a tenant, rotate secrets, send tests.
+
+    Every method raises Forbidden for callers without the permission, and Unavailable if the directory has to say who is
+    an administrator and does not answer. `workers` are notified of new jobs. `batch` is the number of deliveries that
+    one transaction queues.
+    """
+
+    database: Database
+    authorization: Authorization
+    secrets: WebhookSecrets
+    send: Send
+    workers: Notifier
+    new_id: Callable[[], UUID]
+    now: Callable[[], datetime]
+    batch: int = BATCH
+
+    async def list_deliveries(self, caller: Caller, wanted: DeliveryFilter, page: PageWanted) -> Page[DeliveryRecord]:
+        """List deliveries, newest first."""
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await delivery_lists.find_page(tx, wanted, page)
+
+    async def redeliver(
+        self, caller: Caller, delivery_id: DeliveryId, act: Act, render: Callable[[DeliveryRecord], bytes]
+    ) -> KeptAnswer:
+        """Send a delivery again and return what `render` makes of it.
+
+        Its state does not matter, and its schedule starts again. Raises NotFound, and Conflict if its webhook is
+        missing, inactive or disabled.
+        """
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        editor = await self.authorization.editor(caller, act)
+
+        async def work() -> bytes:
+            before = present_delivery(await delivery_lists.find(tx, delivery_id))
+            require_callable(callable_url(await template_records.find(tx, before.template_id)))
+            await redeliveries.redeliver(tx, delivery_id)
+            await changes.record(tx, redelivered(before, editor, act.said))
+            return render(present_delivery(await delivery_lists.find(tx, delivery_id)))
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            answer = await idempotency.once(tx, caller, act.idempotency, work)
+        self.workers.flag()
+        return answer
+
+    async def redeliver_span(
+        self, caller: Caller, span: DeliverySpan, act: Act, render: Callable[[int], bytes]
+    ) -> KeptAnswer:
+        """Send all deliveries of a span again.
+
+        Returns what `render` makes of their number. They are queued in batches. An interrupted call leaves the queued
+        ones, and may be repeated. Raises NotPossible for an unknown template, and Conflict if its webhook is missing,
+        inactive or disabled.
+        """
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        editor = await self.authorization.editor(caller, act)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
+                return kept
+            await _require_template(tx, span)
+            await changes.record(tx, span_redelivered(caller.tenant_id, span, editor))
+        count = await self._queue_span(caller, span)
+
+        async def answer() -> bytes:
+            return render(count)
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await idempotency.once(tx, caller, act.idempotency, answer)
+
+    async def rotate_secret(
+        self,
+        caller: Caller,
+        template_id: TemplateId,
+        act: Act,
+        render: Callable[[RotatedWebhook], bytes],
+        *,
+        area: TemplateArea,
+    ) -> KeptAnswer:
+        """Create a new secret and return what `render` makes of it.
+
+        The previous secret stays valid for a day. The answer that is kept for a repeated key has no secret. Raises
+        NotFound, even for a template without a webhook.
+        """
+        await self.authorization.require(caller, area.administer)
+        editor = await self.authorization.editor(caller, act)
+
+        async def work() -> tuple[bytes, bytes]:
+            await templates.lock(tx, caller.tenant_id)
+            rotated = await self._rotate(tx, template_id, editor, act, area=area)
+            to_keep = replace(rotated, record=replace(rotated.record, made_secret=None))
+            return render(rotated), render(to_keep)
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await idempotency.once_with_secret(tx, caller, act.idempotency, work)
+
+    async def send_test(
+        self,
+        caller: Caller,
+        template_id: TemplateId,
+        act: Act,
+        render: Callable[[Attempt], bytes],
+        *,
+        area: TemplateArea,
+    ) -> KeptAnswer:
+        """Send a test event and return what `render` makes of the attempt.
+
+        The webhook may be inactive. No transaction is open during the call. Raises NotFound, even for a template
+        without a webhook, and Conflict if there is no secret to sign with.
+        """
+        await self.authorization.require(caller, area.administer)
+        editor = await self.authorization.editor(caller, act)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
+                return kept
+            prepared = await self._prepare_test(tx, template_id, act, area=area)
+        attempt = only_attempt(await self.send(prepared.call))
+
+        async def work() -> bytes:
+            await changes.record(tx, tested(prepared.head, prepared.call.url, attempt, editor))
+            return render(attempt)
+
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await idempotency.once(tx, caller, act.idempotency, work)
+
+    async def _queue_span(self, caller: Caller, span: DeliverySpan) -> int:
+        count, behind = 0, None
+        while True:
+            async with self.database.transaction(caller.tenant_id) as tx:
+                queued = await redeliveries.redeliver_some(tx, span, behind=behind, most=self.batch)
+            self.workers.flag()
+            count += len(queued.ids)
+            if (behind := queued.next) is None:
+                return count
+
+    async def _rotate(
+        self, tx: Transaction, template_id: TemplateId, editor: Editor, act: Act, *, area: TemplateArea
+    ) -> RotatedWebhook:
+        before = in_area(await template_records.find(tx, template_id), area)
+        head = before.stored.head
+        if kept_webhook(before.stored.content) is None:
+            raise no_webhook()
+        secret = await self.secrets.rotate(tx, head.tenant_id, template_id)
+        was_there = before.secret_number is not None
+        await changes.record(tx, secret_rotated(head, editor, act.said, was_there=was_there))
+        after = in_area(await template_records.find(tx, template_id), area)
+        return RotatedWebhook(replace(after, made_secret=secret.made), secret.previous_until)
+
+    async def _prepare_test(
+        self, tx: Transaction, template_id: TemplateId, act: Act, *, area: TemplateArea
+    ) -> "_TestCall":
+        record = in_area(await template_records.find(tx, template_id), area)
+        head, webhook = record.stored.head, kept_webhook(record.stored.content)
+        if webhook is None:
+            raise no_webhook()
+        key, now = (head.tenant_id, head.id), self.now()
+        secrets = (await webhook_secrets.signing(tx, self.secrets.keyring, [key], now=now))[key].values
+        if not secrets:
+            raise no_secret()
+        payload = json.encode(payload_of_test(head, now))
+        return _TestCall(head, WebhookCall(webhook.url, EventId(self.new_id()), payload, secrets, act.trace_id))
+
+
+@dataclass(frozen=True, slots=True)
+class _TestCall:
+    """A test call for the webhook of a template."""
+
+    head: TemplateHead
+    call: WebhookCall
+
+
+async def _require_template(tx: Transaction, span: DeliverySpan) -> None:
+    if span.template_id is None:
+        return
+    template = await template_records.find(tx, span.template_id)
+    if template is None:
+        detail = f"There is no template {span.template_id}. Leave it out to send again what went to any."
+        raise NotPossible((Fault("/templateId", "templateUnknown", detail),))
+    require_callable(callable_url(template))
