@@ -48,4 +48,4 @@ def test_it_names_every_filter() -> None:
 
 
 def test_it_names_every_kind_of_fault() -> None:
-    assert named(section(TRAIL, "## What is found")) == [str(kind) for kind in FaultKind]
+    assert named(section(TRAIL, "## Kinds of faults")) == [str(kind) for kind in FaultKind]

@@ -38,7 +38,7 @@ def test_it_works(service: Service) -> None:
 
 def test_the_reference_names_every_property_and_step() -> None:
     properties = {
-        name for row in rows(section(REFERENCE, "## What there is")) for name in re.findall(r"`(\w+)`", row[0])
+        name for row in rows(section(REFERENCE, "## Records")) for name in re.findall(r"`(\w+)`", row[0])
     }
     steps = [name for row in rows(section(REFERENCE, "## PATCH")) for name in re.findall(r"^`(\w+)`$", row[0])]
 
