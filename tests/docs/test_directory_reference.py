@@ -56,7 +56,7 @@ def test_it_names_what_membership_rules_can_use() -> None:
 
 
 def test_it_translates_every_sharing_capability() -> None:
-    table = rows(section(PAGE, "## Where guest rules are seen"))
+    table = rows(section(PAGE, "## Guest rules"))
     words = [[cell.strip("`") for cell in row] for row in table]
 
     assert [row for row in words if row[0] in set(_CAPABILITIES)] == [[*pair] for pair in _CAPABILITIES.items()]

@@ -37,9 +37,7 @@ def test_it_works(service: Service) -> None:
 
 
 def test_the_reference_names_every_property_and_step() -> None:
-    properties = {
-        name for row in rows(section(REFERENCE, "## Records")) for name in re.findall(r"`(\w+)`", row[0])
-    }
+    properties = {name for row in rows(section(REFERENCE, "## Records")) for name in re.findall(r"`(\w+)`", row[0])}
     steps = [name for row in rows(section(REFERENCE, "## PATCH")) for name in re.findall(r"^`(\w+)`$", row[0])]
 
     fields = {*ManagedGroup.__struct_encode_fields__, *ManagedSite.__struct_encode_fields__}
