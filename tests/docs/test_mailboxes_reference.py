@@ -31,7 +31,7 @@ from tests.docs.schemas import Json, bound_of, properties, type_of
 
 PAGE = REFERENCE / "mailboxes.md"
 SOURCE = ROOT / "src" / "chamberlain"
-SENT, ADDED, TEMPLATES = "## What is sent", "## What the service adds", "## Templates"
+SENT, ADDED, TEMPLATES = "## Request body", "## Read-only properties", "## Templates"
 HOW_TO = ("shared-mailbox", "equipment", "room", "mailbox-templates")
 EQUIPMENT_TYPE = "metadata.equipmentType"
 LEAST: Json = {"name": "a", "displayName": "A"}
@@ -141,7 +141,7 @@ def test_it_says_which_properties_a_template_cannot_do_without() -> None:
         name = named_in(row)
         if "." not in name:
             body = {each: LEAST_TEMPLATE[each] for each in LEAST_TEMPLATE if each != name} | {name: None}
-            assert is_refused(body) == (row[3] == "refused"), name
+            assert is_refused(body) == (row[3] == "required"), name
 
 
 def test_it_names_every_operation() -> None:
@@ -160,7 +160,7 @@ def test_it_names_every_code_on_top_and_who_gives_it() -> None:
             for code in problem["examples"]:
                 givers[code].append(name)
 
-    table = rows(section(PAGE, "## Codes on top of a refusal"))
+    table = rows(section(PAGE, "## Codes of problem documents"))
 
     assert {named_in(row): (int(row[1]), givers_in(row[2])) for row in table} == {
         code: (STATUSES[code], set(names)) for code, names in givers.items()
