@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from chamberlain.requests.jobs import RequestJobs
 from chamberlain.requests.service import RequestService
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.approvals import ApprovalRecord
@@ -17,7 +18,6 @@ from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.timeline import Timeline
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import Watchers
-from chamberlain.usecases.approval_attend import AttendApprovals
 from tests.databases import Databases
 from tests.estates import ADA, ESTATE, Estate, caller_of, changed_estate, open_estate
 from tests.usecases.acts import ACT, render, request_service, watchers
@@ -57,7 +57,7 @@ class Approving:
 
     estate: Estate
     requests: RequestService
-    attend: AttendApprovals
+    request_jobs: RequestJobs
 
     async def ask(self, caller: Caller | None = None, name: str = "Apollo") -> RequestId:
         """Ask for a group, which somebody has to approve."""
@@ -76,7 +76,7 @@ class Approving:
 
     async def look(self) -> None:
         """Run what is due of the jobs that attend to requests, once."""
-        await self.attend(await self.estate.claim(kinds=[JobKind.APPROVAL_ATTEND]))
+        await self.request_jobs.attend_approvals(await self.estate.claim(kinds=[JobKind.APPROVAL_ATTEND]))
 
     async def look_again(self) -> None:
         """The same, as if all of them were due."""
@@ -179,7 +179,7 @@ def approving_at(estate: Estate, new_id: Callable[[], UUID] = uuid4) -> Approvin
     return Approving(
         estate,
         request_service(estate, new_id=new_id),
-        AttendApprovals(estate.databases.worker, estate.people, watchers(estate), new_id, estate.read_time),
+        RequestJobs(estate.databases.worker, estate.people, watchers(estate), new_id, estate.read_time),
     )
 
 

@@ -325,7 +325,7 @@ async def test_two_workers_with_one_job_open_a_level_once(databases: Databases) 
         claims.append(await house.estate.claim())
 
     for claim in claims:
-        await house.attend(claim)
+        await house.request_jobs.attend_approvals(claim)
 
     assert [len(claim.jobs) for claim in claims] == [1, 1]
     assert [type_ for type_, _ in await house.events(request_id)] == ["request.approvalRequired"] * 2

@@ -13,7 +13,7 @@ from chamberlain.bootstrap.mailboxes import mailbox_provisioner
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, new_trace_id, now
 from chamberlain.bootstrap.policies import policy_work
-from chamberlain.bootstrap.requests import approval_work
+from chamberlain.bootstrap.requests import request_jobs
 from chamberlain.metrics import rows_removed
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.retention import Retention
@@ -38,7 +38,7 @@ def request_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
         JobKind.GROUP_PROVISION: group_provisioner(means),
         JobKind.MAILBOX_PROVISION: mailbox_provisioner(means),
         JobKind.ASSIGNMENT_APPLY: assignment_jobs(means).apply,
-        JobKind.APPROVAL_ATTEND: approval_work(means),
+        JobKind.APPROVAL_ATTEND: request_jobs(means).attend_approvals,
     }
 
 

@@ -1,11 +1,11 @@
-"""The service of requests, and the job handler of approvals."""
+"""The service of requests, and its job handlers."""
 
 from chamberlain.bootstrap.means import Means, WorkMeans
 from chamberlain.bootstrap.origins import new_id, now
+from chamberlain.requests.jobs import RequestJobs
 from chamberlain.requests.service import RequestService
 from chamberlain.store.clocks import decision_time
 from chamberlain.store.request_looks import RequestLooks
-from chamberlain.usecases.approval_attend import AttendApprovals
 
 
 def request_service(means: Means) -> RequestService:
@@ -23,6 +23,6 @@ def request_service(means: Means) -> RequestService:
     )
 
 
-def approval_work(means: WorkMeans) -> AttendApprovals:
-    """Build the handler of approvals that a worker calls."""
-    return AttendApprovals(means.database, means.people, means.notifier, new_id, decision_time)
+def request_jobs(means: WorkMeans) -> RequestJobs:
+    """Build the handlers that a worker calls."""
+    return RequestJobs(means.database, means.people, means.notifier, new_id, decision_time)

@@ -1,6 +1,6 @@
 """Approvals: the rule of a request, and what follows when its levels have moved.
 
-The levels themselves stand in the request. A job attends to each request that waits for approval (`approval_attend`);
+The levels themselves stand in the request. A job attends to each request that waits for approval (`requests/jobs.py`);
 it ends with the wait, and is made due at once when a level is to be opened.
 """
 

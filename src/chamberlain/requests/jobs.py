@@ -1,7 +1,8 @@
-"""Attend to requests that wait for approval: open their levels, see who is still there, and end them in time.
+"""Open the levels of requests that wait for approval, and expire requests.
 
-Each has a job, from its acceptance until somebody has decided. The directory is asked outside of any transaction; what
-it has answered is written only if the request still stands as it was.
+Each such request has a job from its acceptance to the last decision. The job checks which approvers are still in the
+directory. The directory is asked outside of any transaction, and its answer is written only if the levels are
+unchanged.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ from chamberlain.store.notifier import Notifier
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A job with its request as it stood when the directory was asked, and what it has answered or why it has not."""
+    """A job, its request as read, and the directory's answer."""
 
     job: Job
     seen: RequestRecord
@@ -42,9 +43,11 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class AttendApprovals:
-    """Works as the worker's role, on a batch of claimed jobs; each has its own outcome. `watchers` hear of requests
-    that have changed."""
+class RequestJobs:
+    """Job handlers of requests. They run with the worker's role.
+
+    `watchers` are notified of requests that may have changed.
+    """
 
     database: Database
     people: People
@@ -52,10 +55,14 @@ class AttendApprovals:
     new_id: Callable[[], UUID]
     now: ReadTime
 
-    async def __call__(self, claim: Claim) -> None:
-        """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
+    async def attend_approvals(self, claim: Claim) -> None:
+        """Attend to the approvals of claimed jobs.
+
+        Each job has its own outcome. Raises Unavailable if the database is unavailable. The jobs run again at the end
+        of their lease.
+        """
         waiting = [(job, await self._waiting(job)) for job in claim.jobs]
-        # Asked at the same time, the questions travel together.
+        # Concurrent lookups form one batch.
         looks = await asyncio.gather(*[self._look(job, *found) for job, found in waiting if found is not None])
         over = [job.id for job, found in waiting if found is None]
         async with self.database.across_tenants() as tx:
@@ -65,7 +72,7 @@ class AttendApprovals:
         self.watchers.tell([look.seen.request_id for look in looks])
 
     async def _waiting(self, job: Job) -> tuple[RequestRecord, Origin] | None:
-        """The request, if it still waits for approval."""
+        """Return the request if it still waits for approval."""
         async with self.database.transaction(job.tenant_id) as tx:
             record = await requests.find(tx, RequestId(job.subject))
             origin = await approvals.find_origin(tx, RequestId(job.subject))
@@ -81,7 +88,7 @@ class AttendApprovals:
             return Look(job, seen, origin, fault)
 
     async def _attend(self, claim: Claim, look: Look) -> None:
-        # First the request and then its job, as those do who decide: nobody waits in a circle.
+        # Locks the request before its job, as decisions do, to avoid deadlocks.
         async with self.database.transaction(look.seen.tenant_id) as tx:
             before = await requests.hold(tx, look.seen.request_id)
             again = None if before is None else await self._again(tx, before, look)
@@ -91,7 +98,7 @@ class AttendApprovals:
                 await jobs.postpone(tx, claim.lease_id, [Postponed(look.job.id, again)])
 
     async def _again(self, tx: Transaction, before: RequestRecord, look: Look) -> timedelta | None:
-        """When to look again; None when nobody has to."""
+        """Return the time until the next run, None if there is none."""
         now = await self.now(tx)
         if before.state is not RequestState.PENDING_APPROVAL:
             return None
@@ -123,12 +130,12 @@ class AttendApprovals:
 
 
 def _requester(record: RequestRecord) -> UserId:
-    # The id of an application is no user's, so that it stands in nobody's way.
+    # The id of an application excludes no approver: it is not the id of a user.
     return UserId(record.created_by.id or NOBODY)
 
 
 def _change(before: RequestRecord, after: RequestRecord, origin: Origin, event: Event | None) -> Change:
-    """The record of what the service has done by itself: ended the request, or opened or closed a level of it."""
+    """Return the audit row of an expiry or a level."""
     action, was, became = "request.expire", _state(before), _state(after)
     if after.state is not RequestState.EXPIRED:
         (old, new), *_ = [pair for pair in zip(before.approvals, after.approvals, strict=True) if pair[0] != pair[1]]
