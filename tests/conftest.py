@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from chamberlain.embedded import postgres
 from tests.databases import Databases, migrated_database
@@ -14,6 +15,11 @@ from tests.postgres import running_postgres
 # Some tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# No test measures time: a busy machine takes as long as it takes.
+settings.register_profile("untimed", parent=settings(), deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
