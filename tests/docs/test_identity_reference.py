@@ -31,7 +31,7 @@ PAGE = REFERENCE / "identity.md"
 
 def lives(what: str) -> list[int]:
     """The figures in the row about something that ends."""
-    row = next(row for row in rows(section(PAGE, "## What lives how long")) if row[0].startswith(what))
+    row = next(row for row in rows(section(PAGE, "## Lifetimes")) if row[0].startswith(what))
     return [int(figure) for figure in re.findall(r"\d+", row[1])]
 
 
@@ -86,7 +86,7 @@ def test_it_says_how_long_everything_lives() -> None:
         refresh_tokens.WHOLE_LIFE // timedelta(days=1),
     ]
     assert lives("session")[0] == sessions.LIFE // timedelta(hours=1)
-    assert f"`{LETTERS}`" in section(PAGE, "## What lives how long")
+    assert f"`{LETTERS}`" in section(PAGE, "## Lifetimes")
 
 
 def test_it_says_how_often_somebody_may_be_wrong() -> None:
@@ -100,6 +100,6 @@ def test_it_says_how_often_somebody_may_be_wrong() -> None:
 
 
 def test_it_names_every_member_of_a_program() -> None:
-    table = section(PAGE, "## Programs")
+    table = section(PAGE, "## Applications")
 
     assert named(table) == [field.encode_name for field in msgspec.structs.fields(Client)]

@@ -73,11 +73,11 @@ def payload() -> Mapping[str, object]:
 
 
 def test_it_names_what_is_told() -> None:
-    assert set(named(section(PAGE, "## What is told"))) == {str(type_) for type_ in TOLD}
+    assert set(named(section(PAGE, "## Events"))) == {str(type_) for type_ in TOLD}
 
 
 def test_it_has_the_schedule() -> None:
-    table = rows(section(PAGE, "### Called again"))
+    table = rows(section(PAGE, "### Retry schedule"))
     waits = [int(number) * UNITS[unit] for number, unit in (row[1].split() for row in table)]
 
     assert waits == list(SCHEDULE)
@@ -127,7 +127,7 @@ def test_it_says_what_a_test_call_sends() -> None:
 
 def test_it_names_what_may_be_done() -> None:
     served = {f"{each.method} {each.path}" for each in ENDPOINTS}
-    told = re.findall(r"`(POST /admin/v1/deliveries/[^` ]+)`", section(PAGE, "### Sent again"))
+    told = re.findall(r"`(POST /admin/v1/deliveries/[^` ]+)`", section(PAGE, "### Redeliver"))
 
     assert len(told) == 2
     assert set(told) <= served
