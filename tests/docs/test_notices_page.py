@@ -48,16 +48,16 @@ def test_it_names_where_a_guest_is_confirmed(monkeypatch: pytest.MonkeyPatch) ->
     address = confirm_address(read_settings())
 
     path = address.removeprefix("https://api.estate.example")
-    assert f"POST {path}" in section(PAGE, "## What a report about a policy says")
+    assert f"POST {path}" in section(PAGE, "## Policy reports")
     assert ("POST", path.replace("ID", "{findingId}")) in [(each.method, each.path) for each in ENDPOINTS]
 
 
 def test_it_names_every_notice_and_no_other() -> None:
-    assert named(section(PAGE, "## Who is told what")) == [*NoticeKind, POLICY_REPORT]
+    assert named(section(PAGE, "## Recipients")) == [*NoticeKind, POLICY_REPORT]
 
 
 def test_it_names_the_bounds_of_reports() -> None:
-    text = " ".join(section(PAGE, "## What a report about a policy says").split())
+    text = " ".join(section(PAGE, "## Policy reports").split())
 
     assert f"the first {MOST_NAMED} guests" in text
     assert timedelta(minutes=5) == WAIT
@@ -73,4 +73,4 @@ def test_it_names_every_wait() -> None:
         f"{one // 3600}, {two // 3600} and {four // 3600} hours, and every {four // 3600} hours"
     )
     assert said in text
-    assert f"After {END.days} days it is given up" in text
+    assert f"After {END.days} days it gives up" in text
