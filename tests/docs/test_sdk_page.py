@@ -75,7 +75,7 @@ def test_its_receiver_works(service: Service, capsys: pytest.CaptureFixture[str]
 
 
 def test_it_names_classes_that_there_are() -> None:
-    table = rows(section(PAGE, "## What goes wrong"))
+    table = rows(section(PAGE, "## Errors"))
     named = {name for row in table for name in re.findall(r"`([A-Z]\w+)`", f"{row[0]} {row[1]}")}
 
     assert {name for name in named if not hasattr(errors, name)} == set()

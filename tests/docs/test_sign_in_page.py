@@ -2,7 +2,7 @@
 
 from chamberlain.embedded.identity import page_refusals
 from chamberlain.embedded.identity.page import FOLDER
-from tests.docs.pages import ROOT, rows, section
+from tests.docs.pages import ROOT, named, section
 
 PAGE = ROOT / "docs" / "how-to" / "sign-in.md"
 
@@ -15,17 +15,17 @@ def test_it_works() -> None:
     # The one that is about time has no class of its own.
     said += "There were too many attempts"
 
-    for row in rows(section(PAGE, "## When it does not work")):
-        assert row[0] in said, row[0]
+    for title in named(section(PAGE, "## When it does not work")):
+        assert title in said, title
 
 
 def test_it_names_every_refusal_that_a_person_can_do_something_about() -> None:
-    told = {row[0] for row in rows(section(PAGE, "## When it does not work"))}
+    titles = set(named(section(PAGE, "## When it does not work")))
     text = PAGE.read_text(encoding="utf-8")
 
     assert {
         page_refusals.FormNotOurs.title,
         page_refusals.RequestNotOurs.title,
         page_refusals.NobodySignsIn.title,
-    } <= told
-    assert "you are told the right address" in text
+    } <= titles
+    assert "shows the right address" in text
