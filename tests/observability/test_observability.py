@@ -132,7 +132,7 @@ def test_every_rule_says_what_it_has_to() -> None:
 
 
 def test_the_page_says_of_every_rule_what_to_do() -> None:
-    assert named(section(PAGE, "## What they mean")) == [rule["alert"] for rule in rules()]
+    assert named(section(PAGE, "## Alert rules")) == [rule["alert"] for rule in rules()]
 
 
 def test_every_rule_has_a_case_in_which_it_fires() -> None:
