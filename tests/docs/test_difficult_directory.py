@@ -18,7 +18,7 @@ PAGE = ROOT / "docs" / "how-to" / "test-against-a-difficult-directory.md"
 
 
 def test_it_names_every_reason_and_its_setting() -> None:
-    table = rows(section(PAGE, "## What a request shows"))
+    table = rows(section(PAGE, "## Faults in a request"))
 
     assert {row[0].strip("`"): row[1].strip("`") for row in table if row[1].startswith("`CHAMBERLAIN_")} == {
         NOT_SHOWN: "CHAMBERLAIN_FAULT_VISIBILITY_DELAY",
@@ -29,7 +29,7 @@ def test_it_names_every_reason_and_its_setting() -> None:
 
 
 def test_it_says_the_same_of_mailboxes() -> None:
-    assert 'For a mailbox they say "mailbox" instead of "group".' in section(PAGE, "## What a request shows")
+    assert 'For a mailbox they say "mailbox" instead of "group".' in section(PAGE, "## Faults in a request")
     assert tuple(sentence.replace("group", "mailbox") for sentence in (NOT_SHOWN, NOT_FOUND)) == (
         MAILBOX_NOT_SHOWN,
         MAILBOX_NOT_FOUND,
@@ -37,7 +37,7 @@ def test_it_says_the_same_of_mailboxes() -> None:
 
 
 def test_it_names_every_setting_with_a_value_that_is_read() -> None:
-    written = [name.partition("=") for name in named(section(PAGE, "## What each does"))]
+    written = [name.partition("=") for name in named(section(PAGE, "## Settings"))]
     values = {name.removeprefix("CHAMBERLAIN_").lower(): value for name, _, value in written}
 
     assert {variable(name) for name in values} == {
