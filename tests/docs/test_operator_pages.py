@@ -60,7 +60,7 @@ def test_it_works_with_configuration_files(service: Service, tmp_path: Path) -> 
 def test_it_names_every_member_of_a_tenant() -> None:
     members = [field.encode_name for field in msgspec.structs.fields(TenantShape)]
 
-    assert named(section(FILES, "## What can be said of a tenant")) == [*members, "templates", "policies"]
+    assert named(section(FILES, "## Tenant members")) == [*members, "templates", "policies"]
 
 
 def test_the_issuers_that_are_shown_can_be_read() -> None:
