@@ -19,7 +19,7 @@ from chamberlain.rules.simulations import Simulation, SimulationOrder
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.shapes.policies import PolicyBody, identified_policy, stored_policy
 from tests.api.fake_templates import MADE_AT
-from tests.api.steward import TENANT_ID
+from tests.api.fake_tenants import TENANT_ID
 
 POLICY_ID = PolicyId(UUID("90110000-0000-4000-8000-000000000002"))
 GIL = Guest(UserId(UUID("9e570000-0000-4000-8000-000000000001")), "gil@partner.example", "Gil Hartmann")

@@ -9,11 +9,9 @@ from uuid import UUID
 
 from starlette.types import ASGIApp
 
-from chamberlain.api.administration import Jobs, OwnTenant
 from chamberlain.api.app import create_app
 from chamberlain.api.context import Addresses, Check, HttpContext
 from chamberlain.api.hosts import hosts_of
-from chamberlain.api.services import Services
 from chamberlain.api.streams import Streams
 from chamberlain.groups.service import GroupService
 from chamberlain.mailboxes.service import MailboxService
@@ -24,8 +22,7 @@ from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.decisions import Naming
 from chamberlain.rules.errors import Fault, Forbidden, NotFound, Refusal, Unauthenticated
 from chamberlain.rules.groups import GroupOrder, MemberShipType
-from chamberlain.rules.ids import ClientId, JobId, MailboxId, RequestId, TemplateId, TenantId, TraceId, UserId
-from chamberlain.rules.jobs import HeldJob
+from chamberlain.rules.ids import ClientId, MailboxId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
 from chamberlain.rules.mailbox_states import ProvisioningState
@@ -52,13 +49,14 @@ from chamberlain.store.keyring import Keyring
 from tests.api.binder import Binder
 from tests.api.fake_adoptions import FakeAdoptions
 from tests.api.fake_assignments import FakeAssignments
+from tests.api.fake_audit import FakeAudit
 from tests.api.fake_drift import FakeDrift
+from tests.api.fake_events import FakeEvents
 from tests.api.fake_findings import FakeFindings
+from tests.api.fake_jobs import FakeJobs
 from tests.api.fake_templates import FakeTemplates
+from tests.api.fake_tenants import FakeTenants
 from tests.api.fake_webhooks import FakeWebhooks
-from tests.api.feed import Feed
-from tests.api.steward import Steward
-from tests.api.trail import Trail
 
 BASE = "http://127.0.0.1:8365"
 PREFIX = "https://api.estate.example"
@@ -237,15 +235,15 @@ class House:
     lists: list[tuple[Caller, RequestFilter, PageWanted]] = field(default_factory=list)
     acts: list[tuple[Caller, Act]] = field(default_factory=list)
     namings: list[Naming] = field(default_factory=list)
-    jobs: list[HeldJob] = field(default_factory=list)
-    trail: Trail = field(default_factory=Trail)
+    jobs: FakeJobs = field(default_factory=FakeJobs)
+    audit: FakeAudit = field(default_factory=FakeAudit)
     templates: FakeTemplates = field(default_factory=FakeTemplates)
     webhooks: FakeWebhooks = field(init=False)
     binder: Binder = field(default_factory=Binder)
-    steward: Steward = field(default_factory=Steward)
+    tenants: FakeTenants = field(default_factory=FakeTenants)
+    events: FakeEvents = field(default_factory=FakeEvents)
     assignments: FakeAssignments = field(default_factory=FakeAssignments)
     findings: FakeFindings = field(default_factory=FakeFindings)
-    feed: Feed = field(default_factory=Feed)
     adoptions: FakeAdoptions = field(default_factory=FakeAdoptions)
     drift: FakeDrift = field(default_factory=FakeDrift)
     cursors: Cursors = field(default_factory=lambda: Cursors(Keyring("k1", {"k1": bytes(32)})))
@@ -351,23 +349,6 @@ class House:
         finally:
             self.awaiting.remove(accepted)
 
-    async def list_jobs(self, caller: Caller, page: PageWanted) -> Page[HeldJob]:
-        if self.refusal is not None:
-            raise self.refusal
-        assert caller.tenant_id == ESTATE
-        more = len(self.jobs) > page.limit
-        found = self.jobs[: page.limit]
-        return Page(found, Position(found[-1].queued_at, found[-1].public_id) if more else None)
-
-    async def release_job(
-        self, caller: Caller, job_id: JobId, act: Act, render: Callable[[HeldJob], bytes]
-    ) -> KeptAnswer:
-        if self.refusal is not None:
-            raise self.refusal
-        self.acts.append((caller, act))
-        (job,) = [each for each in self.jobs if each.id == job_id]
-        return KeptAnswer(render(replace(job, held_reason=None, attempts=0)), self.replayed)
-
     async def check_readiness(self) -> Sequence[Check]:
         return self.checks
 
@@ -393,16 +374,11 @@ class House:
             self.binder,
             self.assignments,
             self.findings,
-            self.others(),
+            self.audit,
+            self.events,
+            self.jobs,
+            self.tenants,
         ]
-
-    def others(self) -> Services:
-        return Services(
-            jobs=Jobs(self.list_jobs, self.release_job),
-            audit=self.trail.services(),
-            tenant=OwnTenant(self.steward.read, self.steward.replace),
-            list_events=self.feed.page,
-        )
 
     def http(self) -> HttpContext:
         numbers = count(1)

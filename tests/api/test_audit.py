@@ -13,8 +13,8 @@ import pytest
 from chamberlain.bootstrap.listeners import Listener, bind, serve_until
 from chamberlain.rules.audit import AuditFilter
 from chamberlain.rules.errors import Unavailable
+from tests.api.fake_audit import ALL_STAFF, audit_record
 from tests.api.house import ADA, CALLERS, USER, House
-from tests.api.trail import ALL_STAFF, audit_record
 from tests.estates import until
 
 PATH = "/admin/v1/audit/"
@@ -40,7 +40,7 @@ ROW = {
 @pytest.fixture
 def house() -> House:
     house = House()
-    house.trail.records = [audit_record(sequence, USER) for sequence in (1040, 1041, 1042)]
+    house.audit.records = [audit_record(sequence, USER) for sequence in (1040, 1041, 1042)]
     return house
 
 
@@ -75,7 +75,7 @@ async def test_a_cursor_belongs_to_its_filters(api: httpx2.AsyncClient) -> None:
 
 @pytest.mark.parametrize("accept", ["application/json", "application/x-ndjson"])
 async def test_a_change_that_no_call_made_has_no_address(api: httpx2.AsyncClient, house: House, accept: str) -> None:
-    house.trail.records = [replace(audit_record(1043, USER), client_address=None)]
+    house.audit.records = [replace(audit_record(1043, USER), client_address=None)]
 
     answer = await api.get(PATH, headers={**ADMINISTRATOR, "accept": accept})
 
@@ -85,7 +85,7 @@ async def test_a_change_that_no_call_made_has_no_address(api: httpx2.AsyncClient
 
 
 async def test_what_was_emptied_says_so_and_no_more(api: httpx2.AsyncClient, house: House) -> None:
-    house.trail.records = [audit_record(1043, USER, is_erased=True)]
+    house.audit.records = [audit_record(1043, USER, is_erased=True)]
 
     (row,) = (await api.get(PATH, headers=ADMINISTRATOR)).json()["items"]
 
@@ -101,7 +101,7 @@ async def test_it_looks_for_what_the_filters_name(api: httpx2.AsyncClient, house
         assert (await api.get(f"{PATH}?{query}", headers=headers)).status_code == 200
 
     since, till = datetime(2026, 11, 20, 9, 30, 0, 500_000, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)
-    assert house.trail.asked == [AuditFilter(ALL_STAFF, UUID(str(ADA)), "group.assign", since, till)] * 2
+    assert house.audit.asked == [AuditFilter(ALL_STAFF, UUID(str(ADA)), "group.assign", since, till)] * 2
 
 
 @pytest.mark.parametrize(
@@ -177,14 +177,14 @@ async def test_it_rejects_pages_of_lines(api: httpx2.AsyncClient, query: str) ->
 
 
 async def test_it_handles_a_trail_without_a_row(api: httpx2.AsyncClient, house: House) -> None:
-    house.trail.records = []
+    house.audit.records = []
 
     assert (await api.get(PATH, headers=ADMINISTRATOR)).json() == {"items": [], "nextCursor": None}
     assert (await api.get(PATH, headers=LINES)).text == ""
 
 
 async def test_it_handles_a_database_that_is_away(api: httpx2.AsyncClient, house: House) -> None:
-    house.trail.refusal = Unavailable("databaseUnavailable", "Send the request again.")
+    house.audit.refusal = Unavailable("databaseUnavailable", "Send the request again.")
 
     for headers in (ADMINISTRATOR, LINES):
         assert (await api.get(PATH, headers=headers)).status_code == 503
@@ -193,7 +193,7 @@ async def test_it_handles_a_database_that_is_away(api: httpx2.AsyncClient, house
 async def test_lines_that_break_off_do_not_look_whole(house: House) -> None:
     """The token ends in the middle: whoever reads is told by the connection that something is missing."""
     caller = CALLERS["Bearer administrator"]
-    house.trail.stops_behind = 2
+    house.audit.stops_behind = 2
     house.moment = caller.expires_at - timedelta(milliseconds=1)
     socket = bind("127.0.0.1", 0)
     socket.listen()
@@ -217,18 +217,18 @@ async def test_lines_that_break_off_do_not_look_whole(house: House) -> None:
     await serving
 
     assert [json.loads(line)["sequence"] for line in got.splitlines()] == [1040, 1041]
-    assert house.trail.open == 0
+    assert house.audit.open == 0
 
 
 async def test_a_reader_who_leaves_leaves_nothing_open(house: House) -> None:
-    house.trail.stops_behind = 1
+    house.audit.stops_behind = 1
     socket = bind("127.0.0.1", 0)
     socket.listen()
     serving = asyncio.create_task(serve_until(house.stopping, [Listener(socket, None, house.app())]))
     base = f"http://127.0.0.1:{socket.getsockname()[1]}"
 
     async def nothing_is_open() -> bool:
-        return house.trail.open == 0
+        return house.audit.open == 0
 
     async with httpx2.AsyncClient(base_url=base, headers={**LINES, "host": "127.0.0.1:8365"}, timeout=20) as client:
         async with client.stream("GET", PATH) as answer:

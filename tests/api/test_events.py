@@ -7,7 +7,7 @@ import pytest
 
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.ids import RequestId
-from tests.api.feed import event_record
+from tests.api.fake_events import event_record
 from tests.api.house import ESTATE, House
 
 PATH = "/admin/v1/events/"
@@ -28,7 +28,7 @@ def ids(answer: httpx2.Response) -> list[int]:
 
 
 async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
-    house.feed.records = [event_record(1, request_id=REQUEST), event_record(2)]
+    house.events.records = [event_record(1, request_id=REQUEST), event_record(2)]
 
     answer = await api.get(PATH, headers=ADMINISTRATOR)
 
@@ -42,11 +42,11 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
 
 async def test_it_goes_on_from_the_last_page(api: httpx2.AsyncClient, house: House) -> None:
     nothing = await api.get(PATH, headers=ADMINISTRATOR)
-    house.feed.records = [event_record(1), event_record(2), event_record(3)]
+    house.events.records = [event_record(1), event_record(2), event_record(3)]
     first = await api.get(f"{PATH}?limit=2&cursor={nothing.json()['nextCursor']}", headers=ADMINISTRATOR)
     second = await api.get(f"{PATH}?limit=200&cursor={first.json()['nextCursor']}", headers=ADMINISTRATOR)
     again = await api.get(f"{PATH}?cursor={second.json()['nextCursor']}", headers=ADMINISTRATOR)
-    house.feed.records.append(event_record(4))
+    house.events.records.append(event_record(4))
     last = await api.get(f"{PATH}?cursor={again.json()['nextCursor']}", headers=ADMINISTRATOR)
 
     assert [ids(each) for each in (nothing, first, second, again, last)] == [[], [1, 2], [3], [], [4]]
@@ -54,7 +54,7 @@ async def test_it_goes_on_from_the_last_page(api: httpx2.AsyncClient, house: Hou
 
 
 async def test_a_cursor_is_good_however_the_path_is_written(api: httpx2.AsyncClient, house: House) -> None:
-    house.feed.records = [event_record(1), event_record(2)]
+    house.events.records = [event_record(1), event_record(2)]
     cursor = (await api.get(f"{PATH}?limit=1", headers=ADMINISTRATOR)).json()["nextCursor"]
 
     answer = await api.get(f"{PATH.rstrip('/')}?cursor={cursor}", headers=ADMINISTRATOR)
@@ -63,7 +63,7 @@ async def test_a_cursor_is_good_however_the_path_is_written(api: httpx2.AsyncCli
 
 
 async def test_an_event_of_a_type_that_is_not_known_yet_is_read(api: httpx2.AsyncClient, house: House) -> None:
-    house.feed.records = [event_record(1, type_="room.renamed")]
+    house.events.records = [event_record(1, type_="room.renamed")]
 
     (event,) = (await api.get(PATH, headers=ADMINISTRATOR)).json()["items"]
 
@@ -115,6 +115,6 @@ async def test_it_rejects_what_it_does_not_know(api: httpx2.AsyncClient, query: 
 
 
 async def test_it_handles_a_database_that_is_away(api: httpx2.AsyncClient, house: House) -> None:
-    house.feed.refusal = Unavailable("databaseUnavailable", "Send the request again.")
+    house.events.refusal = Unavailable("databaseUnavailable", "Send the request again.")
 
     assert (await api.get(PATH, headers=ADMINISTRATOR)).status_code == 503

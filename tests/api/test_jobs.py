@@ -19,7 +19,7 @@ def held(number: int) -> HeldJob:
 
 
 async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
-    house.jobs.append(held(42))
+    house.jobs.records.append(held(42))
 
     answer = await api.get(PATH, headers=ADMINISTRATOR)
 
@@ -42,7 +42,7 @@ async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
 
 
 async def test_it_comes_in_pages(api: httpx2.AsyncClient, house: House) -> None:
-    house.jobs += [held(1), held(2)]
+    house.jobs.records += [held(1), held(2)]
 
     first = (await api.get(f"{PATH}?limit=1", headers=ADMINISTRATOR)).json()
     second = await api.get(f"{PATH}?cursor={first['nextCursor']}", headers=ADMINISTRATOR)
@@ -52,7 +52,7 @@ async def test_it_comes_in_pages(api: httpx2.AsyncClient, house: House) -> None:
 
 
 async def test_a_released_job_is_held_no_longer(api: httpx2.AsyncClient, house: House) -> None:
-    house.jobs.append(held(42))
+    house.jobs.records.append(held(42))
 
     answer = await api.post(
         f"{PATH}{public_id_of(JobId(42))}/release/", json={"comment": "Mended"}, headers=ADMINISTRATOR
@@ -60,7 +60,7 @@ async def test_a_released_job_is_held_no_longer(api: httpx2.AsyncClient, house: 
 
     assert answer.status_code == 200
     assert (answer.json()["heldReason"], answer.json()["attempts"]) == (None, 0)
-    assert [act.comment for _, act in house.acts] == ["Mended"]
+    assert [act.comment for act in house.jobs.acts] == ["Mended"]
 
 
 @pytest.mark.parametrize("id_", [REQUEST, UUID(int=0), public_id_of(JobId(0)), public_id_of(JobId(2**62))])

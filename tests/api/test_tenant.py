@@ -108,7 +108,7 @@ async def test_it_rejects_faults_of_form(
 
 
 async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, house: House) -> None:
-    house.steward.refusal = NotPossible([Fault("/administrators", "noAdministrator", "Name a user.")])
+    house.tenants.refusal = NotPossible([Fault("/administrators", "noAdministrator", "Name a user.")])
 
     answer = await api.put(PATH, json=BODY, headers=ADMINISTRATOR)
 
@@ -116,7 +116,7 @@ async def test_it_rejects_what_is_not_possible(api: httpx2.AsyncClient, house: H
 
 
 async def test_it_rejects_those_who_are_no_administrators(api: httpx2.AsyncClient, house: House) -> None:
-    house.steward.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
+    house.tenants.refusal = Forbidden("notAdministrator", "Only administrators may do this.")
 
     answers = [await api.get(PATH, headers=ADMINISTRATOR), await api.put(PATH, json=BODY, headers=ADMINISTRATOR)]
 

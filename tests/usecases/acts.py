@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from uuid import UUID, uuid4
 
+from chamberlain.queue.service import JobService
 from chamberlain.requests.service import RequestService
 from chamberlain.rules.actions import Act, KeptAnswer, RequestView
 from chamberlain.rules.callers import ActorType, Caller
@@ -14,8 +15,6 @@ from chamberlain.store.notifier import Notifier
 from chamberlain.store.request_looks import RequestLooks
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import REQUESTS_CHANNEL, Watchers
-from chamberlain.usecases.job_list import ListJobs
-from chamberlain.usecases.job_release import ReleaseJob
 from tests.estates import ESTATE, TRACE, Estate, caller_of
 
 PREFIX = "https://api.estate.example"
@@ -66,14 +65,9 @@ def request_service(
     )
 
 
-def job_lister(estate: Estate) -> ListJobs:
+def job_service(estate: Estate) -> JobService:
     database = estate.databases.application
-    return ListJobs(database, estate.authorization())
-
-
-def job_releaser(estate: Estate) -> ReleaseJob:
-    database = estate.databases.application
-    return ReleaseJob(database, estate.authorization(), workers(estate))
+    return JobService(database, estate.authorization(), workers(estate))
 
 
 def workers(estate: Estate) -> Notifier:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from chamberlain.audit.verification import AuditVerifier
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.seals import AuditFault, AuditVerdict, FaultKind, Head
 from chamberlain.store import changes, seals
-from chamberlain.usecases.audit_verify import VerifyAudit
 from tests.databases import Databases
 from tests.estates import ADA, CLIENT, ESTATE, TRACE
 from tests.postgres import connected
@@ -82,7 +82,7 @@ class Auditor:
     async def verify(self, tenant_id: TenantId = ESTATE, kept: Head | None = None) -> AuditVerdict:
         """The verdict on one tenant."""
         self.told.clear()
-        verify = VerifyAudit(self.databases.worker, lambda tenant, fault: self.told.append((tenant, fault)))
-        (verdict,) = await verify(tenant_id, kept)
+        verifier = AuditVerifier(self.databases.worker, lambda tenant, fault: self.told.append((tenant, fault)))
+        (verdict,) = await verifier.verify(tenant_id, kept)
         assert verdict.faults == len(self.told)
         return verdict

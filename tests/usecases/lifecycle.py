@@ -20,8 +20,7 @@ from chamberlain.rules.groups import GroupReference
 from chamberlain.rules.ids import RequestId, TemplateId, UserId
 from chamberlain.rules.mailboxes import MailboxReference
 from chamberlain.rules.requests import Accepted, RequestState
-from chamberlain.usecases.tenant_resume import ResumeTenant
-from chamberlain.usecases.tenant_suspend import SuspendTenant
+from chamberlain.tenants.operations import TenantOperations
 from tests.databases import Databases, filled_database
 from tests.estates import (
     ADA,
@@ -207,8 +206,9 @@ class Lifecycle(RuleBasedStateMachine):
     @rule(is_suspended=SELDOM)
     def change_tenant(self, is_suspended: bool) -> None:  # noqa: FBT001 - drawn by name
         """Suspend or resume the tenant."""
-        change = SuspendTenant if is_suspended else ResumeTenant
-        self._run(change(self.estate.databases.worker)(ESTATE, actor=OPERATOR, trace_id=TRACE))
+        operations = TenantOperations(self.estate.databases.worker)
+        change = operations.suspend if is_suspended else operations.resume
+        self._run(change(ESTATE, actor=OPERATOR, trace_id=TRACE))
         self.model.is_suspended = is_suspended
 
     def teardown(self) -> None:

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from chamberlain.audit.erasure import UserEraser
 from chamberlain.directory.embedded import FaultyAdoptions
 from chamberlain.directory.port import Marking
 from chamberlain.embedded.directory.faults import Faults, Injection
@@ -24,7 +25,6 @@ from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.templates import TemplateKind
 from chamberlain.store import mailboxes
-from chamberlain.usecases.user_erase import EraseUser
 from tests.directory.wanted_mailboxes import plain, room, shared
 from tests.estates import (
     ADA,
@@ -500,7 +500,7 @@ async def test_whoever_is_erased_is_named_in_no_adoption(adopter: Adopter) -> No
     await adopter.mailbox_before(plain())
     adoption_id = await adopter.confirm()
 
-    await EraseUser(adopter.estate.databases.worker)(ADA, ESTATE, actor=OPERATOR, trace_id=TRACE)
+    await UserEraser(adopter.estate.databases.worker).erase(ADA, ESTATE, actor=OPERATOR, trace_id=TRACE)
 
     by = (await adopter.read(adoption_id)).record.editor.actor
     assert (by.id, by.display_name) == (ADA, "")

@@ -4,14 +4,13 @@ from contextlib import aclosing
 
 import pytest
 
+from chamberlain.audit.service import AuditService
 from chamberlain.rules.audit import AuditFilter, AuditRecord
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Forbidden
 from chamberlain.rules.ids import ClientId, TenantId
 from chamberlain.rules.pages import PageWanted
 from chamberlain.store.audit import WINDOW
-from chamberlain.usecases.audit_export import ExportAudit
-from chamberlain.usecases.audit_list import ListAudit
 from tests.estates import ADA, BEN, CLIENT, ESTATE, OTHER_HOUSE, Estate, caller_of
 from tests.usecases.acts import administrator, application
 from tests.usecases.auditors import change, record, seal
@@ -28,14 +27,14 @@ async def names(tenant_id: TenantId) -> dict[ClientId, str]:
     return {CLIENT: "chamberlain-cli"} if tenant_id == ESTATE else {}
 
 
-def exporter(estate: Estate) -> ExportAudit:
+def audit_service(estate: Estate) -> AuditService:
     database = estate.databases.application
-    return ExportAudit(database, estate.authorization(), names)
+    return AuditService(database, estate.authorization(), names)
 
 
 async def export(estate: Estate, wanted: AuditFilter = ANY, caller: Caller | None = None) -> list[AuditRecord]:
     """All parts, one behind the other."""
-    rows = await exporter(estate)(caller or administrator(ADA), wanted)
+    rows = await audit_service(estate).export(caller or administrator(ADA), wanted)
     return [row async for several in rows for row in several]
 
 
@@ -82,7 +81,8 @@ async def test_parts_meet(estate: Estate, number: int) -> None:
 async def test_nothing_is_open_between_two_parts_and_it_ends_where_it_began(estate: Estate) -> None:
     await estate.rows(FILL, ESTATE, 2 * WINDOW)
 
-    async with aclosing(await exporter(estate)(administrator(ADA), AuditFilter(action="test.fill"))) as rows:
+    service = audit_service(estate)
+    async with aclosing(await service.export(administrator(ADA), AuditFilter(action="test.fill"))) as rows:
         first = await anext(rows)
         # Somebody reads slowly, and the trail grows.
         ((open_,),) = await estate.rows(IN_TRANSACTION)
@@ -112,10 +112,9 @@ async def test_it_gives_nothing_of_another_tenant(estate: Estate) -> None:
     ],
 )
 async def test_it_rejects_who_may_not(estate: Estate, caller: Caller) -> None:
-    exporting = exporter(estate)
-    listing = ListAudit(exporting.database, exporting.authorization, names)
+    service = audit_service(estate)
 
     with pytest.raises(Forbidden):
-        await exporting(caller, ANY)
+        await service.export(caller, ANY)
     with pytest.raises(Forbidden):
-        await listing(caller, ANY, PageWanted(50, None))
+        await service.list(caller, ANY, PageWanted(50, None))

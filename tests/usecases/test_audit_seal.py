@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from chamberlain.audit.jobs import AuditSealer
 from chamberlain.rules.jobs import NOBODY, JobKind
 from chamberlain.rules.seals import BATCH, BATCHES, LONG_PAUSE, PAUSE, SHORT_PAUSE, next_look
-from chamberlain.usecases.audit_seal import SealAudit
 from tests.estates import ESTATE, OTHER_HOUSE, TRACE, Estate
 from tests.usecases.auditors import Auditor, change, record, tamper
 
@@ -16,9 +16,9 @@ MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 JOBS = "SELECT tenant_id, kind FROM chamberlain.job WHERE kind LIKE 'auditSeal%' ORDER BY kind, tenant_id"
 
 
-def sealer(estate: Estate, *, after: timedelta = timedelta()) -> SealAudit:
+def sealer(estate: Estate, *, after: timedelta = timedelta()) -> AuditSealer:
     """It, as it is run so long after the first time."""
-    return SealAudit(estate.databases.worker, lambda: MOMENT + after)
+    return AuditSealer(estate.databases.worker, lambda: MOMENT + after)
 
 
 async def find_tenants(estate: Estate) -> None:
@@ -33,7 +33,7 @@ async def work(estate: Estate, *, after: timedelta = timedelta()) -> None:
     """Run the jobs that seal, once."""
     await find_tenants(estate)
     await estate.rows("UPDATE chamberlain.job SET run_at = now() WHERE kind = 'auditSeal'")
-    await sealer(estate, after=after)(await estate.claim(kinds=[JobKind.AUDIT_SEAL]))
+    await sealer(estate, after=after).seal(await estate.claim(kinds=[JobKind.AUDIT_SEAL]))
 
 
 async def sealed(estate: Estate) -> list[tuple[object, ...]]:
@@ -114,7 +114,7 @@ async def test_the_trail_of_a_suspended_tenant_is_sealed_however_much_of_it_rest
     await estate.rows("UPDATE chamberlain.job SET run_at = now() WHERE kind = 'auditSeal'")
 
     claim = await estate.claim()
-    await sealer(estate)(claim)
+    await sealer(estate).seal(claim)
 
     assert [(job.tenant_id, job.kind) for job in claim.jobs if job.tenant_id == ESTATE] == [
         (ESTATE, JobKind.AUDIT_SEAL)

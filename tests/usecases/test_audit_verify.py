@@ -2,13 +2,13 @@
 
 import pytest
 
+from chamberlain.audit.verification import AuditVerifier
 from chamberlain.rules.audit import AuditFilter
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.seals import FaultKind, Head
 from chamberlain.store import audit, seals
-from chamberlain.usecases.audit_verify import VerifyAudit
 from tests.databases import Databases, accept_unreadable
 from tests.estates import ADA, ESTATE, OTHER_HOUSE, rows
 from tests.usecases.auditors import TEMPLATE, Auditor, change, record, seal, tamper
@@ -332,7 +332,7 @@ async def test_it_handles_a_tenant_that_was_never_sealed(databases: Databases) -
 async def test_it_goes_through_all_tenants(auditor: Auditor) -> None:
     await tamper(auditor.databases, "DELETE FROM chamberlain.audit")
 
-    verdicts = await VerifyAudit(auditor.databases.worker, lambda _tenant, _fault: None)(None, None)
+    verdicts = await AuditVerifier(auditor.databases.worker, lambda _tenant, _fault: None).verify(None, None)
 
     assert [(verdict.tenant_id, verdict.faults) for verdict in verdicts] == [(ESTATE, 5), (OTHER_HOUSE, 2)]
 

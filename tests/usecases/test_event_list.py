@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from chamberlain.events.service import EventService
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Forbidden, Rejected
 from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.pages import FeedPosition, FeedWanted
 from chamberlain.rules.subjects import SubjectType
-from chamberlain.usecases.event_list import ListEvents
 from tests.databases import Databases
 from tests.estates import (
     ADA,
@@ -49,16 +49,16 @@ from tests.usecases.stewards import (
 REFUSED = Rejected("ruleInvalid", "The directory does not take it.")
 
 
-def lister(estate: Estate) -> ListEvents:
+def event_service(estate: Estate) -> EventService:
     database = estate.databases.application
-    return ListEvents(database, estate.authorization())
+    return EventService(database, estate.authorization())
 
 
 async def read(estate: Estate, caller: Caller | None = None) -> list[EventRecord]:
     """All that there is, three at a time."""
-    events, found, place = lister(estate), list[EventRecord](), FeedPosition(0)
+    service, found, place = event_service(estate), list[EventRecord](), FeedPosition(0)
     while True:
-        page = await events(caller or administrator(ADA), FeedWanted(3, place))
+        page = await service.list(caller or administrator(ADA), FeedWanted(3, place))
         found += page.items
         place = page.next
         if not page.items:

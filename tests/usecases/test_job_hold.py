@@ -2,6 +2,7 @@
 
 import pytest
 
+from chamberlain.queue.hold import JobHolder
 from chamberlain.rules.ids import JobId, RequestId
 from chamberlain.rules.jobs import HELD, NOBODY, JobKind
 from chamberlain.rules.plans import Step
@@ -9,9 +10,8 @@ from chamberlain.rules.requests import RequestRecord, RequestState, Waiting
 from chamberlain.rules.timeline import EntryKind
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import Watchers
-from chamberlain.usecases.job_hold import HoldJob
 from tests.estates import ADA, ESTATE, Estate, caller_of
-from tests.usecases.acts import act, administrator, cancel, job_releaser, put, watchers
+from tests.usecases.acts import act, administrator, cancel, job_service, put, watchers
 
 REASON = "Its run met a bug. The log has it under this trace id."
 
@@ -21,7 +21,7 @@ async def hold(estate: Estate, name: str = "Apollo", *, state: RequestState = Re
     accepted = await estate.request(name)
     claim = await estate.claim()
     await put(estate, accepted.request_id, state)
-    await HoldJob(estate.databases.worker, watchers(estate))(claim, claim.jobs[0], REASON)
+    await JobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], REASON)
     return accepted.request_id
 
 
@@ -76,7 +76,7 @@ async def test_it_goes_on_when_its_job_is_released(estate: Estate) -> None:
     request_id = await hold(estate)
     ((job_id,),) = await estate.rows("SELECT job_id FROM chamberlain.job")
 
-    await job_releaser(estate)(administrator(ADA), JobId(int(str(job_id))), act(), lambda _job: b"")
+    await job_service(estate).release(administrator(ADA), JobId(int(str(job_id))), act(), lambda _job: b"")
     await estate.work()
 
     assert (await estate.record(request_id)).state is RequestState.SUCCEEDED
@@ -88,7 +88,7 @@ async def test_what_another_worker_has_taken_over_is_left_to_that_one(estate: Es
     claim = await estate.claim()
     await estate.rows("UPDATE chamberlain.job SET lease_id = gen_random_uuid()")
 
-    await HoldJob(estate.databases.worker, watchers(estate))(claim, claim.jobs[0], REASON)
+    await JobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], REASON)
 
     assert (await estate.record(accepted.request_id)).state is RequestState.QUEUED
     assert await estate.rows("SELECT held_reason FROM chamberlain.job") == [(None,)]
@@ -102,6 +102,6 @@ async def test_a_job_that_is_about_no_request_is_held_alone(estate: Estate) -> N
     )
     claim = await estate.claim(kinds=[JobKind.RETENTION_SWEEP])
 
-    await HoldJob(estate.databases.worker, watchers(estate))(claim, claim.jobs[0], REASON)
+    await JobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], REASON)
 
     assert await estate.rows("SELECT held_reason FROM chamberlain.job") == [(REASON,)]

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from chamberlain.queue.service import JobOperations
 from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Forbidden, NotFound
@@ -11,10 +12,8 @@ from chamberlain.rules.ids import JobId, RequestId
 from chamberlain.rules.jobs import NOBODY, HeldJob, job_id_of, public_id_of
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.requests import RequestState
-from chamberlain.usecases.job_list import ListJobsByHand
-from chamberlain.usecases.job_release import ReleaseJobByHand
 from tests.estates import ADA, BEN, ESTATE, OPERATOR, OTHER_HOUSE, TRACE, ZOE, Estate, caller_of
-from tests.usecases.acts import ADDRESS, act, administrator, application, job_lister, job_releaser
+from tests.usecases.acts import ADDRESS, act, administrator, application, job_service
 
 FIRST = PageWanted(200, None)
 
@@ -34,12 +33,12 @@ async def hold(estate: Estate, name: str = "Apollo") -> tuple[JobId, RequestId]:
 
 
 async def release(estate: Estate, caller: Caller, job_id: JobId, key: str | None = None) -> KeptAnswer:
-    return await job_releaser(estate)(caller, job_id, act(comment="Mended", key=key), render)
+    return await job_service(estate).release(caller, job_id, act(comment="Mended", key=key), render)
 
 
 async def test_it_works(estate: Estate) -> None:
     job_id, request_id = await hold(estate)
-    listed = await job_lister(estate)(administrator(ADA), FIRST)
+    listed = await job_service(estate).list(administrator(ADA), FIRST)
     await estate.work()
     before = await estate.record(request_id)
 
@@ -52,7 +51,7 @@ async def test_it_works(estate: Estate) -> None:
     assert before.state is RequestState.QUEUED
     assert json.loads(answer.body) == [str(public_id_of(job_id)), None, 0]
     assert (await estate.record(request_id)).state is RequestState.SUCCEEDED
-    assert (await job_lister(estate)(administrator(ADA), FIRST)).items == []
+    assert (await job_service(estate).list(administrator(ADA), FIRST)).items == []
 
 
 async def test_the_audit_trail_says_who_released_it(estate: Estate) -> None:
@@ -78,10 +77,10 @@ async def test_pages_hold_every_job_once_newest_first(estate: Estate) -> None:
     )
 
     found: list[JobId] = []
-    page = await job_lister(estate)(administrator(ADA), PageWanted(2, None))
+    page = await job_service(estate).list(administrator(ADA), PageWanted(2, None))
     found += [job.id for job in page.items]
     while page.next:
-        page = await job_lister(estate)(administrator(ADA), PageWanted(2, page.next))
+        page = await job_service(estate).list(administrator(ADA), PageWanted(2, page.next))
         found += [job.id for job in page.items]
 
     assert found == [*reversed(ids[4:]), *reversed(ids[:4])]
@@ -101,7 +100,7 @@ async def test_an_application_that_configures_may_do_it(estate: Estate) -> None:
     job_id, _ = await hold(estate)
     program = application("Mail.Config.ReadWrite.All")
 
-    assert len((await job_lister(estate)(program, FIRST)).items) == 1
+    assert len((await job_service(estate).list(program, FIRST)).items) == 1
     await release(estate, program, job_id)
 
 
@@ -110,7 +109,7 @@ async def test_it_rejects_whoever_does_not_administer_the_tenant(estate: Estate)
 
     for caller in (caller_of(ADA), administrator(BEN), application("Collab.Manage.ReadWrite.All")):
         with pytest.raises(Forbidden):
-            await job_lister(estate)(caller, FIRST)
+            await job_service(estate).list(caller, FIRST)
         with pytest.raises(Forbidden):
             await release(estate, caller, job_id)
     assert await estate.rows("SELECT held_reason FROM chamberlain.job") == [("A bug.",)]
@@ -120,7 +119,7 @@ async def test_it_rejects_a_job_of_another_tenant(estate: Estate) -> None:
     job_id, _ = await hold(estate)
     stranger = application("Mail.Config.ReadWrite.All", OTHER_HOUSE)
 
-    assert (await job_lister(estate)(stranger, FIRST)).items == []
+    assert (await job_service(estate).list(stranger, FIRST)).items == []
     with pytest.raises(NotFound):
         await release(estate, stranger, job_id)
     assert (await estate.rows("SELECT held_reason FROM chamberlain.job")) == [("A bug.",)]
@@ -136,24 +135,24 @@ async def test_it_rejects_a_job_that_is_not_held(estate: Estate) -> None:
 
 
 async def test_whoever_has_the_database_sees_and_releases_those_of_all_tenants(estate: Estate) -> None:
-    worker = estate.databases.worker
+    operations = JobOperations(estate.databases.worker)
     job_id, request_id = await hold(estate)
     values = "VALUES ($1, 'ofTheFuture', $1, '', 'x')"
     await estate.rows(f"INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, held_reason) {values}", NOBODY)
 
-    listed = await ListJobsByHand(worker)()
-    released = await ReleaseJobByHand(worker)(job_id, actor=OPERATOR, trace_id=TRACE)
+    listed = await operations.list()
+    released = await operations.release(job_id, actor=OPERATOR, trace_id=TRACE)
 
     assert [(job.kind, job.request_id) for job in listed] == [("groupProvision", request_id), ("ofTheFuture", None)]
     assert (released.id, released.held_reason) == (job_id, None)
-    assert [job.kind for job in await ListJobsByHand(worker)()] == ["ofTheFuture"]
+    assert [job.kind for job in await operations.list()] == ["ofTheFuture"]
     audit = (
         "SELECT payload -> 'actor' ->> 'displayName', payload ->> 'clientAddress' FROM chamberlain.audit "
         "WHERE action = 'job.release'"
     )
     assert await estate.rows(audit) == [("Test", None)]
     with pytest.raises(NotFound):
-        await ReleaseJobByHand(worker)(job_id, actor=OPERATOR, trace_id=TRACE)
+        await operations.release(job_id, actor=OPERATOR, trace_id=TRACE)
 
 
 @pytest.mark.parametrize("number", [1, 42, 2**62 - 1])

@@ -8,13 +8,13 @@ from uuid import uuid4
 
 import pytest
 
+from chamberlain.audit.erasure import UserEraser
 from chamberlain.directory.port import ActOutcome, DisableGuest, GuestAct, RemoveGuest, Stayed
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingSource, FindingSubject, Found
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.store import findings
-from chamberlain.usecases.user_erase import EraseUser
 from tests.estates import ADA, ESTATE, OPERATOR, TRACE, Estate
 from tests.usecases.policy_runs import Runs, make_guests, new_group
 from tests.usecases.stewards import (
@@ -590,9 +590,9 @@ def test_it_is_named_as_the_database_names_it() -> None:
 async def test_a_guest_who_is_forgotten_has_no_name_in_a_clock(runs: Runs) -> None:
     await assign(runs, policyId=str(NINETY_DAYS))
     await runs.run(0)
-    erase = EraseUser(runs.steward.estate.databases.worker)
+    eraser = UserEraser(runs.steward.estate.databases.worker)
 
-    await erase(GIL, ESTATE, actor=OPERATOR, trace_id=TRACE)
+    await eraser.erase(GIL, ESTATE, actor=OPERATOR, trace_id=TRACE)
     erased = await names(runs)
     # Who is there still is met again.
     await runs.run(76)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from chamberlain.audit.erasure import UserEraser
 from chamberlain.guests.findings.jobs import FindingJobs
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.rules.acceptances import WantedAcceptance
@@ -21,7 +22,6 @@ from chamberlain.store import policy_tasks
 from chamberlain.store.assignments import Assigner
 from chamberlain.store.database import Database
 from chamberlain.usecases.policy_evaluate import EvaluatePolicies
-from chamberlain.usecases.user_erase import EraseUser
 from tests.estates import ADA, ESTATE, TRACE, Estate
 from tests.usecases.acts import act, administrator
 from tests.usecases.findings import rendered
@@ -82,7 +82,7 @@ class Reviewed:
         await EvaluatePolicies(database, guests, steward.evaluate.new_id, self.estate.read_time)(self.claim)
 
     async def erase(self, database: Database) -> None:
-        await EraseUser(database)(self.guest, ESTATE, actor=OPERATOR, trace_id=TRACE)
+        await UserEraser(database).erase(self.guest, ESTATE, actor=OPERATOR, trace_id=TRACE)
 
     async def accept(self, database: Database) -> object:
         wanted = WantedAcceptance("They may stay.", None)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from chamberlain.audit.erasure import UserEraser
 from chamberlain.directory.port import ActOutcome
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.rules.errors import TryAgain
@@ -14,7 +15,6 @@ from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord
 from chamberlain.rules.ids import PolicyId, UserId
 from chamberlain.rules.policy_reports import MOST_NAMED
 from chamberlain.rules.subjects import SubjectType
-from chamberlain.usecases.user_erase import EraseUser
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, ESTATE, OPERATOR, TRACE, Estate, caller_of, service_of
 from tests.post_office import PostOffice, Received, open_post_office
@@ -376,7 +376,7 @@ async def test_it_keeps_no_name_of_somebody_who_is_forgotten(house: House) -> No
     await house.mail(0, 76)
     await house.run(90)
     await house.runs.execute(FORGET_PERSON, ESTATE, GIL)
-    await EraseUser(house.estate.databases.worker)(GIL, ESTATE, actor=OPERATOR, trace_id=TRACE)
+    await UserEraser(house.estate.databases.worker).erase(GIL, ESTATE, actor=OPERATOR, trace_id=TRACE)
     kept = await house.estate.rows(
         "SELECT row_to_json(n)::text, row_to_json(l)::text FROM chamberlain.notice n "
         "JOIN chamberlain.report_line l USING (tenant_id, notice_id)"

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from chamberlain.queue.hold import JobHolder
 from chamberlain.rules.actions import Action, KeptAnswer
 from chamberlain.rules.approvals import ApprovalState
 from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotFound, Rejected, TryAgain
@@ -15,7 +16,6 @@ from chamberlain.rules.requests import RequestState, StepState
 from chamberlain.rules.timeline import Entry, EntryKind
 from chamberlain.store.timelines import Timelines
 from chamberlain.store.watchers import Watchers
-from chamberlain.usecases.job_hold import HoldJob
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, DARA, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of
 from tests.usecases.acts import ACT, act, administrator, application, cancel, retry, watchers
@@ -158,7 +158,7 @@ async def test_its_job_goes_with_it_and_makes_room_for_another(estate: Estate) -
 async def test_a_held_job_goes_with_it(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
     claim = await estate.claim()
-    await HoldJob(estate.databases.worker, watchers(estate))(claim, claim.jobs[0], "A bug.")
+    await JobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], "A bug.")
 
     await cancel(estate, accepted.request_id, caller_of(ADA))
 

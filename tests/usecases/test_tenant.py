@@ -16,8 +16,7 @@ from chamberlain.rules.ids import GroupId, TenantId, UserId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.tenant_records import TenantRecord, TenantSettings
 from chamberlain.rules.tenants import Applicability
-from chamberlain.usecases.tenant_read import ReadTenant
-from chamberlain.usecases.tenant_replace import ReplaceTenant
+from chamberlain.tenants.service import TenantService
 from tests.estates import ADA, BEN, ESTATE, NOBODY, OTHER_HOUSE, TRACE, ZOE, Estate, caller_of
 from tests.usecases.acts import administrator, application
 
@@ -50,15 +49,12 @@ def own_issuers(tenant_id: TenantId) -> tuple[Issuer, ...]:
     return (replace(OWN, tenant_id=tenant_id),)
 
 
-def reader(estate: Estate) -> ReadTenant:
-    database = estate.databases.application
-    return ReadTenant(database, estate.authorization(), own_issuers)
+def tenant_service(estate: Estate) -> TenantService:
+    return TenantService(estate.databases.application, estate.people, estate.authorization(), own_issuers)
 
 
 async def put(estate: Estate, settings: TenantSettings, caller: Caller | None = None, edit: Edit = ANY) -> TenantRecord:
-    database = estate.databases.application
-    use_case = ReplaceTenant(database, estate.people, estate.authorization(), own_issuers)
-    return await use_case(caller or administrator(ADA), settings, edit)
+    return await tenant_service(estate).replace(caller or administrator(ADA), settings, edit)
 
 
 # Any: what stands on record is of every kind.
@@ -75,7 +71,7 @@ async def test_it_works(estate: Estate) -> None:
         '{"api": "https://api.estate.example"}',
     )
 
-    record = await reader(estate)(administrator(ADA))
+    record = await tenant_service(estate).read(administrator(ADA))
 
     assert (record.tenant.id, record.tenant.name, record.tenant.default_domain) == (
         ESTATE,
@@ -89,7 +85,7 @@ async def test_it_works(estate: Estate) -> None:
 
 
 async def test_what_was_changed_holds_and_is_on_record_alone(estate: Estate) -> None:
-    before = await reader(estate)(administrator(ADA))
+    before = await tenant_service(estate).read(administrator(ADA))
     treatments = {DriftProperty.GROUP_DISPLAY_NAME: Treatment.IGNORED}
     wanted = replace(
         SETTINGS,
@@ -122,11 +118,11 @@ async def test_what_was_changed_holds_and_is_on_record_alone(estate: Estate) -> 
 async def test_administrators_are_those_who_are_named(estate: Estate) -> None:
     await put(estate, replace(SETTINGS, users=(BEN,)))
 
-    assert (await reader(estate)(administrator(BEN))).tenant.administrator_users == {BEN}
+    assert (await tenant_service(estate).read(administrator(BEN))).tenant.administrator_users == {BEN}
     with pytest.raises(Forbidden):
-        await reader(estate)(administrator(ADA))
+        await tenant_service(estate).read(administrator(ADA))
     await put(estate, replace(SETTINGS, users=(), groups=(STAFF,)), administrator(BEN))
-    assert (await reader(estate)(administrator(ADA))).tenant.administrator_groups == {STAFF}
+    assert (await tenant_service(estate).read(administrator(ADA))).tenant.administrator_groups == {STAFF}
 
 
 @pytest.mark.parametrize(
@@ -154,18 +150,18 @@ async def test_it_rejects_to_take_the_last_administrator_away(
             await put(estate, replace(SETTINGS, users=users, groups=groups), caller)
         assert [(fault.pointer, fault.code) for fault in refused.value.faults] == faults
 
-    assert (await reader(estate)(administrator(ADA))).tenant.administrator_users == {ADA}
+    assert (await tenant_service(estate).read(administrator(ADA))).tenant.administrator_users == {ADA}
     assert await audited(estate) == []
 
 
 async def test_it_handles_guests_beside_others(estate: Estate) -> None:
     await put(estate, replace(SETTINGS, users=(GIL,), groups=(STAFF,)))
 
-    assert (await reader(estate)(administrator(GIL))).tenant.administrator_users == {GIL}
+    assert (await tenant_service(estate).read(administrator(GIL))).tenant.administrator_users == {GIL}
 
 
 async def test_it_rejects_a_version_that_is_not_the_one(estate: Estate) -> None:
-    seen = Edit(frozenset({(await reader(estate)(administrator(ADA))).etag}), TRACE)
+    seen = Edit(frozenset({(await tenant_service(estate).read(administrator(ADA))).etag}), TRACE)
     await put(estate, replace(SETTINGS, name="The Estate"), edit=seen)
 
     with pytest.raises(Stale):
@@ -177,13 +173,13 @@ async def test_without_the_directory_nothing_is_changed(estate: Estate) -> None:
 
     with pytest.raises(Unavailable):
         await put(estate, replace(SETTINGS, name="The Estate"))
-    assert (await reader(estate)(administrator(ADA))).tenant.name == "Example Estate"
+    assert (await tenant_service(estate).read(administrator(ADA))).tenant.name == "Example Estate"
 
 
 @pytest.mark.parametrize("caller", [administrator(BEN), caller_of(ADA), application("Collab.Manage.ReadWrite.All")])
 async def test_it_rejects_who_may_not(estate: Estate, caller: Caller) -> None:
     with pytest.raises(Forbidden):
-        await reader(estate)(caller)
+        await tenant_service(estate).read(caller)
     with pytest.raises(Forbidden):
         await put(estate, SETTINGS, caller)
 
@@ -197,4 +193,7 @@ async def test_it_works_for_applications_that_configure_each_in_its_tenant(estat
         await put(estate, replace(SETTINGS, users=(ADA,)), other)
     await put(estate, replace(SETTINGS, name="The House", users=(ZOE,)), other)
 
-    assert [(await reader(estate)(caller)).tenant.name for caller in (own, other)] == ["The Estate", "The House"]
+    assert [(await tenant_service(estate).read(caller)).tenant.name for caller in (own, other)] == [
+        "The Estate",
+        "The House",
+    ]

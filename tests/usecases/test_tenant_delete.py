@@ -10,10 +10,7 @@ from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.tenant_rows import RemovedRows, TenantRow
-from chamberlain.usecases.deleted_tenant_list import ListDeletedTenants
-from chamberlain.usecases.tenant_delete import DeleteTenant
-from chamberlain.usecases.tenant_export import ExportTenant
-from chamberlain.usecases.tenant_suspend import SuspendTenant
+from chamberlain.tenants.operations import TenantOperations
 from tests.databases import Databases
 from tests.estates import (
     CONFIDENTIAL_TEAM,
@@ -68,11 +65,11 @@ async def furnished(estate: Estate) -> Estate:
 
 
 async def suspend(estate: Estate) -> None:
-    await SuspendTenant(estate.databases.worker)(ESTATE, actor=OPERATOR, trace_id=TRACE)
+    await TenantOperations(estate.databases.worker).suspend(ESTATE, actor=OPERATOR, trace_id=TRACE)
 
 
 async def delete(estate: Estate, tenant_id: TenantId = ESTATE) -> Sequence[RemovedRows]:
-    return await DeleteTenant(estate.databases.worker)(tenant_id, actor=OPERATOR, trace_id=TRACE)
+    return await TenantOperations(estate.databases.worker).delete(tenant_id, actor=OPERATOR, trace_id=TRACE)
 
 
 async def digests(databases: Databases, tenant_id: TenantId) -> Mapping[str, str]:
@@ -86,7 +83,7 @@ async def digests(databases: Databases, tenant_id: TenantId) -> Mapping[str, str
 
 async def exported(databases: Databases, tenant_id: TenantId = ESTATE) -> list[TenantRow]:
     rows: list[TenantRow] = []
-    count = await ExportTenant(databases.worker)(tenant_id, rows.append, actor=OPERATOR, trace_id=TRACE)
+    count = await TenantOperations(databases.worker).export(tenant_id, rows.append, actor=OPERATOR, trace_id=TRACE)
     assert count == len(rows)
     return rows
 
@@ -115,7 +112,7 @@ async def test_a_deleted_tenant_is_gone(furnished: Estate) -> None:
     await suspend(furnished)
     await delete(furnished)
 
-    check = DeleteTenant(furnished.databases.worker).check
+    check = TenantOperations(furnished.databases.worker).require_deletable
     for attempt in (delete(furnished), check(ESTATE), exported(furnished.databases)):
         with pytest.raises(NotFound):
             await attempt
@@ -123,7 +120,7 @@ async def test_a_deleted_tenant_is_gone(furnished: Estate) -> None:
 
 async def test_a_deleted_tenant_is_on_record_with_the_last_head_of_its_trail(furnished: Estate) -> None:
     worker = furnished.databases.worker
-    nothing = await ListDeletedTenants(worker)()
+    nothing = await TenantOperations(worker).list_deleted()
     await suspend(furnished)
     count = "SELECT count(*) FROM chamberlain.audit WHERE tenant_id = $1"
     ((written,),) = await furnished.rows(count, ESTATE)
@@ -132,7 +129,7 @@ async def test_a_deleted_tenant_is_on_record_with_the_last_head_of_its_trail(fur
     links = [row.content for row in await exported(furnished.databases) if row.table == "chamberlain.audit_seal"]
     await delete(furnished)
 
-    (gone,) = await ListDeletedTenants(worker)()
+    (gone,) = await TenantOperations(worker).list_deleted()
 
     assert nothing == []
     assert (gone.id, gone.name, gone.deleted_by) == (ESTATE, "Example Estate", "Test")
@@ -156,7 +153,7 @@ async def test_the_record_of_deleted_tenants_cannot_be_changed_by_the_service(fu
 async def test_it_rejects_to_delete_one_that_is_served(furnished: Estate) -> None:
     before = await digests(furnished.databases, ESTATE)
 
-    for attempt in (delete(furnished), DeleteTenant(furnished.databases.worker).check(ESTATE)):
+    for attempt in (delete(furnished), TenantOperations(furnished.databases.worker).require_deletable(ESTATE)):
         with pytest.raises(Conflict, match="Suspend it first"):
             await attempt
 

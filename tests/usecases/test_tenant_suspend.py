@@ -10,9 +10,7 @@ from chamberlain.bootstrap.identity import issuer_finder
 from chamberlain.rules.errors import NotFound, Unauthenticated
 from chamberlain.rules.ids import TenantId
 from chamberlain.store import jobs, tenants
-from chamberlain.usecases.tenant_list import ListTenants
-from chamberlain.usecases.tenant_resume import ResumeTenant
-from chamberlain.usecases.tenant_suspend import SuspendTenant
+from chamberlain.tenants.operations import TenantOperations
 from tests.bearer.issuer import make_key, run_issuer, sign
 from tests.databases import Databases
 from tests.estates import (
@@ -58,19 +56,19 @@ class Clock:
 
 async def suspend(databases: Databases, tenant_id: TenantId = ESTATE) -> bool:
     """Whether it was suspended before."""
-    before = await SuspendTenant(databases.worker)(tenant_id, actor=OPERATOR, trace_id=TRACE)
+    before = await TenantOperations(databases.worker).suspend(tenant_id, actor=OPERATOR, trace_id=TRACE)
     return before.suspended
 
 
 async def resume(databases: Databases, tenant_id: TenantId = ESTATE) -> bool:
-    before = await ResumeTenant(databases.worker)(tenant_id, actor=OPERATOR, trace_id=TRACE)
+    before = await TenantOperations(databases.worker).resume(tenant_id, actor=OPERATOR, trace_id=TRACE)
     return before.suspended
 
 
 async def test_it_works(estate: Estate) -> None:
     assert not await suspend(estate.databases)
 
-    states = {tenant.id: tenant.suspended for tenant in await ListTenants(estate.databases.worker)()}
+    states = {tenant.id: tenant.suspended for tenant in await TenantOperations(estate.databases.worker).list()}
     assert states == {ESTATE: True, OTHER_HOUSE: False}
     assert await estate.rows(AUDIT) == [("tenant.suspend", "false")]
 

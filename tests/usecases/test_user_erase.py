@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from chamberlain.audit.erasure import UserEraser
 from chamberlain.rules.audit import AuditFilter
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.erasures import Erasure
@@ -12,7 +13,6 @@ from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.seals import FaultKind, digest_of_sequences
 from chamberlain.store import audit, tenant_rows
-from chamberlain.usecases.user_erase import EraseUser
 from tests.databases import accept_unreadable
 from tests.estates import (
     ADA,
@@ -38,7 +38,7 @@ async def erase(
     estate: Estate, user: UserId, tenant_id: TenantId | None = ESTATE, *, trace_id: TraceId = ERASURE
 ) -> list[Erasure]:
     """As an operator does."""
-    return list(await EraseUser(estate.databases.worker)(user, tenant_id, actor=OPERATOR, trace_id=trace_id))
+    return list(await UserEraser(estate.databases.worker).erase(user, tenant_id, actor=OPERATOR, trace_id=trace_id))
 
 
 async def said(estate: Estate) -> str:

@@ -8,11 +8,11 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID, uuid4
 
+from chamberlain.queue.hold import JobHolder
 from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.store import jobs
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
-from chamberlain.usecases.job_hold import HoldJob
 from chamberlain.worker.lanes import LaneLoop, Places
 from chamberlain.worker.loop import Handler
 from tests.databases import Databases
@@ -81,7 +81,7 @@ async def serving(
         handler,
         wake=asyncio.Event(),
         new_id=uuid4,
-        hold=HoldJob(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
+        holder=JobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
         observe=lambda *_: None,
         may_claim=may_claim,
         places=places,

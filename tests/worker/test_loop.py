@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from chamberlain.embedded import postgres
+from chamberlain.queue.hold import JobHolder
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.jobs import HELD, Claim, JobKind
 from chamberlain.rules.requests import RequestState
@@ -20,7 +21,6 @@ from chamberlain.store.database import Database, Transaction
 from chamberlain.store.listener import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
-from chamberlain.usecases.job_hold import HoldJob
 from chamberlain.worker.loop import Handler, Loop, Pace
 from tests.databases import Databases, migrated_database
 from tests.estates import ESTATE, OTHER_GROUP, OTHER_HOUSE, ZOE, caller_of, open_estate, rows, until
@@ -58,7 +58,7 @@ async def working(
         handlers,
         wake=wake or asyncio.Event(),
         new_id=uuid4,
-        hold=HoldJob(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
+        holder=JobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
         observe=seen or Seen(),
         may_claim=may_claim,
         pace=pace,
@@ -407,7 +407,7 @@ async def test_a_bug_beside_a_job_is_told_and_the_worker_goes_on(
         {JobKind.GROUP_PROVISION: completer},
         wake=asyncio.Event(),
         new_id=uuid4,
-        hold=HoldJob(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
+        holder=JobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
         observe=broken,
         pace=PACE,
     )

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from chamberlain.api.context import HttpContext
-from chamberlain.api.endpoint import AnyEndpoint, Endpoint, EndpointTable
+from chamberlain.api.endpoint import AnyEndpoint, EndpointTable
 from chamberlain.api.endpoints import (
     adoptions,
     assignments,
@@ -32,53 +32,30 @@ from chamberlain.api.endpoints import (
     timeline,
     webhooks,
 )
-from chamberlain.api.etags import IF_MATCH
 from chamberlain.api.front import TRACE_ID, Front
 from chamberlain.api.openapi import describe
-from chamberlain.api.paging import PARAMETERS
 from chamberlain.api.problems import problem_of_bug
-from chamberlain.api.services import Services
 from chamberlain.api.trace import echoes
-from chamberlain.rules.permissions import Operation
-from chamberlain.shapes.actions import ACTION
-from chamberlain.shapes.tenant_settings import TENANT
 
-# fmt: off
-_REST = EndpointTable(Services, (
-    Endpoint("GET", "/admin/v1/jobs/", jobs.list_, Operation.ADMINISTER_SERVICE, jobs.ABOUT_LIST, jobs.LISTED,
-             parameters=PARAMETERS, codes=jobs.LIST_CODES),
-    Endpoint("POST", "/admin/v1/jobs/{jobId}/release/", jobs.release, Operation.ADMINISTER_SERVICE,
-             jobs.ABOUT_RELEASE, jobs.RELEASED, shape=ACTION, codes=jobs.RELEASE_CODES, body_is_optional=True),
-    Endpoint("GET", "/admin/v1/audit/", audit.list_, Operation.ADMINISTER_SERVICE, audit.ABOUT_LIST, audit.LISTED,
-             parameters=audit.FILTERS, codes=audit.LIST_CODES),
-    Endpoint("GET", "/admin/v1/events/", events.list_, Operation.ADMINISTER_SERVICE, events.ABOUT_LIST, events.LISTED,
-             parameters=events.PARAMETERS, codes=events.LIST_CODES),
-    Endpoint("GET", "/admin/v1/tenant/", tenant.read, Operation.ADMINISTER_SERVICE, tenant.ABOUT_READ, tenant.READ,
-             codes=tenant.READ_CODES),
-    Endpoint("PUT", "/admin/v1/tenant/", tenant.replace, Operation.ADMINISTER_SERVICE, tenant.ABOUT_REPLACE,
-             tenant.REPLACED, shape=TENANT, headers=(IF_MATCH,), codes=tenant.REPLACE_CODES),
-    Endpoint("GET", "/health/live", health.live, None, health.ABOUT_LIVE, health.LIVE),
-    Endpoint("GET", "/health/ready", health.ready, None, health.ABOUT_READY, health.READY),
-))
-# fmt: on
-
-
-# The API reference lists tags in this order.
 TABLES: tuple[EndpointTable[Any], ...] = (
     groups.ENDPOINTS,
-    timeline.ENDPOINTS,
     requests.ENDPOINTS,
+    timeline.ENDPOINTS,
+    jobs.ENDPOINTS,
     deliveries.ENDPOINTS,
     webhooks.ENDPOINTS,
+    audit.ENDPOINTS,
     mailboxes.ENDPOINTS,
     mailbox_templates.ENDPOINTS,
     assignments.ENDPOINTS,
     findings.ENDPOINTS,
     adoptions.ENDPOINTS,
     drift.ENDPOINTS,
+    events.ENDPOINTS,
     collab_templates.ENDPOINTS,
+    tenant.ENDPOINTS,
+    health.ENDPOINTS,
     policies.ENDPOINTS,
-    _REST,
 )
 ENDPOINTS: tuple[AnyEndpoint, ...] = tuple(endpoint for table in TABLES for endpoint in table.endpoints)
 

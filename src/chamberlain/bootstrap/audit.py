@@ -1,14 +1,9 @@
-"""The audit trail, for callers."""
+"""The service of the audit trail."""
 
-from chamberlain.api.administration import Audit
+from chamberlain.audit.service import AuditService
 from chamberlain.bootstrap.means import Means
-from chamberlain.usecases.audit_export import ExportAudit
-from chamberlain.usecases.audit_list import ListAudit
 
 
-def audit_services(means: Means) -> Audit:
-    """What the API may ask about the audit trail."""
-    return Audit(
-        list=ListAudit(means.database, means.authorization, means.names),
-        export=ExportAudit(means.database, means.authorization, means.names),
-    )
+def audit_service(means: Means) -> AuditService:
+    """Build the service that the API calls."""
+    return AuditService(means.database, means.authorization, means.names)

@@ -1,9 +1,9 @@
-"""What a worker does, by the kind of job; and the use cases of jobs that wait for a person."""
+"""The service of held jobs, and the worker's handlers by kind."""
 
 from collections.abc import Mapping
 from datetime import timedelta
 
-from chamberlain.api.administration import Jobs
+from chamberlain.audit.jobs import AuditSealer
 from chamberlain.bootstrap.adoptions import adoption_work
 from chamberlain.bootstrap.assignments import assignment_jobs, subject_jobs
 from chamberlain.bootstrap.drift import drift_work
@@ -15,25 +15,20 @@ from chamberlain.bootstrap.origins import new_id, new_trace_id, now
 from chamberlain.bootstrap.policies import policy_work
 from chamberlain.bootstrap.requests import request_jobs
 from chamberlain.metrics import rows_removed
+from chamberlain.queue.service import JobService
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.retention import Retention
-from chamberlain.usecases.audit_seal import SealAudit
-from chamberlain.usecases.job_list import ListJobs
-from chamberlain.usecases.job_release import ReleaseJob
 from chamberlain.usecases.retention_sweep import SweepRetention
 from chamberlain.worker.loop import Handler
 
 
-def job_services(means: Means) -> Jobs:
-    """What the API may ask about held jobs."""
-    return Jobs(
-        list=ListJobs(means.database, means.authorization),
-        release=ReleaseJob(means.database, means.authorization, means.notifier),
-    )
+def job_service(means: Means) -> JobService:
+    """Build the service that the API calls."""
+    return JobService(means.database, means.authorization, means.notifier)
 
 
 def request_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
-    """What somebody waits for."""
+    """Build the handlers of jobs that a caller waits for."""
     return {
         JobKind.GROUP_PROVISION: group_provisioner(means),
         JobKind.MAILBOX_PROVISION: mailbox_provisioner(means),
@@ -43,11 +38,14 @@ def request_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
 
 
 async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
-    """What takes seconds and hurries nobody; what is done again and again is begun where it was not yet."""
+    """Build the handlers of background jobs, and queue the recurring ones.
+
+    A run takes seconds, and no caller waits for it.
+    """
     sweep = SweepRetention(
         database=means.database, watchers=means.notifier, keep=_retention(means), new_id=new_id, observe=rows_removed
     )
-    audit, subjects, evaluate = SealAudit(means.database, now), subject_jobs(means), policy_work(means)
+    audit, subjects, evaluate = AuditSealer(means.database, now), subject_jobs(means), policy_work(means)
     await sweep.begin(new_trace_id())
     await audit.begin(new_trace_id())
     await subjects.begin(new_trace_id())
@@ -60,7 +58,7 @@ async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
         JobKind.POLICY_EVALUATE: evaluate,
         JobKind.DRIFT_CHECK: check,
         JobKind.ADOPTION_RUN: adoption_work(means),
-        JobKind.AUDIT_SEAL: audit,
+        JobKind.AUDIT_SEAL: audit.seal,
         JobKind.AUDIT_SEAL_BEGIN: audit.find_tenants,
         JobKind.FINDING_REOPEN: finding_jobs(means).reopen,
     }

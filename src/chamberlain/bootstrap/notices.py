@@ -11,11 +11,11 @@ from chamberlain.metrics import jobs_done
 from chamberlain.notices.addresses import read_address
 from chamberlain.notices.messages import Sender
 from chamberlain.notices.server import MailServer
+from chamberlain.queue.hold import JobHolder
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.settings import Settings
 from chamberlain.store.clocks import decision_time
-from chamberlain.usecases.job_hold import HoldJob
 from chamberlain.usecases.notice_send import SendNotices
 from chamberlain.worker.lanes import LaneLoop, Places
 
@@ -41,7 +41,7 @@ def notice_loop(means: WorkMeans, may_claim: Callable[[], bool]) -> LaneLoop:
         ),
         wake=asyncio.Event(),
         new_id=new_id,
-        hold=HoldJob(means.database, means.notifier),
+        holder=JobHolder(means.database, means.notifier),
         observe=jobs_done,
         may_claim=may_claim,
         places=PLACES if server is not None else replace(PLACES, poll=IDLE),

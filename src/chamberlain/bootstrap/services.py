@@ -4,17 +4,17 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from chamberlain.api.context import Addresses, HttpContext
 from chamberlain.api.hosts import hosts_of
-from chamberlain.api.services import Services
 from chamberlain.api.streams import Streams
 from chamberlain.bootstrap.adoptions import adoption_service
 from chamberlain.bootstrap.assignments import assignment_service
-from chamberlain.bootstrap.audit import audit_services
+from chamberlain.bootstrap.audit import audit_service
 from chamberlain.bootstrap.directory import first_look
 from chamberlain.bootstrap.drift import drift_service
+from chamberlain.bootstrap.events import event_service
 from chamberlain.bootstrap.findings import finding_service
 from chamberlain.bootstrap.groups import group_service
 from chamberlain.bootstrap.identity import believed_base_url
-from chamberlain.bootstrap.jobs import job_services
+from chamberlain.bootstrap.jobs import job_service
 from chamberlain.bootstrap.mailboxes import mailbox_service
 from chamberlain.bootstrap.means import Means
 from chamberlain.bootstrap.origins import new_trace_id
@@ -22,13 +22,12 @@ from chamberlain.bootstrap.policies import policy_service
 from chamberlain.bootstrap.readiness import Readiness
 from chamberlain.bootstrap.requests import request_service
 from chamberlain.bootstrap.templates import template_service
-from chamberlain.bootstrap.tenants import tenant_services
+from chamberlain.bootstrap.tenants import tenant_service
 from chamberlain.bootstrap.webhooks import webhook_service
 from chamberlain.metrics import call_answered
 from chamberlain.rules.callers import Caller
 from chamberlain.settings import Settings
 from chamberlain.store.cursors import Cursors
-from chamberlain.usecases.event_list import ListEvents
 
 
 def make_services(means: Means) -> Sequence[object]:
@@ -44,17 +43,11 @@ def make_services(means: Means) -> Sequence[object]:
         mailbox_service(means),
         policy_service(means),
         request_service(means),
-        _services(means),
+        audit_service(means),
+        event_service(means),
+        job_service(means),
+        tenant_service(means),
     ]
-
-
-def _services(means: Means) -> Services:
-    return Services(
-        jobs=job_services(means),
-        audit=audit_services(means),
-        tenant=tenant_services(means),
-        list_events=ListEvents(means.database, means.authorization),
-    )
 
 
 def make_http_context(means: Means, verify: Callable[[str | None], Awaitable[Caller]], streams: Streams) -> HttpContext:

@@ -1,6 +1,6 @@
-"""Tenants for whoever has the database: listed, suspended, resumed, exported and deleted.
+"""List, suspend, resume, export and delete tenants from the command line.
 
-A command imports this, and with it nothing of what answers calls.
+A command that imports this file imports nothing of the API.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,58 +14,73 @@ from chamberlain.rules.ids import TenantId
 from chamberlain.rules.tenant_rows import RemovedRows, TenantRow
 from chamberlain.rules.tenants import Tenant
 from chamberlain.settings import Settings
-from chamberlain.usecases.deleted_tenant_list import ListDeletedTenants
-from chamberlain.usecases.tenant_delete import DeleteTenant
-from chamberlain.usecases.tenant_export import ExportTenant
-from chamberlain.usecases.tenant_list import ListTenants
-from chamberlain.usecases.tenant_resume import ResumeTenant
-from chamberlain.usecases.tenant_suspend import SuspendTenant
+from chamberlain.tenants.operations import TenantOperations
 
 
 async def list_tenants(settings: Settings) -> Sequence[Tenant]:
-    """All of them, the oldest first. Raises CannotStart."""
+    """List tenants, oldest first. Raises CannotStart."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            return await ListTenants(database)()
+            return await TenantOperations(database).list()
 
 
 async def list_deleted_tenants(settings: Settings) -> Sequence[DeletedTenant]:
-    """Those that were deleted, in the order in which they went. Raises CannotStart."""
+    """List deleted tenants in the order of their deletion.
+
+    Raises CannotStart.
+    """
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            return await ListDeletedTenants(database)()
+            return await TenantOperations(database).list_deleted()
 
 
 async def suspend_tenant(settings: Settings, tenant_id: TenantId) -> Tenant:
-    """The tenant as it was before. Raises CannotStart and NotFound."""
+    """Suspend a tenant and return its previous state.
+
+    Raises CannotStart and NotFound.
+    """
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            return await SuspendTenant(database)(tenant_id, actor=command_line(), trace_id=new_trace_id())
+            return await TenantOperations(database).suspend(tenant_id, actor=command_line(), trace_id=new_trace_id())
 
 
 async def resume_tenant(settings: Settings, tenant_id: TenantId) -> Tenant:
-    """The tenant as it was before. Raises CannotStart and NotFound."""
+    """Resume a tenant and return its previous state.
+
+    Raises CannotStart and NotFound.
+    """
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            return await ResumeTenant(database)(tenant_id, actor=command_line(), trace_id=new_trace_id())
+            return await TenantOperations(database).resume(tenant_id, actor=command_line(), trace_id=new_trace_id())
 
 
 async def export_tenant(settings: Settings, tenant_id: TenantId, take: Callable[[TenantRow], None]) -> int:
-    """Hands over every row of the tenant and says how many there were. Raises CannotStart and NotFound."""
+    """Pass every row of a tenant to `take`, and return their number.
+
+    Raises CannotStart and NotFound.
+    """
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            return await ExportTenant(database)(tenant_id, take, actor=command_line(), trace_id=new_trace_id())
+            return await TenantOperations(database).export(
+                tenant_id, take, actor=command_line(), trace_id=new_trace_id()
+            )
 
 
 async def deletable_tenant(settings: Settings, tenant_id: TenantId) -> Tenant:
-    """The tenant, if it can be deleted. Raises CannotStart, NotFound and Conflict."""
+    """Return the tenant if it can be deleted.
+
+    Raises CannotStart, NotFound and Conflict.
+    """
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            return await DeleteTenant(database).check(tenant_id)
+            return await TenantOperations(database).require_deletable(tenant_id)
 
 
 async def delete_tenant(settings: Settings, tenant_id: TenantId) -> Sequence[RemovedRows]:
-    """What was removed. Raises CannotStart, NotFound and Conflict."""
+    """Delete every row of a tenant, and return the number by table.
+
+    Raises CannotStart, NotFound and Conflict.
+    """
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            return await DeleteTenant(database)(tenant_id, actor=command_line(), trace_id=new_trace_id())
+            return await TenantOperations(database).delete(tenant_id, actor=command_line(), trace_id=new_trace_id())

@@ -14,12 +14,12 @@ from chamberlain.bootstrap.processes import running
 from chamberlain.bootstrap.tracing import Traces
 from chamberlain.bootstrap.webhooks import webhook_sender, webhook_work
 from chamberlain.metrics import jobs_done
+from chamberlain.queue.hold import JobHolder
 from chamberlain.rules.jobs import PROVISIONING, JobKind
 from chamberlain.settings import Settings
 from chamberlain.store.listener import listen
 from chamberlain.store.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.store.watchers import REQUESTS_CHANNEL
-from chamberlain.usecases.job_hold import HoldJob
 from chamberlain.webhooks.send import Send
 from chamberlain.worker.lanes import LaneLoop
 from chamberlain.worker.loop import Handler, Loop, Observe, Pace
@@ -83,13 +83,12 @@ def _loop(
     *,
     may_claim: MayClaim,
 ) -> Loop:
-    hold = HoldJob(means.database, means.notifier)
     return Loop(
         means.database,
         handlers,
         wake=wake,
         new_id=new_id,
-        hold=hold,
+        holder=JobHolder(means.database, means.notifier),
         observe=observe,
         may_claim=may_claim,
         pace=pace,
@@ -97,7 +96,6 @@ def _loop(
 
 
 def _lane_loop(means: WorkMeans, send: Send, wake: asyncio.Event, may_claim: MayClaim) -> LaneLoop:
-    hold = HoldJob(means.database, means.notifier)
     deliver = webhook_work(means, send)
     kind = JobKind.WEBHOOK_DELIVER
     return LaneLoop(
@@ -106,7 +104,7 @@ def _lane_loop(means: WorkMeans, send: Send, wake: asyncio.Event, may_claim: May
         deliver,
         wake=wake,
         new_id=new_id,
-        hold=hold,
+        holder=JobHolder(means.database, means.notifier),
         observe=jobs_done,
         may_claim=may_claim,
     )

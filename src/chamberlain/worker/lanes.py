@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from chamberlain.queue.hold import JobHolder
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.jobs import Claim, Job, JobKind, Lane
 from chamberlain.store import jobs, lanes
 from chamberlain.store.database import Database
-from chamberlain.worker.loop import Handler, Hold, Observe, tell
+from chamberlain.worker.loop import Handler, Observe, tell
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class LaneLoop:
         *,
         wake: asyncio.Event,
         new_id: Callable[[], UUID],
-        hold: Hold,
+        holder: JobHolder,
         observe: Observe,
         may_claim: Callable[[], bool] = lambda: True,
         places: Places = Places(),
@@ -76,7 +77,7 @@ class LaneLoop:
         self._handler = handler
         self._wake = wake
         self._new_id = new_id
-        self._hold = hold
+        self._holder = holder
         self._observe = observe
         self._may_claim = may_claim
         self._places = places
@@ -185,7 +186,7 @@ class LaneLoop:
         told = {"jobId": job.id, "kind": job.kind, "traceId": job.trace_id}
         if job.attempts >= self._places.most_attempts:
             logger.error("A job was cut short too often and is held.", extra=told)
-            await self._hold(claim, job, f"Its run was cut short {job.attempts} times.")
+            await self._holder.hold(claim, job, f"Its run was cut short {job.attempts} times.")
             self._observe(job.kind, "held", 1)
             return
         try:
@@ -194,7 +195,7 @@ class LaneLoop:
             raise
         except Exception:
             logger.exception("A job cannot be run and is held.", extra=told)
-            await self._hold(claim, job, "Its run met a bug. The log has it under this trace id.")
+            await self._holder.hold(claim, job, "Its run met a bug. The log has it under this trace id.")
             self._observe(job.kind, "held", 1)
         else:
             self._observe(job.kind, "done", 1)

@@ -9,6 +9,7 @@ from datetime import timedelta
 from itertools import groupby
 from uuid import UUID
 
+from chamberlain.queue.hold import JobHolder
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.jobs import Claim, Job, JobKind
 from chamberlain.store import jobs
@@ -16,8 +17,6 @@ from chamberlain.store.database import Database, Overtaken
 
 # Works on a claim and records what came of it. What it raises is a bug, but for Unavailable.
 Handler = Callable[[Claim], Awaitable[None]]
-# Leaves a job, with the reason, for a person to look at.
-Hold = Callable[[Claim, Job, str], Awaitable[None]]
 # Kind, outcome and number of jobs that a handler is through with.
 Observe = Callable[[JobKind, str, int], None]
 
@@ -56,7 +55,7 @@ class Loop:
         *,
         wake: asyncio.Event,
         new_id: Callable[[], UUID],
-        hold: Hold,
+        holder: JobHolder,
         observe: Observe,
         may_claim: Callable[[], bool] = lambda: True,
         pace: Pace = Pace(),
@@ -65,7 +64,7 @@ class Loop:
         self._handlers = handlers
         self._wake = wake
         self._new_id = new_id
-        self._hold_for_person = hold
+        self._holder = holder
         self._observe = observe
         self._may_claim = may_claim
         self._pace = pace
@@ -196,7 +195,7 @@ class Loop:
         return fit
 
     async def _hold(self, claim: Claim, job: Job, reason: str) -> None:
-        await self._hold_for_person(claim, job, reason)
+        await self._holder.hold(claim, job, reason)
         self._observe(job.kind, "held", 1)
 
     async def _renew_for_ever(self) -> None:

@@ -1,4 +1,4 @@
-"""The audit trail is read here: in pages, newest first, or all of it as lines of JSON."""
+"""Read the audit trail, in pages or as lines of JSON."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -10,12 +10,13 @@ from msgspec import Meta, Raw, Struct, json
 from chamberlain.api.administered import CACHE
 from chamberlain.api.answers import NO_STORE, Answer, Stream
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.api.paging import CURSOR, LIMIT, PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.request_shapes import Actor, Time, time_of
-from chamberlain.api.services import Services
+from chamberlain.audit.service import AuditService
 from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.errors import Malformed
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.seals import written
 from chamberlain.shapes.times import read_time
 
@@ -74,20 +75,20 @@ class AuditPage(Struct, rename="camel", frozen=True):
     next_cursor: str | None
 
 
-async def list_(services: Services, call: Call[None]) -> Answer | Stream:
-    """What somebody did in this tenant, as a page or as lines."""
+async def list_(trail: AuditService, call: Call[None]) -> Answer | Stream:
+    """List rows as a page, or all as lines."""
     wanted = _wanted(call.query)
     if _wants_lines(call):
-        return await _lines(services, call, wanted)
-    page = await services.audit.list(call.caller, wanted, page_wanted(call))
+        return await _lines(trail, call, wanted)
+    page = await trail.list(call.caller, wanted, page_wanted(call))
     body = AuditPage(tuple(map(_row, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE, _VARY))
 
 
-async def _lines(services: Services, call: Call[None], wanted: AuditFilter) -> Stream:
+async def _lines(trail: AuditService, call: Call[None], wanted: AuditFilter) -> Stream:
     if paged := [each.name for each in PARAMETERS if each.name in call.query]:
         raise Malformed("invalidParameter", f"Lines are not paged. Leave out {' and '.join(paged)}.")
-    several = await services.audit.export(call.caller, wanted)
+    several = await trail.export(call.caller, wanted)
     return Stream(
         chunks=_written(several),
         content_type=LINES,
@@ -106,14 +107,14 @@ async def _written(rows: AuditRows) -> AsyncGenerator[bytes, None]:
 
 
 def _wants_lines(call: Call[None]) -> bool:
-    """Whether the caller accepts lines and says so by their name; who accepts anything gets JSON."""
+    """Return whether the Accept header names lines. A wildcard means JSON."""
     accepted = [value for name, value in call.listed_headers if name == b"accept"]
     ranges = [each.strip().lower() for value in accepted for each in value.split(b",")]
     return any(each.split(b";", 1)[0].strip() == LINES and not _refuses(each) for each in ranges)
 
 
 def _refuses(media_range: bytes) -> bool:
-    """A quality of nought (RFC 9110, 12.4.2)."""
+    """Return whether the quality is zero (RFC 9110, 12.4.2)."""
     parameters = [each.strip() for each in media_range.split(b";")[1:]]
     return any(each.startswith(b"q=") and not each[2:].strip(b"0.") for each in parameters)
 
@@ -201,3 +202,10 @@ LISTED = (
     ),
 )
 LIST_CODES = ("invalidCursor", "notAdministrator", "quotaExceeded", "databaseUnavailable", "overloaded")
+
+# fmt: off
+ENDPOINTS = EndpointTable(AuditService, (
+    Endpoint("GET", "/admin/v1/audit/", list_, Operation.ADMINISTER_SERVICE, ABOUT_LIST, LISTED, parameters=FILTERS,
+             codes=LIST_CODES),
+))
+# fmt: on

@@ -1,4 +1,4 @@
-"""Events are listed here, oldest first, for those who cannot be called."""
+"""List events, oldest first, for clients without a webhook."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -9,19 +9,20 @@ from msgspec import Meta, Raw, Struct, json
 from chamberlain.api.administered import CACHE
 from chamberlain.api.answers import NO_STORE, Answer
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Parameter, Success
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.api.paging import LIMIT, feed_cursor, feed_wanted
 from chamberlain.api.request_shapes import Time, time_of
-from chamberlain.api.services import Services
+from chamberlain.events.service import EventService
 from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.events import EventType
+from chamberlain.rules.permissions import Operation
 
-# There will be more: whoever reads passes by what they do not know.
+# New types may be added. Clients ignore unknown ones.
 Type = Annotated[str, Meta(description="What has happened; more types may come.", examples=[str(t) for t in EventType])]
 Data = Annotated[Raw, Meta(extra_json_schema={"type": "object", "description": "What the type says it holds."})]
 
 
-# Called so because the documents of other areas have events of their own.
+# Named so because the OpenAPI document has other events, too.
 class FeedEvent(Struct, rename="camel", frozen=True):
     """Something that has happened. `requestId` is null where no request is behind it."""
 
@@ -40,9 +41,9 @@ class EventFeed(Struct, rename="camel", frozen=True):
     next_cursor: str
 
 
-async def list_(services: Services, call: Call[None]) -> Answer:
-    """The next events behind the cursor."""
-    page = await services.list_events(call.caller, feed_wanted(call))
+async def list_(events: EventService, call: Call[None]) -> Answer:
+    """List the events after the cursor."""
+    page = await events.list(call.caller, feed_wanted(call))
     body = EventFeed(tuple(map(_event, page.items)), feed_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
@@ -107,3 +108,10 @@ LISTED = (
     ),
 )
 LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+
+# fmt: off
+ENDPOINTS = EndpointTable(EventService, (
+    Endpoint("GET", "/admin/v1/events/", list_, Operation.ADMINISTER_SERVICE, ABOUT_LIST, LISTED,
+             parameters=PARAMETERS, codes=LIST_CODES),
+))
+# fmt: on

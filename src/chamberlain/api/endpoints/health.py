@@ -6,8 +6,8 @@ from msgspec import Struct, json
 
 from chamberlain.api.answers import Answer
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Success
-from chamberlain.api.services import Services
+from chamberlain.api.context import HttpContext
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
 
 
 class HealthCheck(Struct, rename="camel", frozen=True):
@@ -26,12 +26,12 @@ class Health(Struct, frozen=True):
     checks: tuple[HealthCheck, ...]
 
 
-async def live(_: Services, __: Call[None]) -> Answer:
+async def live(_: HttpContext, __: Call[None]) -> Answer:
     """The process answers, which is all there is to say."""
     return Answer(200, json.encode(Health("live", ())), _HEADERS)
 
 
-async def ready(_: Services, call: Call[None]) -> Answer:
+async def ready(_: HttpContext, call: Call[None]) -> Answer:
     """Whether requests would be served well at present."""
     found = await call.http.check_readiness()
     checks = tuple(HealthCheck(each.name, each.passed, each.detail, each.reason_code) for each in found)
@@ -57,3 +57,10 @@ READY = (
     ),
     Success(503, "It cannot at present; the checks say why.", Health),
 )
+
+# fmt: off
+ENDPOINTS = EndpointTable(HttpContext, (
+    Endpoint("GET", "/health/live", live, None, ABOUT_LIVE, LIVE),
+    Endpoint("GET", "/health/ready", ready, None, ABOUT_READY, READY),
+))
+# fmt: on

@@ -1,4 +1,4 @@
-"""Jobs that wait for a person are shown and released here."""
+"""List and release held jobs."""
 
 from uuid import UUID
 
@@ -7,14 +7,15 @@ from msgspec import Struct, json
 from chamberlain.api.administered import CACHE
 from chamberlain.api.answers import NO_STORE, Answer
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Success
-from chamberlain.api.paging import next_cursor, page_wanted
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
+from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.request_shapes import Time, time_of
-from chamberlain.api.services import Services
 from chamberlain.api.submission import act_of, acted
+from chamberlain.queue.service import JobService
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.jobs import HeldJob, job_id_of
-from chamberlain.shapes.actions import ActionBody
+from chamberlain.rules.permissions import Operation
+from chamberlain.shapes.actions import ACTION, ActionBody
 
 
 class Job(Struct, rename="camel", frozen=True):
@@ -37,19 +38,19 @@ class JobPage(Struct, rename="camel", frozen=True):
     next_cursor: str | None
 
 
-async def list_(services: Services, call: Call[None]) -> Answer:
-    """The held jobs of the tenant."""
-    page = await services.jobs.list(call.caller, page_wanted(call))
+async def list_(jobs: JobService, call: Call[None]) -> Answer:
+    """List the held jobs of the tenant."""
+    page = await jobs.list(call.caller, page_wanted(call))
     body = JobPage(tuple(map(_job, page.items)), next_cursor(call, page.next))
     return Answer(200, json.encode(body), (NO_STORE,))
 
 
-async def release(services: Services, call: Call[ActionBody]) -> Answer:
-    """Let a held job run again."""
+async def release(jobs: JobService, call: Call[ActionBody]) -> Answer:
+    """Release a held job."""
     job_id = job_id_of(call.ids["jobId"])
     if job_id is None:
         raise NotFound("There is no such job that is held.")
-    return acted(await services.jobs.release(call.caller, job_id, act_of(call), _render))
+    return acted(await jobs.release(call.caller, job_id, act_of(call), _render))
 
 
 def _render(job: HeldJob) -> bytes:
@@ -119,3 +120,12 @@ RELEASE_CODES = (
     "notAdministrator", "notFound", "idempotencyKeyReused", "idempotencyKeyInProgress", "databaseUnavailable",
     "overloaded",
 )  # fmt: skip
+
+# fmt: off
+ENDPOINTS = EndpointTable(JobService, (
+    Endpoint("GET", "/admin/v1/jobs/", list_, Operation.ADMINISTER_SERVICE, ABOUT_LIST, LISTED, parameters=PARAMETERS,
+             codes=LIST_CODES),
+    Endpoint("POST", "/admin/v1/jobs/{jobId}/release/", release, Operation.ADMINISTER_SERVICE, ABOUT_RELEASE, RELEASED,
+             shape=ACTION, codes=RELEASE_CODES, body_is_optional=True),
+))
+# fmt: on

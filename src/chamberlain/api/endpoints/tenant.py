@@ -1,4 +1,4 @@
-"""The tenant itself, for those who administer it."""
+"""Read and replace the tenant, for its administrators."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -8,13 +8,15 @@ from msgspec import Struct, json
 from chamberlain.api.administered import VERSIONED, edit_of, shown
 from chamberlain.api.answers import Answer
 from chamberlain.api.calls import Call
-from chamberlain.api.endpoint import About, Success
+from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
+from chamberlain.api.etags import IF_MATCH
 from chamberlain.api.request_shapes import Time, time_of
-from chamberlain.api.services import Services
+from chamberlain.rules.permissions import Operation
 from chamberlain.rules.tenant_records import TenantRecord
 from chamberlain.rules.tenants import Applicability
-from chamberlain.shapes.tenant_settings import TenantBody, to_tenant_settings
+from chamberlain.shapes.tenant_settings import TENANT, TenantBody, to_tenant_settings
 from chamberlain.shapes.tenants import AdministratorsShape, IssuerShape, LimitsShape, RepairShape
+from chamberlain.tenants.service import TenantService
 
 
 class Tenant(Struct, rename="camel", frozen=True):
@@ -34,14 +36,14 @@ class Tenant(Struct, rename="camel", frozen=True):
     updated_at: Time
 
 
-async def read(services: Services, call: Call[None]) -> Answer:
-    """The caller's tenant."""
-    return _shown(await services.tenant.read(call.caller))
+async def read(tenants: TenantService, call: Call[None]) -> Answer:
+    """Read the caller's tenant."""
+    return _shown(await tenants.read(call.caller))
 
 
-async def replace(services: Services, call: Call[TenantBody]) -> Answer:
-    """Let it be as its administrators say."""
-    return _shown(await services.tenant.replace(call.caller, to_tenant_settings(call.body), edit_of(call)))
+async def replace(tenants: TenantService, call: Call[TenantBody]) -> Answer:
+    """Replace the settings of the caller's tenant."""
+    return _shown(await tenants.replace(call.caller, to_tenant_settings(call.body), edit_of(call)))
 
 
 def _shown(record: TenantRecord) -> Answer:
@@ -124,3 +126,11 @@ READ = (Success(200, "The tenant.", Tenant, VERSIONED, _EXAMPLE),)
 REPLACED = (Success(200, "The tenant as it is now.", Tenant, VERSIONED, _EXAMPLE),)
 READ_CODES = ("notAdministrator", "notFound")
 REPLACE_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible", "overloaded")
+
+# fmt: off
+ENDPOINTS = EndpointTable(TenantService, (
+    Endpoint("GET", "/admin/v1/tenant/", read, Operation.ADMINISTER_SERVICE, ABOUT_READ, READ, codes=READ_CODES),
+    Endpoint("PUT", "/admin/v1/tenant/", replace, Operation.ADMINISTER_SERVICE, ABOUT_REPLACE, REPLACED, shape=TENANT,
+             headers=(IF_MATCH,), codes=REPLACE_CODES),
+))
+# fmt: on

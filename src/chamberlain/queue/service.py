@@ -1,6 +1,9 @@
-"""Release a held job: somebody has mended the cause, and it may run again."""
+"""List and release held jobs.
 
-from collections.abc import Callable
+A job is held when its run meets a bug, or is cut short too often.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from chamberlain.auth.authorization import Authorization
@@ -10,29 +13,42 @@ from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.ids import ClientId, JobId, TraceId
 from chamberlain.rules.jobs import HeldJob
+from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.permissions import Operation
 from chamberlain.store import changes, held_jobs, idempotency
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseJob:
-    """For administrators of the tenant, and applications that configure it. `workers` hear that there is something to
-    do."""
+@dataclass(slots=True)
+class JobService:
+    """List and release the held jobs of a tenant.
+
+    Every method raises Forbidden for callers who are not administrators, and Unavailable. `workers` are notified of
+    released jobs.
+    """
 
     database: Database
     authorization: Authorization
     workers: Notifier
 
-    async def __call__(self, caller: Caller, job_id: JobId, act: Act, render: Callable[[HeldJob], bytes]) -> KeptAnswer:
-        """What `render` makes of the released job. Raises NotFound and Forbidden."""
+    async def list(self, caller: Caller, page: PageWanted) -> Page[HeldJob]:
+        """List held jobs, newest first."""
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            return await held_jobs.find_page(tx, page)
+
+    async def release(self, caller: Caller, job_id: JobId, act: Act, render: Callable[[HeldJob], bytes]) -> KeptAnswer:
+        """Release a held job and return the result of `render`.
+
+        Raises NotFound.
+        """
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         actor = await self.authorization.actor(caller)
 
         async def work() -> bytes:
             held = await held_jobs.release(tx, job_id)
-            return render(await _released(tx, held, actor, caller.client_id, act))
+            return render(await _record_release(tx, held, actor, caller.client_id, act))
 
         async with self.database.transaction(caller.tenant_id) as tx:
             answer = await idempotency.once(tx, caller, act.idempotency, work)
@@ -41,19 +57,30 @@ class ReleaseJob:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseJobByHand:
-    """For whoever has the database, as the worker's role; the workers find the job at their next look."""
+class JobOperations:
+    """List and release the held jobs of all tenants.
+
+    For the command line. `database` has the worker's role. Every method raises Unavailable.
+    """
 
     database: Database
 
-    async def __call__(self, job_id: JobId, *, actor: Actor, trace_id: TraceId) -> HeldJob:
-        """Raises NotFound."""
+    async def list(self) -> Sequence[HeldJob]:
+        """List held jobs, oldest first."""
+        async with self.database.across_tenants() as tx:
+            return await held_jobs.find_all(tx)
+
+    async def release(self, job_id: JobId, *, actor: Actor, trace_id: TraceId) -> HeldJob:
+        """Release a held job; workers find it at their next poll.
+
+        Raises NotFound.
+        """
         async with self.database.across_tenants() as tx:
             held = await held_jobs.release_of_any(tx, job_id)
-            return await _released(tx, held, actor, None, Act(None, None, trace_id))
+            return await _record_release(tx, held, actor, None, Act(None, None, trace_id))
 
 
-async def _released(
+async def _record_release(
     tx: Transaction, held: HeldJob | None, actor: Actor, client_id: ClientId | None, act: Act
 ) -> HeldJob:
     if held is None:

@@ -1,9 +1,9 @@
-"""A feed of events, for a house that keeps everything in memory."""
+"""A feed of events in memory, for tests of the API."""
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
+from chamberlain.events.service import EventService
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.ids import EventId, RequestId, TenantId
@@ -13,20 +13,20 @@ ESTATE = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 
 
 def event_record(number: int, *, type_: str = "group.created", request_id: RequestId | None = None) -> EventRecord:
-    """Something has happened."""
+    """An event with the data of a created group."""
     happened = datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC)
     data = b'{"group":{"displayName":"Hooked"}}'
     return EventRecord(EventId(UUID(int=number)), type_, happened, request_id, ESTATE, data)
 
 
-@dataclass
-class Feed:
-    """Events, oldest first. `refusal` is raised once it is set."""
+class FakeEvents(EventService):
+    """Keeps events in memory, oldest first. Raises `refusal` once it is set."""
 
-    records: list[EventRecord] = field(default_factory=list)
-    refusal: Exception | None = None
+    def __init__(self) -> None:
+        self.records: list[EventRecord] = []
+        self.refusal: Exception | None = None
 
-    async def page(self, caller: Caller, wanted: FeedWanted) -> FeedPage[EventRecord]:
+    async def list(self, caller: Caller, wanted: FeedWanted) -> FeedPage[EventRecord]:
         if self.refusal is not None:
             raise self.refusal
         assert caller.tenant_id == ESTATE

@@ -1,6 +1,6 @@
-"""A steward who keeps what is said of the tenant, for a house that keeps everything in memory."""
+"""The tenant of the caller in memory, for tests of the API."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from uuid import UUID
 
 from chamberlain.rules.callers import Caller
@@ -9,6 +9,7 @@ from chamberlain.rules.ids import TenantId, UserId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.tenant_records import TenantRecord, TenantSettings, changed
 from chamberlain.rules.tenants import Limits, Tenant
+from chamberlain.tenants.service import TenantService
 from tests.api.fake_templates import MADE_AT
 
 TENANT_ID = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
@@ -16,7 +17,7 @@ ADMINISTRATOR = UserId(UUID("ada00000-0000-4000-8000-000000000001"))
 
 
 def estate() -> TenantRecord:
-    """The example estate, with an issuer of its own."""
+    """The example estate, with a registered issuer."""
     tenant = Tenant(
         id=TENANT_ID,
         revision=1,
@@ -32,14 +33,15 @@ def estate() -> TenantRecord:
     return TenantRecord(tenant, (issuer,), MADE_AT, MADE_AT)
 
 
-@dataclass
-class Steward:
-    """The tenant as it is. `refusal` is raised by every use case once it is set."""
+class FakeTenants(TenantService):
+    """Keeps the tenant in memory. Every method raises `refusal` once it is set."""
 
-    record: TenantRecord = field(default_factory=estate)
-    refusal: Exception | None = None
+    def __init__(self) -> None:
+        self.record = estate()
+        self.refusal: Exception | None = None
 
-    async def read(self, _caller: Caller) -> TenantRecord:
+    async def read(self, caller: Caller) -> TenantRecord:
+        assert caller.tenant_id == TENANT_ID
         if self.refusal is not None:
             raise self.refusal
         return self.record

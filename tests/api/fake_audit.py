@@ -1,11 +1,11 @@
-"""A trail of what was done, for a house that keeps everything in memory."""
+"""An audit trail in memory, for tests of the API."""
 
 import asyncio
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.api.administration import Audit
+from chamberlain.audit.service import AuditService
 from chamberlain.rules.audit import AuditClient, AuditFilter, AuditRecord, AuditRows, AuditSeal
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.changes import Subject
@@ -16,22 +16,22 @@ ALL_STAFF = UUID("94000000-0000-4000-8000-000000000001")
 WRITTEN_AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 
 
-@dataclass
-class Trail:
-    """Rows, newest last. `refusal` is raised by every use case once it is set; `asked` is what was looked for. An
-    export stops behind so many rows, until it may `go_on`."""
+class FakeAudit(AuditService):
+    """Keeps rows in memory, newest last.
 
-    records: list[AuditRecord] = field(default_factory=list)
-    asked: list[AuditFilter] = field(default_factory=list)
-    refusal: Exception | None = None
-    stops_behind: int | None = None
-    go_on: asyncio.Event = field(default_factory=asyncio.Event)
-    open: int = 0
+    Every method raises `refusal` once it is set. `asked` has the filters of all calls. An export pauses after
+    `stops_behind` rows until `go_on` is set. `open` counts unfinished exports.
+    """
 
-    def services(self) -> Audit:
-        return Audit(self.page, self.export)
+    def __init__(self) -> None:
+        self.records: list[AuditRecord] = []
+        self.asked: list[AuditFilter] = []
+        self.refusal: Exception | None = None
+        self.stops_behind: int | None = None
+        self.go_on = asyncio.Event()
+        self.open = 0
 
-    async def page(self, caller: Caller, wanted: AuditFilter, page: PageWanted) -> Page[AuditRecord]:
+    async def list(self, caller: Caller, wanted: AuditFilter, page: PageWanted) -> Page[AuditRecord]:
         self._ask(wanted)
         newest = self._of(caller)[::-1]
         if page.after is not None:
@@ -54,7 +54,7 @@ class Trail:
         finally:
             self.open -= 1
 
-    def _of(self, caller: Caller) -> list[AuditRecord]:
+    def _of(self, caller: Caller) -> Sequence[AuditRecord]:
         return [each for each in self.records if each.tenant_id == caller.tenant_id]
 
     def _ask(self, wanted: AuditFilter) -> None:

@@ -1,5 +1,7 @@
-"""Replace what administrators say of their tenant: its name, its administrators, its default domain and what is
-repaired."""
+"""Read and replace the caller's tenant.
+
+For administrators of the tenant, and applications that configure it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,18 +29,32 @@ from chamberlain.store import changes, tenant_records, tenants
 from chamberlain.store.database import Database
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceTenant:
-    """For administrators of the tenant, and applications that configure it. `own_issuers` as for reading."""
+@dataclass(slots=True)
+class TenantService:
+    """Read and replace the caller's tenant.
+
+    Every method raises Forbidden for callers who are not administrators, and Unavailable. `own_issuers` returns the
+    issuers that are not registered and may nevertheless speak for a tenant, such as the embedded identity platform.
+    """
 
     database: Database
     people: People
     authorization: Authorization
     own_issuers: Callable[[TenantId], tuple[Issuer, ...]]
 
-    async def __call__(self, caller: Caller, settings: TenantSettings, edit: Edit) -> TenantRecord:
-        """The tenant as it is then. What it is already is neither written nor put on record. Nobody takes away the
-        last administrator who is no guest. Raises Forbidden, Stale, NotPossible with all faults, and Unavailable."""
+    async def read(self, caller: Caller) -> TenantRecord:
+        """Read the tenant."""
+        await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
+        async with self.database.transaction(caller.tenant_id) as tx:
+            record = present(await tenant_records.find(tx, caller.tenant_id))
+        return self._with_own_issuers(record, caller.tenant_id)
+
+    async def replace(self, caller: Caller, settings: TenantSettings, edit: Edit) -> TenantRecord:
+        """Replace the settings of the tenant and return it.
+
+        Identical settings are neither written nor audited. At least one administrator who is not a guest has to remain.
+        Raises Stale, and NotPossible with all errors.
+        """
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         editor = await self.authorization.editor(caller, edit)
         tenant_id = caller.tenant_id
@@ -55,7 +71,7 @@ class ReplaceTenant:
             if await tenants.put(tx, after):
                 await changes.record(tx, replaced(before.tenant, after, editor))
             record = present(await tenant_records.find(tx, tenant_id))
-        return replace(record, issuers=(*self.own_issuers(tenant_id), *record.issuers))
+        return self._with_own_issuers(record, tenant_id)
 
     async def _look_up(self, question: PeopleQuestion) -> PeopleAnswer:
         try:
@@ -63,3 +79,6 @@ class ReplaceTenant:
         except TryAgain as error:
             detail = "The directory cannot be asked who would administer the tenant. Send the request again."
             raise Unavailable("overloaded", detail, after=error.after) from error
+
+    def _with_own_issuers(self, record: TenantRecord, tenant_id: TenantId) -> TenantRecord:
+        return replace(record, issuers=(*self.own_issuers(tenant_id), *record.issuers))

@@ -1,4 +1,7 @@
-"""Erase a user: empty what is kept of somebody who is to be forgotten, and keep on record that it was done."""
+"""Erase a user from the records of tenants, for the command line.
+
+Each erasure is audited.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,16 +15,19 @@ from chamberlain.store.database import Database
 
 
 @dataclass(frozen=True, slots=True)
-class EraseUser:
-    """For whoever has the database, as the worker's role."""
+class UserEraser:
+    """Erase users. `database` has the worker's role."""
 
     database: Database
 
-    async def __call__(
+    async def erase(
         self, user_id: UserId, tenant_id: TenantId | None, *, actor: Actor, trace_id: TraceId
     ) -> Sequence[Erasure]:
-        """What was emptied in the tenant, or in each where there was something; a transaction for each of them. Raises
-        NotFound and Unavailable."""
+        """Erase a user in one tenant, or in each.
+
+        Returns the erasures of tenants that had records of the user. Each tenant has its own transaction. Raises
+        NotFound and Unavailable.
+        """
         async with self.database.across_tenants() as tx:
             tenants = await seals.sealed_tenants(tx)
         if tenant_id is not None and tenant_id not in tenants:

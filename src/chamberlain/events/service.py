@@ -1,4 +1,7 @@
-"""List the events of a tenant, oldest first, from where a reader left off."""
+"""List events, oldest first.
+
+For administrators of the tenant, and applications that configure it.
+"""
 
 from dataclasses import dataclass
 
@@ -11,15 +14,18 @@ from chamberlain.store import events
 from chamberlain.store.database import Database
 
 
-@dataclass(frozen=True, slots=True)
-class ListEvents:
-    """For administrators of the tenant, and applications that configure it."""
+@dataclass(slots=True)
+class EventService:
+    """List the events of a tenant.
+
+    Raises Forbidden for callers who are not administrators, and Unavailable.
+    """
 
     database: Database
     authorization: Authorization
 
-    async def __call__(self, caller: Caller, wanted: FeedWanted) -> FeedPage[EventRecord]:
-        """Raises Forbidden and Unavailable."""
+    async def list(self, caller: Caller, wanted: FeedWanted) -> FeedPage[EventRecord]:
+        """List the events after a position, oldest first."""
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
             return await events.find_page(tx, wanted)

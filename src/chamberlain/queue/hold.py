@@ -1,4 +1,4 @@
-"""Hold a job that cannot be run: it waits for a person, and so does the request that it brings about."""
+"""Hold a job that cannot be run, together with its request."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,20 @@ from chamberlain.store.notifier import Notifier
 
 
 @dataclass(frozen=True, slots=True)
-class HoldJob:
-    """Works as the worker's role, on a job that is leased. `watchers` hear that its request has changed."""
+class JobHolder:
+    """Hold jobs until an administrator releases them.
+
+    `database` has the worker's role. `watchers` are notified that the request has changed.
+    """
 
     database: Database
     watchers: Notifier
 
-    async def __call__(self, claim: Claim, job: Job, reason: str) -> None:
-        """The reason is for administrators. What another worker has taken over is left to that one. Raises
-        Unavailable."""
+    async def hold(self, claim: Claim, job: Job, reason: str) -> None:
+        """Hold a claimed job, unless another worker has taken it over.
+
+        The reason is for administrators. Raises Unavailable.
+        """
         async with self.database.across_tenants() as tx:
             if not await held_jobs.hold(tx, claim.lease_id, job.id, reason) or job.kind not in PROVISIONING:
                 return

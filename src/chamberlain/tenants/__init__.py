@@ -1,0 +1,4 @@
+"""Tenants: administrators read and replace theirs, operators manage all.
+
+Tenants are created from configuration files, and not here.
+"""
