@@ -12,7 +12,7 @@ import openapi_spec_validator
 import pytest
 
 from chamberlain.api.app import ENDPOINTS
-from chamberlain.api.openapi import codes_of, describe
+from chamberlain.api.openapi import TAGS, codes_of, describe
 from chamberlain.api.problems import KINDS, STATUSES, TITLES
 from chamberlain.rules.errors import Refusal
 from tests.api.house import BASE, REQUEST, TEMPLATE, House
@@ -57,6 +57,13 @@ async def test_shared_parts_do_not_change_what_it_says(house: House, document: J
         for operation in item.values():
             operation["parameters"] = [in_place(each, described["components"]) for each in operation["parameters"]]
     assert document["paths"] == described["paths"]
+
+
+async def test_every_section_has_operations_and_every_operation_a_section(document: Json) -> None:
+    used = {tag for item in document["paths"].values() for operation in item.values() for tag in operation["tags"]}
+
+    assert [tag["name"] for tag in document["tags"]] == list(TAGS)
+    assert used == set(TAGS)
 
 
 @pytest.mark.parametrize(("path", "most"), [("/openapi.json", 330_000), ("/docs", 400_000)])

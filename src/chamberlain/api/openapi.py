@@ -16,6 +16,20 @@ from chamberlain.rules.callers import ActorType
 # A JSON value as msgspec and the document have it; its type is the business of the OpenAPI specification.
 Json = dict[str, Any]
 
+# Sections of the document, in the order that a reader needs them.
+TAGS = (
+    "Groups and teams",
+    "Requests",
+    "Operation",
+    "Webhooks",
+    "Mailboxes",
+    "Mailbox templates",
+    "Groups and sites",
+    "Adoption",
+    "Templates of groups, teams and guests",
+    "Tenant",
+    "Guest policies",
+)
 _PROBLEM = "application/problem+json"
 _DESCRIPTION = """Self-service for groups, teams, sites and mailboxes in front of a directory.
 
@@ -43,7 +57,7 @@ def describe(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": url} for url in _servers(http)],
-        "tags": [{"name": tag} for tag in dict.fromkeys(endpoint.about.tag for endpoint in endpoints)],
+        "tags": [{"name": tag} for tag in TAGS],
         "paths": _paths(endpoints, http),
         "components": {
             "schemas": schemas_of(types, bodies=bodies),
