@@ -1,7 +1,6 @@
-"""The HTTP API: bytes in, a use case asked, bytes out.
+"""The HTTP API: decode a call, call a service, encode the answer.
 
-Here live the table of endpoints (app.py), the one way that every call takes through it (front.py), the checks on that
-way, wire models beside their endpoints, problem documents, and the OpenAPI document with its page. No rule, no SQL
-and no decision about what a caller may have belongs here: those are asked of the callables in services.py, which
-bootstrap fills in. Names in camelCase exist in this package alone, HTTP statuses of errors in problems.py alone.
+The tables of endpoints (joined in app.py), the pipeline of every call (front.py) and its checks, wire models beside
+their endpoints, problem documents, and the OpenAPI document with its page. No rule and no SQL belongs here; handlers
+call the service of their noun. camelCase names exist only in this package, HTTP statuses of errors only in problems.py.
 """
