@@ -1,39 +1,56 @@
-"""The service of held jobs, and the worker's handlers by kind."""
+"""Build the job handlers of a worker."""
 
 from collections.abc import Mapping
 from datetime import timedelta
 
+from chamberlain.adoptions.jobs import RunAdoptions
 from chamberlain.audit.jobs import AuditSealer
-from chamberlain.bootstrap.adoptions import adoption_work
-from chamberlain.bootstrap.assignments import assignment_jobs, subject_jobs
-from chamberlain.bootstrap.drift import drift_work
-from chamberlain.bootstrap.findings import finding_jobs
-from chamberlain.bootstrap.groups import group_provisioner
-from chamberlain.bootstrap.mailboxes import mailbox_provisioner
-from chamberlain.bootstrap.means import Means, WorkMeans
+from chamberlain.bootstrap.directory import make_adoptions
+from chamberlain.bootstrap.means import WorkMeans
 from chamberlain.bootstrap.origins import new_id, new_trace_id, now
-from chamberlain.bootstrap.policies import policy_work
-from chamberlain.bootstrap.requests import request_jobs
+from chamberlain.drift.jobs import CheckDrift
+from chamberlain.groups.provision import GroupProvisioner
+from chamberlain.guests.assignments.jobs import AssignmentJobs
+from chamberlain.guests.findings.jobs import FindingJobs
+from chamberlain.guests.subjects.jobs import SubjectJobs
+from chamberlain.mailboxes.provision import MailboxProvisioner
 from chamberlain.metrics import rows_removed
-from chamberlain.queue.service import JobService
+from chamberlain.requests.jobs import RequestJobs
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.retention import Retention
+from chamberlain.store.clocks import decision_time
+from chamberlain.usecases.policy_evaluate import EvaluatePolicies
 from chamberlain.usecases.retention_sweep import SweepRetention
 from chamberlain.worker.loop import Handler
 
 
-def job_service(means: Means) -> JobService:
-    """Build the service that the API calls."""
-    return JobService(means.database, means.authorization, means.notifier)
-
-
 def request_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
     """Build the handlers of jobs that a caller waits for."""
+    groups = GroupProvisioner(
+        database=means.database,
+        people=means.people,
+        directory=means.directory,
+        revisions=means.revisions,
+        notifier=means.notifier,
+        new_id=new_id,
+        now=now,
+    )
+    mailboxes = MailboxProvisioner(
+        database=means.database,
+        people=means.people,
+        directory=means.directory,
+        revisions=means.revisions,
+        notifier=means.notifier,
+        new_id=new_id,
+        now=now,
+    )
+    assignments = AssignmentJobs(means.database, means.guests, means.notifier, new_id, now)
+    requests = RequestJobs(means.database, means.people, means.notifier, new_id, decision_time)
     return {
-        JobKind.GROUP_PROVISION: group_provisioner(means),
-        JobKind.MAILBOX_PROVISION: mailbox_provisioner(means),
-        JobKind.ASSIGNMENT_APPLY: assignment_jobs(means).apply,
-        JobKind.APPROVAL_ATTEND: request_jobs(means).attend_approvals,
+        JobKind.GROUP_PROVISION: groups,
+        JobKind.MAILBOX_PROVISION: mailboxes,
+        JobKind.ASSIGNMENT_APPLY: assignments.apply,
+        JobKind.APPROVAL_ATTEND: requests.attend_approvals,
     }
 
 
@@ -42,25 +59,26 @@ async def errand_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
 
     A run takes seconds, and no caller waits for it.
     """
+    database = means.database
     sweep = SweepRetention(
-        database=means.database, watchers=means.notifier, keep=_retention(means), new_id=new_id, observe=rows_removed
+        database=database, watchers=means.notifier, keep=_retention(means), new_id=new_id, observe=rows_removed
     )
-    audit, subjects, evaluate = AuditSealer(means.database, now), subject_jobs(means), policy_work(means)
-    await sweep.begin(new_trace_id())
-    await audit.begin(new_trace_id())
-    await subjects.begin(new_trace_id())
-    await evaluate.begin(new_trace_id())
-    check = drift_work(means)
-    await check.begin(new_trace_id())
+    audit = AuditSealer(database, now)
+    subjects = SubjectJobs(database, means.guests, new_id, now)
+    evaluate = EvaluatePolicies(database, means.guests, new_id, decision_time)
+    check = CheckDrift(database, means.directory, means.guests, means.people, means.revisions, new_id, now)
+    adoptions = make_adoptions(means.settings, database.pool)
+    for recurring in (sweep, audit, subjects, evaluate, check):
+        await recurring.begin(new_trace_id())
     return {
         JobKind.RETENTION_SWEEP: sweep,
         JobKind.SUBJECT_DISCOVER: subjects.discover,
         JobKind.POLICY_EVALUATE: evaluate,
         JobKind.DRIFT_CHECK: check,
-        JobKind.ADOPTION_RUN: adoption_work(means),
+        JobKind.ADOPTION_RUN: RunAdoptions(database, adoptions, means.directory, means.people, new_id, now),
         JobKind.AUDIT_SEAL: audit.seal,
         JobKind.AUDIT_SEAL_BEGIN: audit.find_tenants,
-        JobKind.FINDING_REOPEN: finding_jobs(means).reopen,
+        JobKind.FINDING_REOPEN: FindingJobs(database, decision_time).reopen,
     }
 
 

@@ -1,52 +1,98 @@
-"""All that the API may ask for, put together from the files of its nouns."""
+"""Build the services of all nouns, and the HTTP context."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from chamberlain.adoptions.preview import Previewer
+from chamberlain.adoptions.service import AdoptionService
 from chamberlain.api.context import Addresses, HttpContext
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.streams import Streams
-from chamberlain.bootstrap.adoptions import adoption_service
-from chamberlain.bootstrap.assignments import assignment_service
-from chamberlain.bootstrap.audit import audit_service
-from chamberlain.bootstrap.directory import first_look
-from chamberlain.bootstrap.drift import drift_service
-from chamberlain.bootstrap.events import event_service
-from chamberlain.bootstrap.findings import finding_service
-from chamberlain.bootstrap.groups import group_service
-from chamberlain.bootstrap.identity import believed_base_url
-from chamberlain.bootstrap.jobs import job_service
-from chamberlain.bootstrap.mailboxes import mailbox_service
+from chamberlain.audit.service import AuditService
+from chamberlain.bootstrap.directory import first_look, make_adoptions, make_subjects
+from chamberlain.bootstrap.identity import believed_base_url, embedded_issuers
 from chamberlain.bootstrap.means import Means
-from chamberlain.bootstrap.origins import new_trace_id
-from chamberlain.bootstrap.policies import policy_service
+from chamberlain.bootstrap.origins import new_id, new_trace_id, new_webhook_secret, now
 from chamberlain.bootstrap.readiness import Readiness
-from chamberlain.bootstrap.requests import request_service
-from chamberlain.bootstrap.templates import template_service
-from chamberlain.bootstrap.tenants import tenant_service
-from chamberlain.bootstrap.webhooks import webhook_service
+from chamberlain.drift.service import DriftService
+from chamberlain.events.service import EventService
+from chamberlain.groups.service import GroupService
+from chamberlain.guests.assignments.service import AssignmentService
+from chamberlain.guests.findings.service import FindingService
+from chamberlain.guests.policies.service import PolicyService
+from chamberlain.guests.policies.simulation import Simulator
+from chamberlain.mailboxes.service import MailboxService
 from chamberlain.metrics import call_answered
+from chamberlain.queue.service import JobService
+from chamberlain.requests.service import RequestService
 from chamberlain.rules.callers import Caller
 from chamberlain.settings import Settings
 from chamberlain.store.cursors import Cursors
+from chamberlain.store.request_looks import RequestLooks
+from chamberlain.store.webhook_secrets import WebhookSecrets
+from chamberlain.template_admin.service import TemplateService
+from chamberlain.tenants.service import TenantService
+from chamberlain.webhooks.service import WebhookService
 
 
 def make_services(means: Means) -> Sequence[object]:
-    """Build the services of all nouns, one for each table of endpoints."""
+    """Build the service of each noun that the API calls."""
+    database, authorization, people = means.database, means.authorization, means.people
+    adoptions = make_adoptions(means.settings, database.pool)
+    subjects = make_subjects(means.settings, database.pool)
+    secrets = WebhookSecrets(means.keyring, new_webhook_secret, now)
     return [
-        webhook_service(means),
-        template_service(means),
-        drift_service(means),
-        adoption_service(means),
-        assignment_service(means),
-        finding_service(means),
-        group_service(means),
-        mailbox_service(means),
-        policy_service(means),
-        request_service(means),
-        audit_service(means),
-        event_service(means),
-        job_service(means),
-        tenant_service(means),
+        GroupService(
+            database=database,
+            people=people,
+            authorization=authorization,
+            catalog=means.catalog,
+            submitter=means.submitter,
+            timelines=means.watching.timelines,
+            new_id=new_id,
+            now=now,
+        ),
+        MailboxService(
+            database=database,
+            people=people,
+            authorization=authorization,
+            catalog=means.catalog,
+            submitter=means.submitter,
+            timelines=means.watching.timelines,
+            new_id=new_id,
+            now=now,
+        ),
+        RequestService(
+            database=database,
+            authorization=authorization,
+            people=people,
+            looks=RequestLooks(database),
+            timelines=means.watching.timelines,
+            workers=means.notifier,
+            watchers=means.watching.notifier,
+            new_id=new_id,
+            now=now,
+        ),
+        AssignmentService(database, subjects, authorization, means.assigner, means.notifier, new_id, now),
+        FindingService(database, people, authorization, now),
+        PolicyService(database, authorization, Simulator(database, subjects, now), new_id),
+        TemplateService(database, authorization, people, secrets, new_id),
+        WebhookService(
+            database=database,
+            authorization=authorization,
+            secrets=secrets,
+            send=means.send,
+            workers=means.notifier,
+            new_id=new_id,
+            now=now,
+        ),
+        AdoptionService(
+            database, authorization, Previewer(database, adoptions, means.catalog), means.notifier, new_id, now
+        ),
+        DriftService(database, authorization, means.notifier, now),
+        EventService(database, authorization),
+        AuditService(database, authorization, means.names),
+        JobService(database, authorization, means.notifier),
+        TenantService(database, people, authorization, embedded_issuers(believed_base_url(means.settings))),
     ]
 
 

@@ -1,11 +1,11 @@
-"""The service of webhooks, the sender, and the job that delivers."""
+"""The sender of webhooks, and the job that delivers."""
 
 import random
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from chamberlain.bootstrap.means import Means, WorkMeans
+from chamberlain.bootstrap.means import WorkMeans
 from chamberlain.bootstrap.origins import new_id, new_webhook_secret, now
 from chamberlain.metrics import delivery_run
 from chamberlain.settings import Settings
@@ -15,20 +15,6 @@ from chamberlain.store.webhook_secrets import WebhookSecrets
 from chamberlain.webhooks.jobs import DeliverWebhooks
 from chamberlain.webhooks.names import Resolver
 from chamberlain.webhooks.send import Send, Sender
-from chamberlain.webhooks.service import WebhookService
-
-
-def webhook_service(means: Means) -> WebhookService:
-    """Build the service that the API calls."""
-    return WebhookService(
-        database=means.database,
-        authorization=means.authorization,
-        secrets=WebhookSecrets(means.keyring, new_webhook_secret, now),
-        send=means.send,
-        workers=means.notifier,
-        new_id=new_id,
-        now=now,
-    )
 
 
 @asynccontextmanager
