@@ -11,6 +11,7 @@ import msgspec
 from hypothesis.vendor.pretty import RepresentationPrinter
 
 from chamberlain.auth.authorization import Authorization
+from chamberlain.configuration.service import ConfigurationService
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.groups import Groups
@@ -38,7 +39,6 @@ from chamberlain.store.catalog import Catalog
 from chamberlain.store.database import Transaction
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.submit import Submitter
-from chamberlain.usecases.configuration_apply import ApplyConfiguration
 from tests.databases import Databases, filled_database
 from tests.estate_parts import Means, group_service, mailbox_service, provision_groups, provision_mailboxes
 from tests.example import configuration_in, example_document
@@ -86,7 +86,7 @@ def changed_estate(**templates: Mapping[str, object]) -> Configuration:
 
 async def apply(databases: Databases, configuration: Configuration) -> None:
     """Apply it as the command line does."""
-    await ApplyConfiguration(databases.worker)(configuration, actor=OPERATOR, trace_id=TRACE)
+    await ConfigurationService(databases.worker).apply(configuration, actor=OPERATOR, trace_id=TRACE)
 
 
 async def until(condition: Callable[[], Awaitable[object]], *, seconds: float = 20) -> None:

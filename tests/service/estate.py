@@ -4,12 +4,12 @@ import asyncio
 
 import yaml
 
+from chamberlain.configuration.service import ConfigurationService
 from chamberlain.embedded.example import example_estate
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.ids import TraceId
 from chamberlain.shapes.configuration import read_configuration
 from chamberlain.store.database import open_database
-from chamberlain.usecases.configuration_apply import ApplyConfiguration
 
 ESTATE = "e57a7e00-0000-4000-8000-000000000001"
 OTHER_HOUSE = "e57a7e00-0000-4000-8000-000000000002"
@@ -60,7 +60,7 @@ def furnish(worker_address: str) -> None:
     async def apply() -> None:
         database = await open_database(worker_address, most=1, name="test")
         try:
-            await ApplyConfiguration(database)(configuration, actor=BY_TEST, trace_id=TraceId("0" * 32))
+            await ConfigurationService(database).apply(configuration, actor=BY_TEST, trace_id=TraceId("0" * 32))
         finally:
             await database.close()
 

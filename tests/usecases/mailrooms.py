@@ -8,9 +8,9 @@ from datetime import timedelta
 from chamberlain.notices.addresses import read_address
 from chamberlain.notices.messages import Sender
 from chamberlain.notices.server import MailServer
+from chamberlain.notifications.jobs import SendNotices
 from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.store.database import open_database
-from chamberlain.usecases.notice_send import SendNotices
 from tests.databases import Databases
 from tests.estates import Estate
 from tests.post_office import PostOffice, Received

@@ -14,6 +14,7 @@ from chamberlain.embedded.directory.guests import Guests as KeptGuests
 from chamberlain.guests.assignments.jobs import AssignmentJobs
 from chamberlain.guests.assignments.service import AssignmentService
 from chamberlain.guests.findings.service import FindingService
+from chamberlain.guests.policies.jobs import EvaluatePolicies
 from chamberlain.guests.subjects.jobs import SubjectJobs
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.callers import Caller
@@ -27,7 +28,6 @@ from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from chamberlain.shapes.assignments import ASSIGNMENT, to_assignment_order
 from chamberlain.store.assignments import Assigner
-from chamberlain.usecases.policy_evaluate import EvaluatePolicies
 from tests.estates import ADA, ESTATE, TRACE, Estate
 from tests.usecases.acts import administrator, watchers, workers
 

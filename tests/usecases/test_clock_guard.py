@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
+from chamberlain.requests.retention import SweepRetention
 from chamberlain.rules.clocks import ClockReading
 from chamberlain.rules.jobs import NOBODY, Claim, JobKind
 from chamberlain.rules.retention import Retention
 from chamberlain.store import clocks, jobs
-from chamberlain.usecases.retention_sweep import SweepRetention
 from tests.estates import ESTATE, LEASE, TRACE, Estate
 from tests.usecases.acts import watchers
 

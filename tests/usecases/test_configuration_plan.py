@@ -12,15 +12,13 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
+from chamberlain.configuration.service import ConfigurationService
 from chamberlain.rules.configurations import Plan
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.ids import TenantId
 from chamberlain.shapes.configuration import Configuration, read_configuration
 from chamberlain.shapes.configuration_faults import ConfigurationFault, ConfigurationInvalid
 from chamberlain.store import configurations
-from chamberlain.usecases.configuration_apply import ApplyConfiguration
-from chamberlain.usecases.configuration_export import ExportConfiguration
-from chamberlain.usecases.configuration_plan import PlanConfiguration
 from tests.databases import Databases
 from tests.estates import ESTATE, OPERATOR, OTHER_HOUSE, TRACE, apply, changed_estate, rows
 from tests.usecases.configuration_files import HOUSEHOLDS, Document, read_houses
@@ -43,15 +41,17 @@ SELECT
 
 
 async def plan(databases: Databases, configuration: Configuration) -> Plan:
-    return await PlanConfiguration(databases.worker)(configuration)
+    return await ConfigurationService(databases.worker).plan(configuration)
 
 
 async def carry_out(databases: Databases, configuration: Configuration, agreed: Plan | None = None) -> Plan:
-    return await ApplyConfiguration(databases.worker)(configuration, actor=OPERATOR, trace_id=TRACE, agreed=agreed)
+    return await ConfigurationService(databases.worker).apply(
+        configuration, actor=OPERATOR, trace_id=TRACE, agreed=agreed
+    )
 
 
 async def export(databases: Databases, tenant_id: TenantId | None = None) -> str:
-    return await ExportConfiguration(databases.worker)(tenant_id)
+    return await ConfigurationService(databases.worker).export(tenant_id)
 
 
 async def faults_of(databases: Databases, houses: list[Document]) -> Sequence[ConfigurationFault]:

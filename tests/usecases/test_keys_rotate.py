@@ -1,7 +1,6 @@
 """Keys are rotated beside those who write secrets: everything that is stored opens, before, meanwhile and after."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,19 +8,16 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from chamberlain.embedded.identity import sealed_keys
+from chamberlain.bootstrap.sealed_keys import IdentityKeys
 from chamberlain.embedded.identity.signing_keys import SigningKeys
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.keys import KeyUse, Rotation
+from chamberlain.secrets.service import KeyService, add_key
 from chamberlain.store import sealed_secrets, webhook_secrets
 from chamberlain.store.keyring import Keyring, KeysUnusable, load_keyring
 from chamberlain.store.keys_file import KeysFile
 from chamberlain.store.webhook_secrets import WebhookSecrets
-from chamberlain.usecases.keys_add import AddKey
-from chamberlain.usecases.keys_drop import DropKey
-from chamberlain.usecases.keys_list import ListKeys
-from chamberlain.usecases.keys_rotate import RotateKeys
 from tests.databases import Databases
 from tests.estates import ESTATE, OPERATOR, TRACE, open_estate
 
@@ -48,22 +44,18 @@ class Vault:
     signing_keys: SigningKeys
     templates: list[TemplateId]
 
-    async def count_elsewhere(self) -> Mapping[str, int]:
-        return await sealed_keys.sealing_keys(self.databases.worker.pool)
-
-    async def reseal_elsewhere(self, keyring: Keyring) -> tuple[int, int]:
-        return await sealed_keys.reseal(self.databases.worker.pool, keyring, KeysUnusable)
+    @property
+    def keys(self) -> KeyService:
+        return KeyService(self.databases.worker, self.file, IdentityKeys(self.databases.worker))
 
     async def rotate(self, to: str | None = None) -> Rotation:
-        rotate = RotateKeys(self.databases.worker, self.file, self.reseal_elsewhere)
-        return await rotate(to, actor=OPERATOR, trace_id=TRACE)
+        return await self.keys.rotate(to, actor=OPERATOR, trace_id=TRACE)
 
     async def uses(self) -> list[KeyUse]:
-        return list(await ListKeys(self.databases.worker, self.file, self.count_elsewhere)())
+        return list(await self.keys.list())
 
     async def drop(self, key_id: str) -> None:
-        drop = DropKey(self.databases.worker, self.file, self.count_elsewhere)
-        await drop(key_id, actor=OPERATOR, trace_id=TRACE)
+        await self.keys.drop(key_id, actor=OPERATOR, trace_id=TRACE)
 
     async def put(self, template_id: TemplateId, secret: str) -> None:
         """Give a template another secret, as the service does."""
@@ -183,7 +175,7 @@ async def test_a_key_is_brought_to_every_machine_before_it_seals(vault: Vault, t
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
 
-    added = AddKey(vault.file)()
+    added = add_key(vault.file)
     assert [use.id for use in await vault.uses()] == [old, added]
     (elsewhere / "keys").write_bytes(vault.file.path.read_bytes())
     other = load_keyring(elsewhere / "keys")
@@ -196,7 +188,7 @@ async def test_a_key_is_brought_to_every_machine_before_it_seals(vault: Vault, t
 
 
 async def test_it_rejects_to_drop_what_is_needed(vault: Vault) -> None:
-    added = AddKey(vault.file)()
+    added = add_key(vault.file)
     content = vault.file.path.read_bytes()
 
     with pytest.raises(Conflict, match="is the key that seals"):

@@ -194,7 +194,7 @@ async def test_it_tells_everybody_but_who_is_refused(place: House, caplog: pytes
 
     assert [each.to for each in sent] == ["dara@estate.example"]
     assert await place.left() == (0, 0)
-    (line,) = [each for each in caplog.records if each.name == "chamberlain.usecases.notice_send"]
+    (line,) = [each for each in caplog.records if each.name == "chamberlain.notifications.jobs"]
     assert line.message == "A notice was refused for good."
     assert vars(line)["userId"] == str(BEN)
     assert "550 5.1.1" in vars(line)["reason"]

@@ -11,6 +11,7 @@ import pytest
 from chamberlain.audit.erasure import UserEraser
 from chamberlain.guests.findings.jobs import FindingJobs
 from chamberlain.guests.findings.service import FindingService
+from chamberlain.guests.policies.jobs import EvaluatePolicies
 from chamberlain.rules.acceptances import WantedAcceptance
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.errors import Conflict, Unavailable
@@ -21,7 +22,6 @@ from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 from chamberlain.store import policy_tasks
 from chamberlain.store.assignments import Assigner
 from chamberlain.store.database import Database
-from chamberlain.usecases.policy_evaluate import EvaluatePolicies
 from tests.estates import ADA, ESTATE, TRACE, Estate
 from tests.usecases.acts import act, administrator
 from tests.usecases.findings import rendered

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from chamberlain.requests.retention import SweepRetention
 from chamberlain.rules.clocks import ClockReading
 from chamberlain.rules.errors import Rejected
 from chamberlain.rules.ids import RequestId, TenantId
@@ -17,7 +18,6 @@ from chamberlain.rules.requests import RequestState
 from chamberlain.rules.retention import BATCH, BATCHES, PAUSE, SHORT_PAUSE, Retention, cutoffs
 from chamberlain.store import clocks, delivery_weeks, events, jobs
 from chamberlain.store.database import Transaction
-from chamberlain.usecases.retention_sweep import SweepRetention
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, ESTATE, LEASE, OTHER_HOUSE, TRACE, Estate, caller_of
 from tests.usecases.acts import act, cancel, put, watchers
 

@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 
 from chamberlain.bootstrap.doctor.examine import examine
+from chamberlain.configuration.service import ConfigurationService
 from chamberlain.rules.checkups import CheckupState
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.templates import GROUP_KINDS
@@ -14,8 +15,6 @@ from chamberlain.settings import read_settings
 from chamberlain.shapes.configuration import read_configuration
 from chamberlain.shapes.configuration_faults import ConfigurationInvalid
 from chamberlain.store import policies, template_records
-from chamberlain.usecases.configuration_export import ExportConfiguration
-from chamberlain.usecases.configuration_plan import PlanConfiguration
 from tests.databases import Databases
 from tests.estates import ESTATE, PROJECT_GROUP, apply, changed_estate, open_estate, rows
 from tests.postgres import connected
@@ -70,8 +69,8 @@ async def test_a_stored_control_character_hides_no_list_and_stops_no_apply(
     await spoil(databases, SPOIL_POLICIES, bad)
 
     names = await listed(databases)
-    text = await ExportConfiguration(databases.worker)(ESTATE)
-    plan = await PlanConfiguration(databases.worker)(configuration)
+    text = await ConfigurationService(databases.worker).export(ESTATE)
+    plan = await ConfigurationService(databases.worker).plan(configuration)
     settings = read_settings(
         data_dir=tmp_path,
         database_url=databases.addresses.application,
@@ -89,7 +88,7 @@ async def test_a_stored_control_character_hides_no_list_and_stops_no_apply(
 
     found = [each for each in await examine(settings, nobody) if each.name == "texts"]
     assert [each.state for each in found] == [CheckupState.OK]
-    assert not (await PlanConfiguration(databases.worker)(configuration)).changes
+    assert not (await ConfigurationService(databases.worker).plan(configuration)).changes
 
 
 async def nobody(_: str) -> Sequence[str] | None:

@@ -4,13 +4,11 @@ from chamberlain.bootstrap.databases import opened_at_hand, opened_or_made
 from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.operators import command_line
 from chamberlain.bootstrap.origins import new_trace_id
+from chamberlain.configuration.service import ConfigurationService
 from chamberlain.rules.configurations import Plan
 from chamberlain.rules.ids import TenantId
 from chamberlain.settings import Settings
 from chamberlain.shapes.configuration import Configuration
-from chamberlain.usecases.configuration_apply import ApplyConfiguration
-from chamberlain.usecases.configuration_export import ExportConfiguration
-from chamberlain.usecases.configuration_plan import PlanConfiguration
 
 
 async def plan_configuration(settings: Settings, configuration: Configuration) -> Plan:
@@ -18,7 +16,7 @@ async def plan_configuration(settings: Settings, configuration: Configuration) -
     raises."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            return await PlanConfiguration(database)(configuration)
+            return await ConfigurationService(database).plan(configuration)
 
 
 async def plan_to_apply(settings: Settings, configuration: Configuration) -> Plan:
@@ -26,19 +24,19 @@ async def plan_to_apply(settings: Settings, configuration: Configuration) -> Pla
     use case raises."""
     with expected_faults():
         async with opened_or_made(settings) as database:
-            return await PlanConfiguration(database)(configuration)
+            return await ConfigurationService(database).plan(configuration)
 
 
 async def apply_configuration(settings: Settings, configuration: Configuration, agreed: Plan) -> Plan:
     """What was done. Raises CannotStart, and what the use case raises."""
     with expected_faults():
         async with opened_or_made(settings) as database:
-            apply = ApplyConfiguration(database)
-            return await apply(configuration, actor=command_line(), trace_id=new_trace_id(), agreed=agreed)
+            service = ConfigurationService(database)
+            return await service.apply(configuration, actor=command_line(), trace_id=new_trace_id(), agreed=agreed)
 
 
 async def export_configuration(settings: Settings, tenant_id: TenantId | None) -> str:
     """A configuration file. Raises CannotStart, and what the use case raises."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            return await ExportConfiguration(database)(tenant_id)
+            return await ConfigurationService(database).export(tenant_id)

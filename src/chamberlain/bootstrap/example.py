@@ -10,6 +10,7 @@ from uuid import UUID
 from chamberlain.bootstrap.data_folder import DataFolder, keep_passwords, keep_secret
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.origins import new_trace_id
+from chamberlain.configuration.service import ConfigurationService
 from chamberlain.embedded.directory.estate import read_estate
 from chamberlain.embedded.directory.load import load as load_directory
 from chamberlain.embedded.example import example_estate
@@ -19,7 +20,6 @@ from chamberlain.embedded.identity.load import load as load_identity
 from chamberlain.embedded.identity.passwords import set_passwords, without_password
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.shapes.configuration import Configuration, read_configuration
-from chamberlain.usecases.configuration_apply import ApplyConfiguration
 
 LOADED_BY = Actor(ActorType.SYSTEM, None, "Example estate")
 
@@ -27,12 +27,12 @@ LOADED_BY = Actor(ActorType.SYSTEM, None, "Example estate")
 async def load_example_estate(databases: Databases, folder: DataFolder) -> bool:
     """Load it into an empty database; says whether it did. The tenants come last: with them it is no longer empty."""
     configuration = _example()
-    apply = ApplyConfiguration(databases.worker)
-    if not await apply.is_empty():
+    service = ConfigurationService(databases.worker)
+    if not await service.is_empty():
         return False
     await load_directory(databases.worker.pool, configuration.directory)
     await _load_identity(databases, configuration, folder)
-    await apply(configuration, actor=LOADED_BY, trace_id=new_trace_id())
+    await service.apply(configuration, actor=LOADED_BY, trace_id=new_trace_id())
     return True
 
 

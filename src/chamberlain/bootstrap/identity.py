@@ -23,10 +23,9 @@ from chamberlain.rules.changes import Change, Json, Subject
 from chamberlain.rules.ids import ClientId, TenantId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.settings import Settings
-from chamberlain.store import tenants
+from chamberlain.store import changes, tenants
 from chamberlain.store.database import Database
 from chamberlain.store.keyring import Keyring
-from chamberlain.usecases.token_record import RecordToken
 
 
 def identity_base_url(settings: Settings) -> str:
@@ -51,7 +50,7 @@ def make_identity_platform(
         now=now,
         token_now=local_now,
         local_secret=local_secret,
-        on_local_token=_recorded(RecordToken(databases.application)),
+        on_local_token=_recorded(databases.application),
         serves_people=settings.listens_on_loopback,
     )
 
@@ -111,7 +110,7 @@ def _tenant_of(issuer: str, tid: str, base_url: str) -> TenantId | None:
     return TenantId(tenant_id) if issuer == issuer_of(base_url, tenant_id) else None
 
 
-def _recorded(record: RecordToken) -> Callable[[LocalToken], Awaitable[None]]:
+def _recorded(database: Database) -> Callable[[LocalToken], Awaitable[None]]:
     async def on_local_token(token: LocalToken) -> None:
         actor = Actor(ActorType.SYSTEM, None, "chamberlain token")
         subject = Subject(
@@ -122,18 +121,18 @@ def _recorded(record: RecordToken) -> Callable[[LocalToken], Awaitable[None]]:
             "names": list(token.names),
             "expiresAt": token.expires_at.isoformat(timespec="seconds"),
         }
-        await record(
-            Change(
-                tenant_id=TenantId(token.tenant_id),
-                action="token.issue",
-                actor=actor,
-                client_id=ClientId(str(token.client_id)),
-                subject=subject,
-                before=None,
-                after=after,
-                request_id=None,
-                trace_id=new_trace_id(),
-            )
+        change = Change(
+            tenant_id=TenantId(token.tenant_id),
+            action="token.issue",
+            actor=actor,
+            client_id=ClientId(str(token.client_id)),
+            subject=subject,
+            before=None,
+            after=after,
+            request_id=None,
+            trace_id=new_trace_id(),
         )
+        async with database.transaction(change.tenant_id) as tx:
+            await changes.record(tx, change)
 
     return on_local_token

@@ -12,15 +12,15 @@ from chamberlain.drift.jobs import CheckDrift
 from chamberlain.groups.provision import GroupProvisioner
 from chamberlain.guests.assignments.jobs import AssignmentJobs
 from chamberlain.guests.findings.jobs import FindingJobs
+from chamberlain.guests.policies.jobs import EvaluatePolicies
 from chamberlain.guests.subjects.jobs import SubjectJobs
 from chamberlain.mailboxes.provision import MailboxProvisioner
 from chamberlain.metrics import rows_removed
 from chamberlain.requests.jobs import RequestJobs
+from chamberlain.requests.retention import SweepRetention
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.retention import Retention
 from chamberlain.store.clocks import decision_time
-from chamberlain.usecases.policy_evaluate import EvaluatePolicies
-from chamberlain.usecases.retention_sweep import SweepRetention
 from chamberlain.worker.loop import Handler
 
 

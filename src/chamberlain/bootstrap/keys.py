@@ -8,27 +8,24 @@ from chamberlain.bootstrap.operators import command_line
 from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.bootstrap.sealed_keys import IdentityKeys
 from chamberlain.rules.keys import KeyUse, Rotation
+from chamberlain.secrets import service
+from chamberlain.secrets.service import KeyService
 from chamberlain.settings import Settings
 from chamberlain.store.keyring import KeysUnusable
 from chamberlain.store.keys_file import KeysFile
-from chamberlain.usecases.keys_add import AddKey
-from chamberlain.usecases.keys_drop import DropKey
-from chamberlain.usecases.keys_list import ListKeys
-from chamberlain.usecases.keys_rotate import RotateKeys
 
 
 async def list_keys(settings: Settings) -> Sequence[KeyUse]:
     """The keys, and what is sealed with each. Raises CannotStart."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            identity = IdentityKeys(database)
-            return await ListKeys(database, _keys_file(settings), identity.count)()
+            return await KeyService(database, _keys_file(settings), IdentityKeys(database)).list()
 
 
 def add_key(settings: Settings) -> str:
     """The id of a new key that does not seal yet. Raises CannotStart."""
     with expected_faults():
-        return AddKey(_keys_file(settings))()
+        return service.add_key(_keys_file(settings))
 
 
 async def rotate_keys(settings: Settings, key_id: str | None) -> Rotation:
@@ -36,16 +33,16 @@ async def rotate_keys(settings: Settings, key_id: str | None) -> Rotation:
     NotFound."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            rotate = RotateKeys(database, _keys_file(settings), IdentityKeys(database).reseal)
-            return await rotate(key_id, actor=command_line(), trace_id=new_trace_id())
+            keys = KeyService(database, _keys_file(settings), IdentityKeys(database))
+            return await keys.rotate(key_id, actor=command_line(), trace_id=new_trace_id())
 
 
 async def drop_key(settings: Settings, key_id: str) -> None:
     """Take a key out of the file. Raises CannotStart, NotFound and Conflict."""
     with expected_faults():
         async with opened_at_hand(settings) as database:
-            drop = DropKey(database, _keys_file(settings), IdentityKeys(database).count)
-            await drop(key_id, actor=command_line(), trace_id=new_trace_id())
+            keys = KeyService(database, _keys_file(settings), IdentityKeys(database))
+            await keys.drop(key_id, actor=command_line(), trace_id=new_trace_id())
 
 
 def _keys_file(settings: Settings) -> KeysFile:

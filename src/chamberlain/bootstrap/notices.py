@@ -11,12 +11,12 @@ from chamberlain.metrics import jobs_done
 from chamberlain.notices.addresses import read_address
 from chamberlain.notices.messages import Sender
 from chamberlain.notices.server import MailServer
+from chamberlain.notifications.jobs import SendNotices
 from chamberlain.queue.hold import JobHolder
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.settings import Settings
 from chamberlain.store.clocks import decision_time
-from chamberlain.usecases.notice_send import SendNotices
 from chamberlain.worker.lanes import LaneLoop, Places
 
 # Each is a connection, and mail servers let few come from one machine. Nobody waits for a mail as for a page.

@@ -1,8 +1,4 @@
-"""Bring tenants, their templates and policies to what configuration files say, in one transaction.
-
-It carries out the plan that `plan` shows: what the files leave out stays, and ids are identity, so that a name that
-changed is a change, never a new thing.
-"""
+"""Plan, apply and export configuration files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +8,10 @@ from chamberlain.rules.configurations import Configured, Noun, Plan, PlannedChan
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Conflict
 from chamberlain.rules.ids import PolicyId, TemplateId, TenantId, TraceId
+from chamberlain.rules.suspensions import tenant_unknown
 from chamberlain.shapes.configuration import Configuration, TenantEntry
+from chamberlain.shapes.configuration_export import write_configuration
+from chamberlain.shapes.configuration_pictures import present_picture
 from chamberlain.shapes.configuration_plans import plan_configuration
 from chamberlain.shapes.guest_templates import GuestTemplateShape
 from chamberlain.shapes.policies import stored_policy
@@ -32,16 +31,34 @@ from chamberlain.store.database import Database, Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class ApplyConfiguration:
-    """For whoever has the database, as the worker's role, which sees every tenant."""
+class ConfigurationService:
+    """Plan, apply and export tenants with their templates and policies.
+
+    For the command line. The database has the role of a worker, which sees every tenant.
+    """
 
     database: Database
 
-    async def __call__(
+    async def plan(self, configuration: Configuration) -> Plan:
+        """Compare a configuration with the database. Writes nothing.
+
+        Raises ConfigurationInvalid with all errors.
+        """
+        ids = [TenantId(entry.tenant.id) for entry in configuration.tenants]
+        async with self.database.across_tenants() as tx:
+            await configurations.look(tx)
+            present = await configurations.find(tx, ids)
+            in_use = await configurations.find_in_use(tx, ids, configuration.domains, configuration.issuers)
+        return plan_configuration(configuration, present, in_use)
+
+    async def apply(
         self, configuration: Configuration, *, actor: Actor, trace_id: TraceId, agreed: Plan | None = None
     ) -> Plan:
-        """What was done; every change is on the audit trail of its tenant. With a plan that somebody has agreed to
-        nothing is taken away that is not in it. Raises ConfigurationInvalid with all that cannot be done, and Conflict.
+        """Apply a configuration in one transaction.
+
+        Returns the plan that was carried out. Objects are identified by id, and those that the files omit stay. Every
+        change is audited. With an agreed plan, only its removals are carried out. Raises ConfigurationInvalid with all
+        errors, and Conflict.
         """
         entries = {TenantId(entry.tenant.id): entry for entry in configuration.tenants}
         async with self.database.across_tenants() as tx:
@@ -57,8 +74,21 @@ class ApplyConfiguration:
                 await changes.record(tx, record_of(change, Editor(actor, None, trace_id, None)))
         return plan
 
+    async def export(self, tenant_id: TenantId | None) -> str:
+        """Export tenants as a configuration file.
+
+        Without an id it has all tenants, the oldest first. Its plan is empty. Raises NotFound and
+        ConfigurationTooLarge.
+        """
+        async with self.database.across_tenants() as tx:
+            await configurations.look(tx)
+            present = await configurations.find(tx, None if tenant_id is None else [tenant_id])
+        if tenant_id is not None and not present:
+            raise tenant_unknown(tenant_id)
+        return write_configuration([present_picture(each) for each in present.values()])
+
     async def is_empty(self) -> bool:
-        """Whether the database has no tenant at all."""
+        """Return whether the database has no tenant."""
         async with self.database.across_tenants() as tx:
             return not await tenants.any_tenant(tx)
 
@@ -72,7 +102,10 @@ def _require_agreed(plan: Plan, agreed: Plan) -> None:
 async def _remove_issuers(
     tx: Transaction, entries: Mapping[TenantId, TenantEntry], present: Mapping[TenantId, Configured]
 ) -> None:
-    """First of all, so that an issuer can go from one tenant to another. Changes of tenants have it on record."""
+    """Remove issuers first, so that an issuer can move to another tenant.
+
+    The changes of the tenants audit this.
+    """
     for tenant_id, configured in present.items():
         wanted = entries[tenant_id].tenant
         kept = {(issuer.issuer, issuer.tid) for issuer in to_issuers(wanted)}
@@ -111,11 +144,11 @@ async def _carry_out(tx: Transaction, change: PlannedChange, entry: TenantEntry,
 
 async def _settle_webhook(tx: Transaction, change: PlannedChange, template: TemplateShape) -> None:
     webhook = None if isinstance(template, GuestTemplateShape) else template.webhook
-    # The secret that is there stays as long as there is a webhook.
+    # A webhook keeps its secret.
     if webhook is None:
         await webhook_secrets.forget(tx, change.tenant_id, TemplateId(change.id))
     if webhook is None or not webhook.active:
         await deliveries.cancel_pending(tx, change.tenant_id, TemplateId(change.id))
-    # One that was disabled is called again, as after a PUT.
+    # A disabled webhook is enabled, as by a PUT.
     if webhook is None or webhook.active:
         await webhook_states.enable(tx, change.tenant_id, TemplateId(change.id))

@@ -1,0 +1,1 @@
+"""Configuration files of tenants: plan, apply and export them."""

@@ -1,0 +1,1 @@
+"""Notifications by e-mail: their job; not the mail server."""

@@ -1,0 +1,1 @@
+"""Encryption keys: list, add, rotate and drop them."""
