@@ -30,7 +30,7 @@ def test_it_works(service: Service) -> None:
 def test_it_says_how_often_the_service_looks() -> None:
     assert LOOK_EVERY.total_seconds() == 60 * 60
     for page in (PAGE, REFERENCE / "api.md"):
-        assert "once an hour" in page.read_text(encoding="utf-8")
+        assert "once an hour" in page.read_text(encoding="utf-8").lower()
 
 
 def test_it_names_the_refusals_of_the_reference() -> None:
