@@ -4,11 +4,12 @@ from uuid import uuid4
 
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.directory_steps import Step
+from chamberlain.rules.idempotency import IdempotencyKey
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mail_addresses import MailAddress
-from chamberlain.rules.plans import Step
-from chamberlain.rules.requests import IdempotencyKey, RequestKind, RequestState, begin_steps
+from chamberlain.rules.requests import RequestKind, RequestState, begin_steps
 from chamberlain.rules.submissions import Draft
 from tests.estates import ADA, CLIENT, ESTATE, OTHER_GROUP, PROJECT_GROUP, TRACE
 

@@ -9,6 +9,7 @@ from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import Directory, People
 from chamberlain.groups.provision import GroupProvisioner
 from chamberlain.groups.service import GroupService
+from chamberlain.guests.assignments.new_groups import NewGroupRules
 from chamberlain.mailboxes.provision import MailboxProvisioner
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.rules.permissions import ScopePrefixes
@@ -69,6 +70,7 @@ def provision_groups(means: Means) -> GroupProvisioner:
         people=means.people,
         directory=means.directory,
         revisions=Revisions(),
+        guest_rules=NewGroupRules(uuid4, means.now),
         notifier=Notifier(means.databases.addresses.application, REQUESTS_CHANNEL),
         new_id=uuid4,
         now=means.now,

@@ -23,13 +23,14 @@ from chamberlain.groups.service import GroupService
 from chamberlain.mailboxes.provision import MailboxProvisioner
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.rules.callers import Actor, ActorType, Caller
-from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
+from chamberlain.rules.idempotency import IdempotencyKey, Submission
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.rules.mailbox_records import AcceptedMailbox
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.rules.requests import Accepted, IdempotencyKey, RequestRecord, Submission
+from chamberlain.rules.requests import Accepted, RequestRecord
 from chamberlain.shapes.configuration import Configuration
 from chamberlain.shapes.groups import read_group_order
 from chamberlain.shapes.mailboxes import read_mailbox_order

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, People, Work
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
 from chamberlain.rules.errors import OutsideFault, TryAgain
-from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 

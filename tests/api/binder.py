@@ -5,11 +5,11 @@ from dataclasses import replace
 from uuid import UUID
 
 from chamberlain.guests.policies.service import PolicyService
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.edits import Edit, require_match
 from chamberlain.rules.findings import FindingKind, FindingSubject
 from chamberlain.rules.guests import Guest
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import GroupId, PolicyId, UserId
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.policies import PolicyAction

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from chamberlain.adoptions.service import AdoptionService
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.adoption_records import (
     AdoptionItem,
     AdoptionRecord,
@@ -25,11 +24,12 @@ from chamberlain.rules.adoptions import (
     require_undoable,
 )
 from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import NotFound
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import AdoptionId, RequestId, TenantId
 from chamberlain.rules.pages import Page, PageWanted, Position
-from chamberlain.rules.plans import Step
 from chamberlain.rules.templates import TemplateHead
 
 TENANT_ID = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))

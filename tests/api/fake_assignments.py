@@ -8,12 +8,12 @@ from chamberlain.guests.assignments.service import AssignmentService
 from chamberlain.rules.assignment_drafts import WantedAssignment
 from chamberlain.rules.assignments import Assignment, assignment_after
 from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.directory_groups import MemberShipType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.edits import require_match
-from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.guests import Sharing
 from chamberlain.rules.ids import GroupId, RequestId, TenantId
 from chamberlain.rules.pages import NamedPage, NamedPageWanted, NamePosition
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import begin_steps
 from chamberlain.rules.subject_records import SubjectEntry, SubjectFilter, SubjectRecord, no_such, require_type
 from chamberlain.rules.subjects import SubjectType

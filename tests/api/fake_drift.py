@@ -4,9 +4,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from chamberlain.drift.service import DriftService
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drift_checks import DriftCheck
+from chamberlain.rules.idempotency import Act, KeptAnswer
 
 AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 

@@ -6,11 +6,11 @@ from uuid import UUID
 
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.rules.acceptances import WantedAcceptance, accepted, present_finding
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.confirmations import confirmed_finding, require_open_review
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState, FindingSubject
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.subjects import SubjectType
 from tests.api.fake_assignments import ALL_STAFF, ESTATE

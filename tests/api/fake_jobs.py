@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chamberlain.queue.service import JobService
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import JobId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.pages import Page, PageWanted, Position

@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.edits import Edit, require_match
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import TemplateId, TenantId
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea

@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import Attempt, DeliveryFilter, DeliveryRecord, DeliveryState
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import DeliveryId, EventId, RequestId, TemplateId, TenantId
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.redeliveries import DeliverySpan, present_delivery

@@ -16,12 +16,16 @@ from chamberlain.api.streams import Streams
 from chamberlain.groups.service import GroupService
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.requests.service import RequestService
-from chamberlain.rules.actions import Act, KeptAnswer, RequestView, viewed
+from chamberlain.rules.actions import RequestView, viewed
 from chamberlain.rules.approvals import ApprovalMode
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.decisions import Naming
+from chamberlain.rules.directory_groups import MemberShipType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Fault, Forbidden, NotFound, Refusal, Unauthenticated
-from chamberlain.rules.groups import GroupOrder, MemberShipType
+from chamberlain.rules.group_rehearsals import GroupRehearsal
+from chamberlain.rules.groups import GroupOrder
+from chamberlain.rules.idempotency import Act, KeptAnswer, Submission
 from chamberlain.rules.ids import ClientId, MailboxId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal
@@ -30,8 +34,7 @@ from chamberlain.rules.mailboxes import MailboxOrder, MailboxType, TemplateSourc
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.permissions import Operation, ScopePrefixes
-from chamberlain.rules.plans import Step
-from chamberlain.rules.rehearsals import GroupRehearsal, LevelRehearsal
+from chamberlain.rules.rehearsals import LevelRehearsal
 from chamberlain.rules.requests import (
     Accepted,
     RequestFilter,
@@ -39,7 +42,6 @@ from chamberlain.rules.requests import (
     RequestRecord,
     RequestResult,
     RequestState,
-    Submission,
     TemplateReference,
 )
 from chamberlain.rules.templates import TemplateHead, TemplateKind

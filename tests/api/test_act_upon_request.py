@@ -5,8 +5,8 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from chamberlain.rules.actions import Act
 from chamberlain.rules.errors import Conflict, KeyReused, NotFound, Refusal
+from chamberlain.rules.idempotency import Act
 from tests.api.house import REQUEST, USER, House, record
 
 PATHS = [f"/requests/v1/{REQUEST}/{verb}/" for verb in ("approve", "reject", "cancel", "retry")]

@@ -3,6 +3,7 @@ import json
 import httpx2
 import pytest
 
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.errors import (
     Conflict,
     Fault,
@@ -11,7 +12,6 @@ from chamberlain.rules.errors import (
     NotPossible,
     Unavailable,
 )
-from chamberlain.rules.groups import MemberShipType
 from tests.api.house import ADA, BASE, ESTATE, REQUEST, TEMPLATE, USER, House
 
 PATH = "/collab/v1/groups/"

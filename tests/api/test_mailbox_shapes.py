@@ -9,12 +9,12 @@ import pytest
 
 from chamberlain.api.mailbox_shapes import Mailbox, accepted_mailbox_of, mailbox_of
 from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.ids import MailboxId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.rules.mailbox_records import MailboxRecord
 from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxType, PermissionLevel, RoomEquipment, TemplateSource
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestError
 
 ADA = UUID("ada00000-0000-4000-8000-000000000001")

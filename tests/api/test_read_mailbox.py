@@ -6,11 +6,11 @@ from uuid import UUID
 import httpx2
 import pytest
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Forbidden, Unavailable
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxOrder
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestError
 from tests.api.house import ADA, CALLERS, MAILBOX_ID, REQUEST, ROOM_TEMPLATE, House, mailbox_record
 

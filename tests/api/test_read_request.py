@@ -7,10 +7,10 @@ import pytest
 
 from chamberlain.rules.approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
 from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.jobs import HELD
 from chamberlain.rules.people import NamedPerson
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import (
     RequestError,
     RequestResult,

@@ -7,8 +7,9 @@ import pytest
 
 from chamberlain.bootstrap.databases import opened_beside
 from chamberlain.bootstrap.errands import bring_up_to_date
-from chamberlain.bootstrap.faults import CannotStart, expected_faults
+from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.outages import Outage
+from chamberlain.rules.errors import CannotStart
 from chamberlain.settings import Settings, read_settings
 from tests.databases import Databases
 

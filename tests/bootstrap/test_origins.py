@@ -3,7 +3,8 @@
 import re
 from uuid import RFC_4122, UUID
 
-from chamberlain.bootstrap.origins import new_id, new_trace_id
+from chamberlain.api.trace import new_trace_id
+from chamberlain.bootstrap.origins import new_id
 
 # More than are drawn from the system at once.
 MANY = 1000

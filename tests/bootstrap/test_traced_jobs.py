@@ -13,12 +13,12 @@ from opentelemetry.trace import StatusCode
 from chamberlain.bootstrap.traces.jobs import TracedDirectory, traced_handlers
 from chamberlain.bootstrap.traces.spans import Ids, Spans, request_span_id
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Rejected, TryAgain
-from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import JobId, RequestId, TenantId, TraceId
 from chamberlain.rules.jobs import Claim, Job, JobKind
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.rules.plans import Step
 from tests.directory.wanted import work
 
 TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))

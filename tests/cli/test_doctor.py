@@ -10,8 +10,8 @@ import pytest
 
 from chamberlain.bootstrap.doctor.examine import examine
 from chamberlain.outages import Outage
-from chamberlain.rules.checkups import Checkup, CheckupState
 from chamberlain.rules.errors import Unavailable
+from chamberlain.rules.health import Checkup, CheckupState
 from chamberlain.settings import Settings, read_settings
 from chamberlain.store.checkups import looking
 from chamberlain.store.keyring import Keyring, load_keyring

@@ -24,8 +24,8 @@ from chamberlain.directory.port import (
     SubjectChanges,
     Work,
 )
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
 from chamberlain.rules.errors import OutsideFault, TryAgain
-from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion

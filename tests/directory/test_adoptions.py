@@ -4,11 +4,11 @@ from uuid import uuid4
 import pytest
 
 from chamberlain.directory.port import MOST_CHANGES
-from chamberlain.rules.adoptions import ObjectType
+from chamberlain.rules.directory_groups import GroupReference
 from chamberlain.rules.errors import Rejected
-from chamberlain.rules.groups import GroupReference
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.mailboxes import MailboxReference
+from chamberlain.rules.object_types import ObjectType
 from tests.directory import wanted
 from tests.directory.conftest import Stage
 from tests.directory.population import OTHER_TENANT, TENANT

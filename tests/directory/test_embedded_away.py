@@ -9,8 +9,8 @@ from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, Embedd
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
+from chamberlain.rules.directory_groups import GroupReference
 from chamberlain.rules.errors import TryAgain
-from chamberlain.rules.groups import GroupReference
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.store.database import Database, open_database

@@ -8,9 +8,9 @@ from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDir
 from chamberlain.directory.port import Outcome, Work
 from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.plans import Step
 from tests.databases import Databases
 from tests.directory.patience import Clock
 from tests.directory.population import ADA, BEN, CLEO, INTERNAL, TENANT

@@ -13,9 +13,9 @@ from chamberlain.directory.port import GuestOutcome, GuestWork
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.guest_plans import remaining_of_subject
-from chamberlain.rules.plans import Step
 from chamberlain.settings import Settings
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases

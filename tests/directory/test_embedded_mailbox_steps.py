@@ -5,9 +5,9 @@ from datetime import timedelta
 from chamberlain.directory.embedded import FaultyDirectory
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
 from chamberlain.embedded.directory.faults import MAILBOX_NOT_FOUND, MAILBOX_NOT_SHOWN, TOO_MANY, Faults, Injection
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.mailbox_plans import remaining_of_mailbox
-from chamberlain.rules.plans import Step
 from tests.databases import Databases
 from tests.directory.conftest import faulty_directory
 from tests.directory.patience import Clock

@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.directory.port import Outcome, Work
+from chamberlain.rules.directory_groups import MemberShipType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Rejected
-from chamberlain.rules.groups import MemberShipType
-from chamberlain.rules.plans import Step
 from tests.directory.conftest import Stage
 from tests.directory.population import ADA, BEN, CLEO, CONFIDENTIAL, INTERNAL, NOBODY, OTHER_LABEL, OTHER_TENANT, ZOE
 from tests.directory.wanted import reference, work

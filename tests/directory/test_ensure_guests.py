@@ -6,11 +6,11 @@ from uuid import UUID
 import pytest
 
 from chamberlain.directory.port import GuestWork
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Rejected
 from chamberlain.rules.guest_plans import remaining_of_subject
 from chamberlain.rules.guests import AddedBy, Sharing
 from chamberlain.rules.ids import GroupId
-from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import WantedGuestRules
 from tests.directory import wanted
 from tests.directory.conftest import Stage

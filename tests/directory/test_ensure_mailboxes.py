@@ -5,6 +5,7 @@ import pytest
 
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
 from chamberlain.rules import guest_plans
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Rejected
 from chamberlain.rules.mailbox_plans import remaining_of_mailbox
 from chamberlain.rules.mailboxes import (
@@ -17,7 +18,6 @@ from chamberlain.rules.mailboxes import (
     WantedMailbox,
 )
 from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.plans import Step
 from tests.directory import wanted
 from tests.directory.conftest import Stage
 from tests.directory.population import ADA, BEN, CLEO, NOBODY, OTHER_TENANT, TENANT, ZOE

@@ -1,7 +1,7 @@
 from dataclasses import replace
 from uuid import UUID, uuid4
 
-from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.guests import Guest, Sharing
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.subjects import ObservedSite, ObservedSubject, SubjectType

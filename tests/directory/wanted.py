@@ -5,9 +5,9 @@ from typing import TypedDict, Unpack
 from uuid import uuid4
 
 from chamberlain.directory.port import Work
-from chamberlain.rules.groups import GroupReference, MemberShipType, WantedGroup
+from chamberlain.rules.directory_groups import GroupReference, MemberShipType, WantedGroup
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.ids import RequestId, TenantId, UserId
-from chamberlain.rules.plans import Step
 from tests.directory.population import ADA, BEN, TENANT
 
 

@@ -3,9 +3,9 @@
 from uuid import UUID, uuid4
 
 from chamberlain.directory.port import Adoptions, Marking
-from chamberlain.rules.adoptions import ObjectType
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.mailboxes import ObservedMailbox
+from chamberlain.rules.object_types import ObjectType
 from tests.directory.conftest import Stage
 from tests.directory.population import TENANT
 from tests.directory.wanted_mailboxes import Make, plain, reference

@@ -9,7 +9,8 @@ from chamberlain.api.endpoints.events import FeedEvent
 from chamberlain.rules.assignment_events import AssignedSubject, assignment_changed
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.deliveries import PAYLOAD_LIMIT, webhook_disabled
+from chamberlain.rules.deliveries import webhook_disabled
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.events import LARGEST, LONGEST_DETAIL, LONGEST_NAME, Event, EventType
 from chamberlain.rules.findings import FindingSubject
 from chamberlain.rules.group_events import group_created
@@ -27,7 +28,7 @@ from chamberlain.rules.ids import (
     UserId,
 )
 from chamberlain.rules.mailbox_events import mailbox_created
-from chamberlain.rules.plans import Step
+from chamberlain.rules.outbox import PAYLOAD_LIMIT
 from chamberlain.rules.policies import PolicyAction
 from chamberlain.rules.policy_events import action_taken, reminded
 from chamberlain.rules.request_events import (

@@ -10,8 +10,8 @@ import pytest
 from chamberlain.api.app import ENDPOINTS
 from chamberlain.bootstrap.notices import confirm_address, link_maker, mail_server
 from chamberlain.rules.ids import RequestId, TenantId
-from chamberlain.rules.notices import END, POLICY_REPORT, WAITS, NoticeKind
-from chamberlain.rules.policy_reports import MOST_NAMED
+from chamberlain.rules.notices import END, WAITS, NoticeKind
+from chamberlain.rules.policy_reports import MOST_NAMED, POLICY_REPORT
 from chamberlain.settings import read_settings
 from chamberlain.store.policy_reports import WAIT
 from tests.docs.pages import ROOT, named, section

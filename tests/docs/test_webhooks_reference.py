@@ -16,16 +16,14 @@ from chamberlain.rules.deliveries import (
     KEPT_ATTEMPTS,
     LONGEST_WAIT,
     PATIENCE,
-    PAYLOAD_LIMIT,
     SCHEDULE,
     SILENT,
-    TOLD,
     DeliveryState,
     WebhookCall,
-    payload_document,
 )
 from chamberlain.rules.events import Event, EventType
 from chamberlain.rules.ids import EventId, TemplateId, TenantId, TraceId
+from chamberlain.rules.outbox import PAYLOAD_LIMIT, TOLD, payload_document
 from chamberlain.rules.redeliveries import BATCH
 from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.webhook_tests import TEST_TYPE, payload_of_test

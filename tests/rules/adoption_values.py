@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack
 from uuid import UUID
 
 from chamberlain.rules.adoptions import AdoptionFilter, AdoptionRule, Candidate
-from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.ids import GroupId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.rules.mailboxes import AddressFields, MailboxType, ObservedMailbox, PermissionLevel, Place
 from chamberlain.rules.subject_records import SubjectEntry

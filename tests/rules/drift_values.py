@@ -3,7 +3,7 @@
 from dataclasses import replace
 from uuid import UUID
 
-from chamberlain.rules.groups import ObservedGroup, WantedGroup
+from chamberlain.rules.directory_groups import ObservedGroup, WantedGroup
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.mailbox_wanted import wanted_mailbox
 from chamberlain.rules.mailboxes import (

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from uuid import UUID
 
+from chamberlain.rules.directory_groups import MemberShipType, WantedGroup
 from chamberlain.rules.group_names import GroupNames
-from chamberlain.rules.groups import GroupOrder, MemberShipType, WantedGroup
+from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import GroupId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.people import PeopleAnswer, Person

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from chamberlain.rules.assignments import Assignment
-from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.ids import GroupId, TemplateId
 from chamberlain.rules.subject_records import SubjectEntry, SubjectRecord
 from chamberlain.rules.subjects import ObservedSubject, SubjectType

@@ -7,7 +7,7 @@ import pytest
 
 from chamberlain.rules.adopted_groups import MOST_OWNERS, AdoptedGroup, adopted_group, group_candidate
 from chamberlain.rules.adoptions import Obstacle
-from chamberlain.rules.groups import MemberShipType, ObservedGroup
+from chamberlain.rules.directory_groups import MemberShipType, ObservedGroup
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.templates import TemplateHead, TemplateKind
 from tests.rules.adoption_values import entry

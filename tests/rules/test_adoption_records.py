@@ -7,11 +7,11 @@ import pytest
 from chamberlain.rules.adoption_records import AdoptionRecord, confirmed
 from chamberlain.rules.adoptions import AdoptionFilter, AdoptionRule, AdoptionState
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.changes import Json
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.ids import AdoptionId, TraceId
 from chamberlain.rules.requests import TemplateReference
 from chamberlain.rules.templates import TemplateKind
+from chamberlain.rules.values import Json
 from tests.rules.adoption_values import ADA, MOMENT, TEMPLATE, TENANT
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)

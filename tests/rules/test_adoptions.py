@@ -10,7 +10,6 @@ from chamberlain.rules.adoptions import (
     AdoptionFilter,
     AdoptionState,
     ItemState,
-    ObjectType,
     Obstacle,
     is_chosen,
     object_type_of,
@@ -18,8 +17,10 @@ from chamberlain.rules.adoptions import (
     require_as_shown,
     require_undoable,
 )
+from chamberlain.rules.directory_groups import MemberShipType, ObservedGroup
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Conflict, NotFound, NotPossible
-from chamberlain.rules.groups import GroupOrder, MemberShipType, ObservedGroup
+from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import GroupId, RequestId
 from chamberlain.rules.mailbox_plans import plan_mailbox, remaining_of_mailbox
 from chamberlain.rules.mailbox_wanted import wanted_mailbox
@@ -32,7 +33,7 @@ from chamberlain.rules.mailboxes import (
     Place,
     RoomEquipment,
 )
-from chamberlain.rules.plans import Step
+from chamberlain.rules.object_types import ObjectType
 from chamberlain.rules.subject_records import SubjectEntry
 from chamberlain.rules.templates import GroupTemplate, TemplateKind
 from tests.rules import group_values

@@ -10,11 +10,11 @@ from chamberlain.rules.assignment_drafts import AssignmentDraft, Situation, draf
 from chamberlain.rules.assignments import Assign, Assignment, AssignmentOrder, Clear, Keep, Wish
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.changes import Subject
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import NotPossible
 from chamberlain.rules.ids import ClientId, EventId, PolicyId, RequestId, TemplateId, TraceId
-from chamberlain.rules.plans import Step
 from chamberlain.rules.policies import PolicyHead
 from chamberlain.rules.requests import StepRecord, StepState
 from chamberlain.rules.subject_records import SubjectRecord

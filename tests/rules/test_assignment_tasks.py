@@ -6,7 +6,8 @@ import pytest
 
 from chamberlain.rules.assignment_tasks import Assigned
 from chamberlain.rules.assignments import Assignment
-from chamberlain.rules.guests import AddedBy, GuestRules, GuestTemplate, PresentGuests
+from chamberlain.rules.guest_template import GuestTemplate
+from chamberlain.rules.guests import AddedBy, GuestRules, PresentGuests
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.subjects import SubjectType
 from tests.rules.group_values import TENANT

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from chamberlain.rules.bad_texts import BadText, judge_texts
-from chamberlain.rules.checkups import CheckupState
+from chamberlain.rules.health import CheckupState
 from tests.rules.group_values import TENANT
 
 FIRST = BadText("template", TENANT, UUID("7e000000-0000-4000-8000-000000000001"))

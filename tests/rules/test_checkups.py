@@ -6,11 +6,6 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules.checkups import (
-    Checkup,
-    CheckupState,
-    doubtful,
-    faulty,
-    has_fault,
     judge_certificate,
     judge_clock,
     judge_connections,
@@ -20,9 +15,9 @@ from chamberlain.rules.checkups import (
     judge_queue,
     judge_space,
     judge_version,
-    well,
 )
 from chamberlain.rules.figures import MOST_COUNTED
+from chamberlain.rules.health import Checkup, CheckupState, doubtful, faulty, has_fault, well
 from chamberlain.rules.ids import TemplateId, TenantId
 from chamberlain.rules.migrations import MigrationState, judge_migrations
 from chamberlain.rules.role_rights import APPLICATION, WORKER, RoleRights, judge_role, judge_row_security

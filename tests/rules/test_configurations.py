@@ -6,7 +6,6 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.changes import Json
 from chamberlain.rules.configurations import (
     Noun,
     Picture,
@@ -20,6 +19,7 @@ from chamberlain.rules.configurations import (
 from chamberlain.rules.differences import Content
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.ids import TenantId, TraceId
+from chamberlain.rules.values import Json
 
 HOUSE = TenantId(UUID(int=1))
 A, B, C = (str(UUID(int=number)) for number in (11, 12, 13))

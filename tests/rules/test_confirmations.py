@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.rules.actions import Act
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.changes import Subject
 from chamberlain.rules.confirmations import (
@@ -23,6 +22,7 @@ from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound
 from chamberlain.rules.findings import FindingKind, FindingRecord, FindingState
 from chamberlain.rules.guest_clocks import Clock, PolicyRule, course_of_review, started
+from chamberlain.rules.idempotency import Act
 from chamberlain.rules.ids import ClientId, TraceId
 from chamberlain.rules.people import NamedPerson, Person
 from chamberlain.rules.policies import ConfirmedBy, PolicyAction, PolicyRules, Review

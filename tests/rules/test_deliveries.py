@@ -18,13 +18,12 @@ from chamberlain.rules.deliveries import (
     disabled_by,
     kept_answer,
     next_try,
-    payload_document,
     reason_to_disable,
     webhook_disabled,
-    without_metadata,
 )
 from chamberlain.rules.events import Event, EventType
 from chamberlain.rules.ids import DeliveryId, EventId, RequestId, TemplateId, TenantId, TraceId
+from chamberlain.rules.outbox import payload_document, without_metadata
 
 NOW = datetime(2026, 11, 20, 9, 30, 1, 4_600, tzinfo=UTC)
 TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))

@@ -16,13 +16,14 @@ from chamberlain.rules.approvals import (
 )
 from chamberlain.rules.callers import Actor, ActorType, Caller
 from chamberlain.rules.changes import Subject
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drafts import Moment, draft_from
+from chamberlain.rules.idempotency import IdempotencyKey, Submission
 from chamberlain.rules.ids import EventId, RequestId, TraceId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.people import PeopleAnswer
-from chamberlain.rules.plans import Step
-from chamberlain.rules.requests import IdempotencyKey, RequestKind, RequestState, StepRecord, StepState, Submission
+from chamberlain.rules.requests import RequestKind, RequestState, StepRecord, StepState
 from chamberlain.rules.submissions import Draft
 from chamberlain.rules.templates import TemplateHead, TemplateKind
 from chamberlain.rules.tenants import Tenant

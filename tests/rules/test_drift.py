@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chamberlain.rules.directory_groups import MemberShipType, ObservedGroup, WantedGroup
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drift import (
     Difference,
     assignment_differences,
@@ -24,7 +26,6 @@ from chamberlain.rules.drift_properties import (
     treatment_of,
 )
 from chamberlain.rules.drift_works import assignment_repair, group_repair, mailbox_repair, steps_of
-from chamberlain.rules.groups import MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.rules.guests import AddedBy, Sharing
 from chamberlain.rules.ids import PolicyId, TemplateId, UserId
 from chamberlain.rules.mailbox_plans import EFFECTS, is_done
@@ -38,7 +39,6 @@ from chamberlain.rules.mailboxes import (
     RoomEquipment,
     WantedMailbox,
 )
-from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSubject
 from tests.rules.drift_values import EVERYTHING, FULL, SEND, TEAM, shown_group, shown_of, wanted_of
 from tests.rules.group_values import ADA, BEN, CLEO, DARA, ELI

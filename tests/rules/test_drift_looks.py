@@ -8,15 +8,16 @@ import pytest
 
 from chamberlain.rules.assignment_tasks import Assigned
 from chamberlain.rules.assignments import Assignment
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drift import Difference
 from chamberlain.rules.drift_checks import ManagedAssignment, ManagedGroup, ManagedMailbox
 from chamberlain.rules.drift_looks import Look, Observed, apart, look_at, look_without, missing_people, people_in
 from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.findings import FindingSubject, FoundMailbox
-from chamberlain.rules.guests import GuestTemplate, PresentGuests
+from chamberlain.rules.guest_template import GuestTemplate
+from chamberlain.rules.guests import PresentGuests
 from chamberlain.rules.ids import GroupId, MailboxId, UserId
 from chamberlain.rules.mailboxes import MailboxType
-from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import SubjectType
 from tests.rules.drift_values import FULL, TEAM, shown_group, shown_of, wanted_of
 from tests.rules.group_values import ADA, BEN, CLEO, DARA, ELI, TENANT

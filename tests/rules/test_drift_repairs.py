@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drift import Difference, digest_of
 from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.drift_repairs import (
@@ -20,7 +21,6 @@ from chamberlain.rules.drift_repairs import (
     judge,
     remembered,
 )
-from chamberlain.rules.plans import Step
 
 NOW = datetime(2026, 11, 20, 2, tzinfo=UTC)
 CITY = Difference(DriftProperty.MAILBOX_CITY, "Town", "X", (Step.SET_ADDRESS_FIELDS,), digest_of("Town"))

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.effects import CANCELLED, Effects
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestState, StepRecord, StepState
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)

@@ -5,9 +5,10 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules.callers import SERVICE
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.erasures import Erasure, erased, without_names
 from chamberlain.rules.ids import UserId
+from chamberlain.rules.values import Json
 from tests.rules.editor_values import TRACE
 from tests.rules.group_values import TENANT
 

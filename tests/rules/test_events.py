@@ -9,14 +9,14 @@ import pytest
 from chamberlain.rules.assignment_events import AssignedSubject, assignment_changed
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.directory_groups import ObservedGroup
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.events import LARGEST, Event, EventType
 from chamberlain.rules.group_events import group_created
-from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.ids import EventId, GroupId, MailboxId, PolicyId
 from chamberlain.rules.mailbox_events import mailbox_created
 from chamberlain.rules.mailboxes import AddressFields, MailboxType, ObservedMailbox
 from chamberlain.rules.people import NamedPerson
-from chamberlain.rules.plans import Step
 from chamberlain.rules.request_events import (
     MOST_APPROVERS,
     RequestSummary,

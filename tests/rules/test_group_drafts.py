@@ -8,15 +8,16 @@ import pytest
 from chamberlain.rules.approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
 from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.group_drafts import Situation, draft_of, wanted_in
 from chamberlain.rules.group_names import GroupNames
+from chamberlain.rules.idempotency import IdempotencyKey, Submission
 from chamberlain.rules.ids import EventId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.people import PeopleAnswer
-from chamberlain.rules.plans import Step
-from chamberlain.rules.requests import IdempotencyKey, RequestKind, RequestState, Submission, begin_steps
+from chamberlain.rules.requests import RequestKind, RequestState, begin_steps
 from chamberlain.rules.submissions import Draft
 from chamberlain.rules.templates import GroupTemplate, compile_group_template
 from tests.rules.editor_values import NOW, TRACE

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.errors import Fault
 from chamberlain.rules.group_faults import (
     faults_in_directory,
@@ -13,7 +14,7 @@ from chamberlain.rules.group_faults import (
     team_license_missing,
 )
 from chamberlain.rules.group_names import GroupNames
-from chamberlain.rules.groups import GroupOrder, MemberShipType
+from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.people import PeopleAnswer, Person

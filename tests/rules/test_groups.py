@@ -3,7 +3,8 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.rules.groups import GroupOrder, MemberShipType, WantedGroup, wanted_group
+from chamberlain.rules.directory_groups import MemberShipType, WantedGroup
+from chamberlain.rules.groups import GroupOrder, wanted_group
 from chamberlain.rules.ids import PolicyId, TemplateId
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.templates import GroupTemplate

@@ -5,11 +5,11 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.directory_groups import MemberShipType
+from chamberlain.rules.directory_steps import Step, title
 from chamberlain.rules.guest_plans import EFFECTS, is_done, plan_guest_rules, remaining_of_subject
 from chamberlain.rules.guests import AddedBy, Guest, GuestRules, Sharing
 from chamberlain.rules.ids import GroupId, PolicyId, TemplateId, UserId
-from chamberlain.rules.plans import Step, title
 from chamberlain.rules.retries import ENDS
 from chamberlain.rules.subjects import ObservedSite, ObservedSubject, SubjectType, WantedGuestRules
 from tests.rules.group_values import TENANT

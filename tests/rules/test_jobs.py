@@ -6,16 +6,8 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules.ids import JobId
-from chamberlain.rules.jobs import (
-    NOBODY,
-    OF_REQUESTS,
-    PROVISIONING,
-    HeldJob,
-    JobKind,
-    job_id_of,
-    job_kind_of,
-    public_id_of,
-)
+from chamberlain.rules.jobs import NOBODY, OF_REQUESTS, PROVISIONING, HeldJob, JobKind, job_id_of, public_id_of
+from chamberlain.rules.request_jobs import job_kind_of
 from chamberlain.rules.requests import RequestKind
 from tests.rules.editor_values import TRACE
 from tests.rules.group_values import REQUEST, TENANT

@@ -3,9 +3,10 @@ from collections.abc import Sequence
 import pytest
 
 from chamberlain.rules.callers import SERVICE
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.keys import KeyUse, change_of_keys, key_unknown, key_uses, require_droppable
+from chamberlain.rules.values import Json
 from tests.rules.editor_values import TRACE
 from tests.rules.group_values import TENANT
 

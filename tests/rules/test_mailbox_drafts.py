@@ -6,7 +6,9 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules.approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drafts import Moment
+from chamberlain.rules.idempotency import Submission
 from chamberlain.rules.ids import EventId, MailboxId, UserId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mail_addresses import MailAddress
@@ -16,8 +18,7 @@ from chamberlain.rules.mailbox_situations import MailboxSituation
 from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxType, PermissionLevel, TemplateSource
 from chamberlain.rules.people import PeopleAnswer
-from chamberlain.rules.plans import Step
-from chamberlain.rules.requests import RequestError, RequestKind, RequestState, Submission
+from chamberlain.rules.requests import RequestError, RequestKind, RequestState
 from chamberlain.rules.submissions import Draft, MailboxDraft
 from chamberlain.rules.tenants import Applicability
 from tests.rules.editor_values import NOW, TRACE
@@ -32,7 +33,9 @@ APPROVED_BY_BEN = ApprovalRule((ApprovalLevel(ApprovalMode.ANY, (Approver(Approv
 def draft(it: MailboxSituation, answer: PeopleAnswer | None = ANSWER) -> Draft:
     """The request that comes of it."""
     moment = Moment(EventId(UUID(int=1)), NOW)
-    return mailbox_draft_of(it, Submission(b"{}", None, TRACE), names_in(it), answer, mailbox_id=MAILBOX, moment=moment)
+    return mailbox_draft_of(
+        it, Submission(b"{}", None, TRACE), names_in(it), answer, mailbox_id=MAILBOX, content=b"{}", moment=moment
+    )
 
 
 def test_it_works() -> None:
@@ -50,6 +53,7 @@ def test_it_works() -> None:
     assert it.mailbox == MailboxDraft(
         id=MAILBOX,
         order=SENT,
+        content=b"{}",
         name_key="info desk",
         alias="desk@estate.example",
         template_source=TemplateSource.DEFAULT,

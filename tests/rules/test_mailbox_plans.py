@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.rules import guest_plans
+from chamberlain.rules.directory_steps import Step, title
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.mailbox_plans import EFFECTS, is_done, plan_mailbox, remaining_of_mailbox
 from chamberlain.rules.mailbox_wanted import wanted_mailbox
@@ -22,7 +23,6 @@ from chamberlain.rules.mailboxes import (
     RoomEquipment,
     WantedMailbox,
 )
-from chamberlain.rules.plans import Step, title
 from tests.rules.group_values import ADA, BEN, CLEO, DARA, REQUEST, TENANT
 from tests.rules.mailbox_values import EVERY_PROPERTY, ORDER, TEMPLATES
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.rules.approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal, rehearse_mailbox
 from chamberlain.rules.mailbox_situations import MailboxSituation
 from chamberlain.rules.mailboxes import TemplateSource
 from chamberlain.rules.people import NamedPerson, PeopleAnswer
-from chamberlain.rules.plans import Step
 from chamberlain.rules.rehearsals import LevelRehearsal
 from chamberlain.rules.tenants import Applicability
 from tests.rules.group_values import ANSWER, BEN, CLEO, DARA

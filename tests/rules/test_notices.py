@@ -9,6 +9,7 @@ import pytest
 
 from chamberlain.rules.approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
 from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.ids import ClientId, NoticeId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.rules.notice_mails import Mail, address_of, language_for, mail_of
 from chamberlain.rules.notice_words import Language, language_of, words_of
@@ -23,7 +24,6 @@ from chamberlain.rules.notices import (
     wait_after,
 )
 from chamberlain.rules.people import NamedPerson, Person
-from chamberlain.rules.plans import Step
 from chamberlain.rules.request_letters import RequestNews, request_letter
 from chamberlain.rules.requests import RequestError, RequestKind, RequestRecord, RequestState, TemplateReference
 

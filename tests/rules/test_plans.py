@@ -6,16 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chamberlain.rules.groups import (
-    GroupOrder,
-    MemberShipType,
-    ObservedGroup,
-    WantedGroup,
-    wanted_group,
-)
+from chamberlain.rules.directory_groups import MemberShipType, ObservedGroup, WantedGroup
+from chamberlain.rules.directory_steps import Step, remaining, title
+from chamberlain.rules.groups import GroupOrder, wanted_group
 from chamberlain.rules.ids import GroupId, PolicyId
 from chamberlain.rules.mail_addresses import MailAddress
-from chamberlain.rules.plans import Step, plan_group, plan_order, remaining, title
+from chamberlain.rules.plans import plan_group, plan_order
 from chamberlain.rules.templates import GroupTemplate
 from tests.rules.group_values import ADA, BEN, CLEO, GROUP_HEAD, LABEL, REQUEST, TEAM_HEAD, TEMPLATE, WANTED
 

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from chamberlain.rules.assignments import Assignment
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.findings import FindingSubject
-from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.guest_clocks import Clock, PolicyRule, after_trouble
 from chamberlain.rules.guests import Guest
 from chamberlain.rules.ids import GroupId, NoticeId, PolicyId, TenantId, UserId

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.ids import ClientId, TemplateId
-from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement, Task, learned_name, summary_of_task, with_caller
 from chamberlain.rules.request_events import RequestSummary
 from chamberlain.rules.requests import Progress, RequestError, RequestKind, RequestState

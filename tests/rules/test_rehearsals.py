@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.rules.approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.rules.directory_groups import MemberShipType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.group_drafts import Situation
 from chamberlain.rules.group_names import names_of
-from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.group_rehearsals import GroupRehearsal, has_number, rehearse_group
 from chamberlain.rules.people import NamedPerson, PeopleAnswer
-from chamberlain.rules.plans import Step
-from chamberlain.rules.rehearsals import NO_REQUEST, GroupRehearsal, LevelRehearsal, has_number, rehearse_group
+from chamberlain.rules.rehearsals import NO_REQUEST, LevelRehearsal
 from chamberlain.rules.templates import GroupTemplate, compile_group_template
 from tests.rules.group_values import ADA, ANSWER, BEN, CLEO, DARA, GROUP_HEAD, ORDER, TEMPLATE
 from tests.rules.mailbox_values import HOUSE, USER

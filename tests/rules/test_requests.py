@@ -1,7 +1,7 @@
 import pytest
 
 from chamberlain.rules import requests
-from chamberlain.rules.plans import Step
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.requests import MOVES, Accepted, RequestKind, RequestState, StepRecord, StepState, begin_steps
 from tests.rules.group_values import REQUEST, TENANT
 

@@ -2,8 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.plans import Step
 from chamberlain.rules.retries import ENDS, After, GiveUp, retry_step
 
 FIRST = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chamberlain.rules.checkups import CheckupState
+from chamberlain.rules.health import CheckupState
 from chamberlain.rules.role_rights import APPLICATION, WORKER, RoleRights, judge_role, judge_row_security
 
 OK, WARNING, FAULT = CheckupState.OK, CheckupState.WARNING, CheckupState.FAULT

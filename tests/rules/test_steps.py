@@ -3,8 +3,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Fault, NotPossible, Rejected, TryAgain
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import (
     MOVES,
     Progress,

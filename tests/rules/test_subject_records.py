@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.rules.assignments import Assignment
+from chamberlain.rules.directory_groups import ObservedGroup
 from chamberlain.rules.errors import NotFound
-from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.guests import Sharing
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.subject_records import entry_of, new_entry, require_type

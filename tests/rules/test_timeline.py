@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chamberlain.rules.plans import Step
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.requests import (
     ENDED,
     Progress,

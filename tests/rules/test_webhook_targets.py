@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chamberlain.rules.checkups import CheckupState
+from chamberlain.rules.health import CheckupState
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.webhook_targets import Reach, WebhookTarget, judge_targets
 from tests.rules.editor_values import NOW

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.errors import BodyInvalid, Malformed
-from chamberlain.rules.groups import GroupOrder, MemberShipType
+from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import TemplateId, UserId
 from chamberlain.shapes.faults import list_faults
 from chamberlain.shapes.groups import GROUP, GroupBody, read_group_order

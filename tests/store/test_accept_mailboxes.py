@@ -11,6 +11,7 @@ from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mailboxes import MailboxOrder, TemplateSource
 from chamberlain.rules.requests import RequestKind
 from chamberlain.rules.submissions import AddressTaken, Again, Draft, LimitFull, MailboxDraft, NameTaken, Written
+from chamberlain.shapes.mailboxes import write_mailbox_order
 from chamberlain.store.batcher import Acceptor
 from tests.databases import Databases
 from tests.drafts import draft
@@ -24,6 +25,7 @@ def mailbox_draft(name: str, *, address: str | None = None, alias: str | None = 
     mailbox = MailboxDraft(
         id=MailboxId(uuid4()),
         order=MailboxOrder(name, name),
+        content=write_mailbox_order(MailboxOrder(name, name)),
         name_key=name,
         alias=None if alias is None else f"{alias}@estate.example",
         template_source=TemplateSource.REQUEST,

@@ -10,8 +10,7 @@ import pytest
 from chamberlain.rules.audit import AuditFilter, AuditRecord
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.store import audit, changes, seals
-from chamberlain.store.database import Transaction
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.database import PLANNING, Transaction
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, ESTATE, OTHER_HOUSE, TRACE, rows
 from tests.query_plans import SIZES, rows_looked_at

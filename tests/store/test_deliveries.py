@@ -12,7 +12,6 @@ import pytest
 from chamberlain.embedded import postgres
 from chamberlain.rules.deliveries import (
     KEPT_ATTEMPTS,
-    PAYLOAD_LIMIT,
     DeliveryFilter,
     DeliveryRecord,
     DeliveryResult,
@@ -21,9 +20,10 @@ from chamberlain.rules.deliveries import (
 )
 from chamberlain.rules.events import Event, EventType
 from chamberlain.rules.ids import DeliveryId, EventId, JobId, TenantId
+from chamberlain.rules.outbox import PAYLOAD_LIMIT
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.redeliveries import DeliverySpan
-from chamberlain.store import deliveries, delivery_lists, redeliveries, webhook_states
+from chamberlain.store import deliveries, delivery_lists, outbox, redeliveries, webhook_states
 from tests.databases import Databases, filled_database
 from tests.estates import (
     ESTATE,
@@ -118,7 +118,7 @@ def test_a_payload_is_small_whatever_is_in_the_metadata() -> None:
     def payload(number: int) -> str:
         """With what was sent and what a template adds, each of which may be 16 KiB."""
         data = {"group": {"displayName": "Apollo"}, "metadata": {f"key {each}": "x" * 1_000 for each in range(number)}}
-        return deliveries.payload_of(Event(EventId(uuid4()), EventType.GROUP_CREATED, MOMENT, ESTATE, None, data))
+        return outbox.payload_of(Event(EventId(uuid4()), EventType.GROUP_CREATED, MOMENT, ESTATE, None, data))
 
     kept, emptied = msgspec.json.decode(payload(16)), msgspec.json.decode(payload(32))
 
@@ -354,7 +354,7 @@ async def test_it_cancels_what_is_pending_but_for_what_somebody_is_at(estate: Es
     )
 
     async with estate.databases.application.transaction(ESTATE) as tx:
-        await deliveries.cancel_pending(tx, ESTATE, PROJECT_GROUP)
+        await outbox.cancel_pending(tx, ESTATE, PROJECT_GROUP)
 
     states = sorted(each.state for each in await listed(estate))
     assert states == [DeliveryState.CANCELLED, DeliveryState.PENDING]

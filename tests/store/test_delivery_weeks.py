@@ -16,8 +16,8 @@ from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import PageWanted
 from chamberlain.store import deliveries, delivery_lists, delivery_weeks, redeliveries
+from chamberlain.store.database import PLANNING
 from chamberlain.store.migrate import MigrationSet, migrate
-from chamberlain.store.request_lists import PLANNING
 from tests.databases import PACKAGE, SETS, Databases
 from tests.estates import ESTATE, OTHER_HOUSE, PROJECT_GROUP, PROJECT_TEAM
 from tests.postgres import connected, new_database

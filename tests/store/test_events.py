@@ -15,9 +15,8 @@ from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.events import Event, EventType
 from chamberlain.rules.ids import EventId, RequestId, TenantId
 from chamberlain.rules.pages import FeedPage, FeedPosition, FeedWanted
-from chamberlain.store import events
-from chamberlain.store.database import Database, Transaction, open_database
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store import event_log, events
+from chamberlain.store.database import PLANNING, Database, Transaction, open_database
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, rows
 from tests.postgres import connected
@@ -57,7 +56,7 @@ async def beside(databases: Databases) -> AsyncIterator[Database]:
 async def write(database: Database, *several: str, tenant_id: TenantId = ESTATE) -> None:
     """Tell of events, all in one transaction."""
     async with database.transaction(tenant_id) as tx:
-        await events.append(tx, [event(each, tenant_id) for each in several])
+        await event_log.append(tx, [event(each, tenant_id) for each in several])
 
 
 async def read(
@@ -80,7 +79,7 @@ async def read_all(database: Database, *, limit: int) -> list[str]:
 async def test_it_works(databases: Databases) -> None:
     told = event("Apollo", request_id=RequestId(uuid4()))
     async with databases.application.transaction(ESTATE) as tx:
-        await events.append(tx, [told])
+        await event_log.append(tx, [told])
 
     (found,) = (await read(databases.application)).items
 
@@ -121,7 +120,7 @@ async def test_more_than_get_a_place_at_once_are_all_read(databases: Databases) 
 
 async def test_what_is_committed_late_comes_behind_what_was_read(databases: Databases) -> None:
     async with databases.application.transaction(ESTATE) as slow:
-        await events.append(slow, [event("slow")])
+        await event_log.append(slow, [event("slow")])
         await write(databases.application, "quick")
         before = await read(databases.application)
     after = await read(databases.application, before.next)
@@ -140,14 +139,14 @@ async def test_what_waited_for_another_comes_behind_it(databases: Databases) -> 
             await tx.execute("SELECT pg_current_xact_id()")
             begun.set()
             await tx.execute(lock)
-            await events.append(tx, [event("second")])
+            await event_log.append(tx, [event("second")])
 
     begun = asyncio.Event()
     async with databases.application.transaction(ESTATE) as tx:
         await tx.execute(lock)
         waiting = asyncio.create_task(late())
         await begun.wait()
-        await events.append(tx, [event("first")])
+        await event_log.append(tx, [event("first")])
     await waiting
 
     assert await read_all(databases.application, limit=50) == ["first", "second"]
@@ -164,7 +163,7 @@ async def test_a_transaction_that_hangs_holds_up_nothing_but_itself(databases: D
 async def test_what_was_given_up_is_never_told(databases: Databases) -> None:
     async def give_up() -> None:
         async with databases.application.transaction(ESTATE) as tx:
-            await events.append(tx, [event("never")])
+            await event_log.append(tx, [event("never")])
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -213,7 +212,7 @@ class Writers:
         released = asyncio.Event()
         async with self._database.transaction(ESTATE) as tx:
             self.written[name] = time.monotonic()
-            await events.append(tx, [event(name)])
+            await event_log.append(tx, [event(name)])
             async with self._changed:
                 self._holding[name] = released
                 self._changed.notify_all()

@@ -7,8 +7,7 @@ from chamberlain.rules.findings import FindingFilter, FindingKind, FindingState
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.pages import PageWanted, Position
 from chamberlain.store import finding_lists
-from chamberlain.store.database import Transaction
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.database import PLANNING, Transaction
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE
 from tests.query_plans import rows_looked_at

@@ -6,10 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.errors import Conflict, KeyReused
+from chamberlain.rules.idempotency import IdempotencyKey, KeptAnswer
 from chamberlain.rules.ids import ClientId
-from chamberlain.rules.requests import IdempotencyKey
 from chamberlain.store import idempotency
 from tests.databases import Databases
 from tests.estates import ADA, ESTATE, OTHER_HOUSE, caller_of, rows, until

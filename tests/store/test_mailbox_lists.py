@@ -14,8 +14,7 @@ from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxType
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.store import mailbox_lists
-from chamberlain.store.database import Transaction
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.database import PLANNING, Transaction
 from tests.databases import PACKAGE, Databases
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, rows
 from tests.postgres import connected

@@ -11,7 +11,7 @@ from chamberlain.rules.ids import EventId, NoticeId, RequestId
 from chamberlain.rules.notices import AboutRequest, NoticeKind
 from chamberlain.rules.people import NamedPerson
 from chamberlain.rules.request_events import approval_required, request_event, summary_of
-from chamberlain.store import events, notices
+from chamberlain.store import event_log, notices
 from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, Estate, open_estate, rows
@@ -44,7 +44,7 @@ async def write_everything(database: Database, estate: Estate, request_id: Reque
     """What can become of a request that waits for approval, as if all of it had."""
     async with database.transaction(ESTATE) as tx:
         for event_type in (EventType.REQUEST_REJECTED, EventType.REQUEST_EXPIRED, EventType.REQUEST_FAILED):
-            await events.append(tx, [await event_of(estate, request_id, event_type)])
+            await event_log.append(tx, [await event_of(estate, request_id, event_type)])
         await tx.execute(APPROVE, ESTATE, request_id)
 
 
@@ -65,11 +65,11 @@ async def test_it_works_for_both_roles(told: Databases) -> None:
     first, second, third = [await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED) for _ in range(3)]
 
     async with told.application.transaction(ESTATE) as tx:
-        await events.append(tx, [first])
+        await event_log.append(tx, [first])
     async with told.worker.transaction(ESTATE) as tx:
-        await events.append(tx, [second])
+        await event_log.append(tx, [second])
     async with told.worker.across_tenants() as tx:
-        await events.append(tx, [third])
+        await event_log.append(tx, [third])
 
     assert await rows(told, WRITTEN, accepted.request_id) == [("failed", None)] * 3
 
@@ -94,7 +94,7 @@ async def test_a_level_is_told_of_when_it_has_approvers(told: Databases) -> None
     ]
 
     async with told.worker.transaction(ESTATE) as tx:
-        await events.append(tx, [opened, blocked])
+        await event_log.append(tx, [opened, blocked])
 
     assert await rows(told, WRITTEN, accepted.request_id) == [("approvalRequired", 2)]
 
@@ -141,7 +141,7 @@ async def test_it_writes_nothing_for_what_is_taken_back(told: Databases) -> None
 
     with suppress(ZeroDivisionError):
         async with told.worker.transaction(ESTATE) as tx:
-            await events.append(tx, [await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED)])
+            await event_log.append(tx, [await event_of(estate, accepted.request_id, EventType.REQUEST_FAILED)])
             raise ZeroDivisionError
 
     assert await rows(told, WRITTEN, accepted.request_id) == []
@@ -162,7 +162,7 @@ async def test_it_remembers_who_has_it(told: Databases) -> None:
     notice_id = NoticeId(event.id)
 
     async with told.worker.transaction(ESTATE) as tx:
-        await events.append(tx, [event])
+        await event_log.append(tx, [event])
         await notices.note_told(tx, notice_id, [ADA])
         await notices.note_told(tx, notice_id, [BEN])
         await notices.note_attempt(tx, notice_id)

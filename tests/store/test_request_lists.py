@@ -8,7 +8,7 @@ import pytest
 
 from chamberlain.rules.pages import PageWanted, Position
 from chamberlain.rules.requests import RequestFilter, RequestKind, RequestState
-from chamberlain.store import request_lists
+from chamberlain.store import database, jobs, request_lists
 from chamberlain.store.database import Transaction
 from tests.databases import Databases
 from tests.estates import ADA, ESTATE, OTHER_HOUSE
@@ -83,7 +83,7 @@ async def test_it_works_along_indexes_for_every_filter(databases: Databases, num
 
 
 async def looked_at(tx: Transaction, wanted: RequestFilter, owner: UUID | None, position: Position | None) -> int:
-    await tx.execute(request_lists.PLANNING)
-    few_due = await request_lists.are_few_due(tx)
+    await tx.execute(database.PLANNING)
+    few_due = await jobs.are_few_due(tx)
     statement, values = request_lists.page_statement(tx, wanted, owner, PageWanted(50, position), few_due=few_due)
     return await rows_looked_at(tx, statement, *values)

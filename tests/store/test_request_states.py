@@ -10,8 +10,8 @@ import pytest
 
 import chamberlain
 from chamberlain.rules.actions import Action
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.ids import RequestId
-from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement
 from chamberlain.rules.requests import MOVES, Progress, RequestState, StepRecord, StepState
 from chamberlain.store import request_tasks, requests

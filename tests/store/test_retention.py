@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chamberlain.store import idempotency, retention
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.database import PLANNING
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, open_estate
 from tests.postgres import connected

@@ -9,7 +9,7 @@ import pytest
 from chamberlain.rules.ids import EventId, RequestId
 from chamberlain.rules.request_events import RequestSummary, approval_required
 from chamberlain.rules.requests import RequestKind, RequestState
-from chamberlain.store import events
+from chamberlain.store import event_log
 from tests.databases import Databases
 from tests.estates import ADA, CONFIDENTIAL_TEAM, ESTATE, OPERATOR, OTHER_HOUSE, Estate, caller_of, open_estate, rows
 from tests.postgres import connected
@@ -87,7 +87,7 @@ async def filled(databases: Databases) -> Estate:
     )
     event = approval_required(EventId(uuid4()), summary, level=1, approvers=(), now=datetime(2026, 11, 20, tzinfo=UTC))
     async with databases.worker.across_tenants() as tx:
-        await events.append(tx, [event])
+        await event_log.append(tx, [event])
         await tx.execute("INSERT INTO chamberlain.issuer (tenant_id, issuer) VALUES ($1, 'https://issuer')", ESTATE)
         await tx.execute(SUBJECT, ESTATE)
         await tx.execute("INSERT INTO chamberlain.discovery (tenant_id) VALUES ($1)", ESTATE)

@@ -10,8 +10,7 @@ from chamberlain.rules.pages import NamedPageWanted, NamePosition
 from chamberlain.rules.subject_records import SubjectFilter
 from chamberlain.rules.subjects import SubjectType
 from chamberlain.store import subject_lists
-from chamberlain.store.database import Transaction
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.database import PLANNING, Transaction
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE
 from tests.query_plans import SIZES, rows_looked_at

@@ -6,11 +6,12 @@ from uuid import UUID, uuid4
 
 from chamberlain.queue.service import JobService
 from chamberlain.requests.service import RequestService
-from chamberlain.rules.actions import Act, KeptAnswer, RequestView
+from chamberlain.rules.actions import RequestView
 from chamberlain.rules.callers import ActorType, Caller
+from chamberlain.rules.idempotency import Act, IdempotencyKey, KeptAnswer
 from chamberlain.rules.ids import RequestId, TenantId, UserId
 from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.rules.requests import IdempotencyKey, RequestState
+from chamberlain.rules.requests import RequestState
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.request_looks import RequestLooks
 from chamberlain.store.timelines import Timelines

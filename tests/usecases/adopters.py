@@ -9,18 +9,17 @@ from chamberlain.adoptions.preview import Previewer
 from chamberlain.adoptions.service import AdoptionService
 from chamberlain.directory.embedded import EmbeddedAdoptions
 from chamberlain.directory.port import Adoptions, MailboxPage, MailboxWork, Marking, Work
-from chamberlain.rules.actions import Act
 from chamberlain.rules.adoption_records import AdoptionRecord, AdoptionView
 from chamberlain.rules.adoptions import AdoptionFilter, AdoptionRule, Preview
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.directory_groups import MemberShipType, WantedGroup
 from chamberlain.rules.errors import OutsideFault, TryAgain
-from chamberlain.rules.groups import MemberShipType, WantedGroup
+from chamberlain.rules.idempotency import Act, IdempotencyKey
 from chamberlain.rules.ids import AdoptionId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mailboxes import ObservedMailbox
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.plans import plan_group
-from chamberlain.rules.requests import IdempotencyKey
 from chamberlain.rules.templates import TemplateKind
 from chamberlain.store.notifier import Notifier
 from tests.estates import ADA, BEN, ESTATE, SHARED_MAILBOX, TRACE, Estate

@@ -9,10 +9,11 @@ import msgspec
 
 from chamberlain.requests.jobs import RequestJobs
 from chamberlain.requests.service import RequestService
-from chamberlain.rules.actions import Act, KeptAnswer, RequestView
+from chamberlain.rules.actions import RequestView
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.decisions import Naming
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.timeline import Timeline

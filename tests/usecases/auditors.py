@@ -6,9 +6,10 @@ from uuid import UUID
 
 from chamberlain.audit.verification import AuditVerifier
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.seals import AuditFault, AuditVerdict, FaultKind, Head
+from chamberlain.rules.values import Json
 from chamberlain.store import changes, seals
 from tests.databases import Databases
 from tests.estates import ADA, CLIENT, ESTATE, TRACE

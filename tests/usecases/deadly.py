@@ -19,7 +19,7 @@ from chamberlain.directory.port import (
     SubjectChanges,
     Work,
 )
-from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference

@@ -8,7 +8,6 @@ from uuid import UUID, uuid4
 from chamberlain.guests.findings.jobs import FindingJobs
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.rules.acceptances import WantedAcceptance
-from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.findings import (
     FindingFilter,
@@ -20,6 +19,7 @@ from chamberlain.rules.findings import (
     Found,
     Searched,
 )
+from chamberlain.rules.idempotency import KeptAnswer
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import PageWanted

@@ -15,8 +15,8 @@ from hypothesis.stateful import Bundle, MultipleResults, RuleBasedStateMachine, 
 from chamberlain.embedded import postgres
 from chamberlain.rules.actions import Action
 from chamberlain.rules.approvals import DecisionOutcome
+from chamberlain.rules.directory_groups import GroupReference
 from chamberlain.rules.errors import Refusal, Rejected, TryAgain
-from chamberlain.rules.groups import GroupReference
 from chamberlain.rules.ids import RequestId, TemplateId, UserId
 from chamberlain.rules.mailboxes import MailboxReference
 from chamberlain.rules.requests import Accepted, RequestState

@@ -7,12 +7,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from chamberlain.bootstrap.origins import new_webhook_secret, now
-from chamberlain.rules.actions import Act
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
+from chamberlain.rules.idempotency import Act, IdempotencyKey
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.requests import IdempotencyKey
 from chamberlain.rules.template_areas import MAIL, TemplateArea
 from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.shapes.templates import COLLAB_TEMPLATE, MAILBOX_TEMPLATE, TemplateBody

@@ -14,14 +14,14 @@ from chamberlain.directory.embedded import FaultyAdoptions
 from chamberlain.directory.port import Marking
 from chamberlain.embedded.directory.faults import Faults, Injection
 from chamberlain.rules.adoptions import AdoptionRule, AdoptionState
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound, NotPossible, OutsideFault, TryAgain, Unavailable
 from chamberlain.rules.findings import FindingState
-from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import AdoptionId, RequestId, TemplateId
 from chamberlain.rules.mailbox_records import MailboxRecord
 from chamberlain.rules.mailbox_states import ProvisioningState
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestState
 from chamberlain.rules.templates import TemplateKind
 from chamberlain.store import mailboxes

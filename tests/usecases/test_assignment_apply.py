@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Conflict, Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingState
 from chamberlain.rules.guests import AddedBy, GuestRules, Sharing
 from chamberlain.rules.ids import TenantId, UserId
 from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
 from tests.databases import Databases
 from tests.estates import ADA, Estate, changed_estate, open_estate

@@ -18,7 +18,7 @@ from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.ids import TenantId
 from chamberlain.shapes.configuration import Configuration, read_configuration
 from chamberlain.shapes.configuration_faults import ConfigurationFault, ConfigurationInvalid
-from chamberlain.store import configurations
+from chamberlain.store import configuration_locks
 from tests.databases import Databases
 from tests.estates import ESTATE, OPERATOR, OTHER_HOUSE, TRACE, apply, changed_estate, rows
 from tests.usecases.configuration_files import HOUSEHOLDS, Document, read_houses
@@ -299,7 +299,7 @@ async def test_those_who_apply_at_the_same_time_come_one_after_the_other(databas
 
 async def test_whoever_waits_too_long_is_told(databases: Databases) -> None:
     async with databases.worker.across_tenants() as tx, databases.worker.across_tenants() as other:
-        await configurations.hold(tx, [])
+        await configuration_locks.hold(tx, [])
 
         with pytest.raises(Conflict, match="Somebody else is applying"):
-            await configurations.hold(other, [], patience=timedelta(milliseconds=20))
+            await configuration_locks.hold(other, [], patience=timedelta(milliseconds=20))

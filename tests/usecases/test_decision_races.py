@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.errors import Conflict
+from chamberlain.rules.idempotency import KeptAnswer
 from chamberlain.rules.ids import RequestId
 from tests.databases import Databases
 from tests.estates import ADA, BEN, DARA, caller_of

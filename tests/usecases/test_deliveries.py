@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import DeliveryFilter, DeliveryRecord, DeliveryState
 from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotFound, NotPossible
+from chamberlain.rules.idempotency import KeptAnswer
 from chamberlain.rules.ids import DeliveryId, TemplateId
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.redeliveries import DeliverySpan

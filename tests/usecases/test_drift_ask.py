@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drift_checks import DriftCheck
 from chamberlain.rules.errors import Forbidden
+from chamberlain.rules.idempotency import KeptAnswer
 from tests.estates import ADA, BEN, ESTATE, Estate, caller_of
 from tests.usecases.acts import act, administrator, application
 from tests.usecases.drifters import Watchman, watchman_of

@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
+from chamberlain.rules.directory_groups import GroupReference, MemberShipType, ObservedGroup
 from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingState
-from chamberlain.rules.groups import GroupReference, MemberShipType, ObservedGroup
 from chamberlain.rules.ids import GroupId, TenantId
 from chamberlain.rules.jobs import NOBODY
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType

@@ -9,12 +9,12 @@ from uuid import UUID
 import pytest
 
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drift_properties import DriftProperty, Treatment
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.findings import FindingState
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.rules.plans import Step
 from tests.estates import BEN, INTERNAL, Estate
 from tests.troubles import TroubledDirectory
 from tests.usecases.drifters import Watchman, watchman_of

@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 
 from chamberlain.guests.findings.service import FindingService
-from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound, TryAgain, Unavailable
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState
+from chamberlain.rules.idempotency import KeptAnswer
 from chamberlain.rules.ids import PolicyId
 from chamberlain.rules.jobs import JobKind
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, Estate, caller_of

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from chamberlain.rules.approvals import ApprovalMode
 from chamberlain.rules.errors import Conflict, Forbidden, NotPossible, Refusal, TryAgain
+from chamberlain.rules.group_rehearsals import GroupRehearsal
 from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.people import NamedPerson
-from chamberlain.rules.rehearsals import GroupRehearsal, LevelRehearsal
+from chamberlain.rules.rehearsals import LevelRehearsal
 from chamberlain.shapes.groups import read_group_order
 from tests.estates import (
     ADA,

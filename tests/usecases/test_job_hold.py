@@ -2,10 +2,10 @@
 
 import pytest
 
-from chamberlain.queue.hold import JobHolder
+from chamberlain.queue.hold import RequestJobHolder
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.ids import JobId, RequestId
 from chamberlain.rules.jobs import HELD, NOBODY, JobKind
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestRecord, RequestState, Waiting
 from chamberlain.rules.timeline import EntryKind
 from chamberlain.store.timelines import Timelines
@@ -21,7 +21,7 @@ async def hold(estate: Estate, name: str = "Apollo", *, state: RequestState = Re
     accepted = await estate.request(name)
     claim = await estate.claim()
     await put(estate, accepted.request_id, state)
-    await JobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], REASON)
+    await RequestJobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], REASON)
     return accepted.request_id
 
 
@@ -88,7 +88,7 @@ async def test_what_another_worker_has_taken_over_is_left_to_that_one(estate: Es
     claim = await estate.claim()
     await estate.rows("UPDATE chamberlain.job SET lease_id = gen_random_uuid()")
 
-    await JobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], REASON)
+    await RequestJobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], REASON)
 
     assert (await estate.record(accepted.request_id)).state is RequestState.QUEUED
     assert await estate.rows("SELECT held_reason FROM chamberlain.job") == [(None,)]
@@ -102,6 +102,6 @@ async def test_a_job_that_is_about_no_request_is_held_alone(estate: Estate) -> N
     )
     claim = await estate.claim(kinds=[JobKind.RETENTION_SWEEP])
 
-    await JobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], REASON)
+    await RequestJobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], REASON)
 
     assert await estate.rows("SELECT held_reason FROM chamberlain.job") == [(REASON,)]

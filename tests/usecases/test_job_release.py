@@ -5,9 +5,9 @@ import json
 import pytest
 
 from chamberlain.queue.service import JobOperations
-from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Forbidden, NotFound
+from chamberlain.rules.idempotency import KeptAnswer
 from chamberlain.rules.ids import JobId, RequestId
 from chamberlain.rules.jobs import NOBODY, HeldJob, job_id_of, public_id_of
 from chamberlain.rules.pages import PageWanted

@@ -11,8 +11,8 @@ from chamberlain.directory.embedded import KEY_MEMBER, FaultyDirectory
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
 from chamberlain.embedded.directory.faults import Faults, Injection
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
 from chamberlain.rules.errors import Rejected, TryAgain
-from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import MailboxId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mailbox_records import MailboxFilter, MailboxRecord

@@ -11,14 +11,13 @@ import pytest
 from chamberlain.directory.embedded import EmbeddedSubjects
 from chamberlain.guests.policies.service import PolicyService
 from chamberlain.guests.policies.simulation import Simulator
-from chamberlain.rules.actions import Act
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound, NotPossible, Stale
+from chamberlain.rules.idempotency import Act, IdempotencyKey
 from chamberlain.rules.ids import PolicyId
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.policy_records import PolicyRecord
-from chamberlain.rules.requests import IdempotencyKey
 from chamberlain.rules.template_areas import COLLAB
 from chamberlain.shapes.policies import POLICY
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, TRACE, Estate, caller_of

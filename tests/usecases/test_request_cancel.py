@@ -6,11 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from chamberlain.queue.hold import JobHolder
-from chamberlain.rules.actions import Action, KeptAnswer
+from chamberlain.queue.hold import RequestJobHolder
+from chamberlain.rules.actions import Action
 from chamberlain.rules.approvals import ApprovalState
+from chamberlain.rules.directory_groups import GroupReference
 from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotFound, Rejected, TryAgain
-from chamberlain.rules.groups import GroupReference
+from chamberlain.rules.idempotency import KeptAnswer
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.requests import RequestState, StepState
 from chamberlain.rules.timeline import Entry, EntryKind
@@ -158,7 +159,7 @@ async def test_its_job_goes_with_it_and_makes_room_for_another(estate: Estate) -
 async def test_a_held_job_goes_with_it(estate: Estate) -> None:
     accepted = await estate.request("Apollo")
     claim = await estate.claim()
-    await JobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], "A bug.")
+    await RequestJobHolder(estate.databases.worker, watchers(estate)).hold(claim, claim.jobs[0], "A bug.")
 
     await cancel(estate, accepted.request_id, caller_of(ADA))
 

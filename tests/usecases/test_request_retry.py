@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from chamberlain.rules.actions import KeptAnswer
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Conflict, NotFound, Rejected
+from chamberlain.rules.idempotency import KeptAnswer
 from chamberlain.rules.ids import RequestId
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import RequestState, StepRecord, StepState
 from tests.estates import ADA, BEN, CLEO, Estate, caller_of
 from tests.usecases.acts import ACT, act, administrator, cancel, put, retry

@@ -11,9 +11,9 @@ import pytest
 from chamberlain.bootstrap.processes import running
 from chamberlain.requests.results import await_result
 from chamberlain.requests.service import RequestService
-from chamberlain.rules.actions import Act
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.errors import Malformed, NotFound, Rejected, TryAgain
+from chamberlain.rules.idempotency import Act
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.rules.requests import RequestRecord, RequestState, StepRecord

@@ -9,13 +9,13 @@ from uuid import uuid4
 import pytest
 
 from chamberlain.requests.retention import SweepRetention
-from chamberlain.rules.clocks import ClockReading
+from chamberlain.rules.clocks import PAUSE, ClockReading
 from chamberlain.rules.errors import Rejected
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.jobs import NOBODY, Claim, JobKind
 from chamberlain.rules.pages import FeedPosition, FeedWanted
 from chamberlain.rules.requests import RequestState
-from chamberlain.rules.retention import BATCH, BATCHES, PAUSE, SHORT_PAUSE, Retention, cutoffs
+from chamberlain.rules.retention import BATCH, BATCHES, SHORT_PAUSE, Retention, cutoffs
 from chamberlain.store import clocks, delivery_weeks, events, jobs
 from chamberlain.store.database import Transaction
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, ESTATE, LEASE, OTHER_HOUSE, TRACE, Estate, caller_of

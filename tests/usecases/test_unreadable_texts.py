@@ -8,7 +8,7 @@ import pytest
 
 from chamberlain.bootstrap.doctor.examine import examine
 from chamberlain.configuration.service import ConfigurationService
-from chamberlain.rules.checkups import CheckupState
+from chamberlain.rules.health import CheckupState
 from chamberlain.rules.pages import PageWanted
 from chamberlain.rules.templates import GROUP_KINDS
 from chamberlain.settings import read_settings

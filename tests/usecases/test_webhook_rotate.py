@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit
 from chamberlain.rules.errors import Forbidden, KeyReused, NotFound, Stale
+from chamberlain.rules.idempotency import KeptAnswer
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
 from chamberlain.rules.template_records import RotatedWebhook

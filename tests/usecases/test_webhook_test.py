@@ -13,10 +13,10 @@ from uuid import UUID
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import Attempt
 from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, NotFound
+from chamberlain.rules.idempotency import KeptAnswer
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.template_areas import COLLAB, MAIL, TemplateArea
 from chamberlain.store import webhook_secrets, webhook_states

@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID, uuid4
 
-from chamberlain.queue.hold import JobHolder
+from chamberlain.queue.hold import RequestJobHolder
 from chamberlain.rules.jobs import Claim, JobKind
 from chamberlain.store import jobs
 from chamberlain.store.notifier import Notifier
@@ -81,7 +81,7 @@ async def serving(
         handler,
         wake=asyncio.Event(),
         new_id=uuid4,
-        holder=JobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
+        holder=RequestJobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
         observe=lambda *_: None,
         may_claim=may_claim,
         places=places,

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from chamberlain.embedded import postgres
-from chamberlain.queue.hold import JobHolder
+from chamberlain.queue.hold import RequestJobHolder
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.jobs import HELD, Claim, JobKind
 from chamberlain.rules.requests import RequestState
@@ -58,7 +58,7 @@ async def working(
         handlers,
         wake=wake or asyncio.Event(),
         new_id=uuid4,
-        holder=JobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
+        holder=RequestJobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
         observe=seen or Seen(),
         may_claim=may_claim,
         pace=pace,
@@ -407,7 +407,7 @@ async def test_a_bug_beside_a_job_is_told_and_the_worker_goes_on(
         {JobKind.GROUP_PROVISION: completer},
         wake=asyncio.Event(),
         new_id=uuid4,
-        holder=JobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
+        holder=RequestJobHolder(databases.worker, Notifier(databases.addresses.application, REQUESTS_CHANNEL)),
         observe=broken,
         pace=PACE,
     )

@@ -22,22 +22,14 @@ from chamberlain.rules.adoption_records import (
     taken,
 )
 from chamberlain.rules.adoption_waits import NOT_SHOWN, Waiting, end_of_refused, end_of_wait, has_waited
-from chamberlain.rules.adoptions import (
-    CHANGED,
-    GONE,
-    MARK_STAYS,
-    AdoptionState,
-    ItemState,
-    ObjectType,
-    Obstacle,
-    object_type_of,
-)
+from chamberlain.rules.adoptions import CHANGED, GONE, MARK_STAYS, AdoptionState, ItemState, Obstacle, object_type_of
+from chamberlain.rules.directory_groups import GroupReference, MemberShipType, ObservedGroup
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.groups import GroupReference, MemberShipType, ObservedGroup
 from chamberlain.rules.ids import AdoptionId, GroupId, MailboxId, UserId
 from chamberlain.rules.jobs import Claim, Job, Postponed
 from chamberlain.rules.mailbox_templates import MailboxTemplate
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
+from chamberlain.rules.object_types import ObjectType
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.tenants import Tenant
 from chamberlain.shapes.adopted_objects import adopted_group_of, adopted_mailbox_of

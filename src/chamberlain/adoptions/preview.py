@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from chamberlain.directory.former_marks import mailbox_page
+from chamberlain.adoptions.former_marks import mailbox_page
 from chamberlain.directory.port import Adoptions
 from chamberlain.rules.adopted_groups import group_candidate
 from chamberlain.rules.adopted_mailboxes import mailbox_candidate, order_of_mailbox

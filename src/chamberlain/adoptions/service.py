@@ -10,7 +10,6 @@ from uuid import UUID
 
 from chamberlain.adoptions.preview import Previewer
 from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.adoption_records import (
     AdoptionItem,
     AdoptionRecord,
@@ -32,6 +31,7 @@ from chamberlain.rules.adoptions import (
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import NotFound
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import AdoptionId, RequestId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import Page, PageWanted

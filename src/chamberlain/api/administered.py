@@ -10,8 +10,8 @@ from chamberlain.api.calls import Call
 from chamberlain.api.context import HttpContext
 from chamberlain.api.endpoint import Success
 from chamberlain.api.etags import seen_versions
-from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.edits import Edit
+from chamberlain.rules.idempotency import KeptAnswer
 
 CACHE: Mapping[str, str] = {"Cache-Control": "Always `no-store`."}
 VERSIONED: Mapping[str, str] = {**CACHE, "ETag": "Names this version, for `If-Match`."}

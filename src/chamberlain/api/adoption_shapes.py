@@ -5,11 +5,11 @@ from uuid import UUID
 from msgspec import Struct
 
 from chamberlain.api.rehearsal_shapes import RehearsedTemplate
-from chamberlain.api.request_shapes import Actor, Time, time_of
+from chamberlain.api.wire import Actor, Time, time_of
 from chamberlain.rules.adoption_records import AdoptionRecord, AdoptionView, RefusedItem
 from chamberlain.rules.adoptions import MOST_SHOWN, AdoptionRule, AdoptionState, Candidate, Obstacle
 from chamberlain.rules.adoptions import Preview as RulePreview
-from chamberlain.rules.plans import Step
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.templates import TemplateKind
 
 

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from msgspec import Struct, to_builtins
 
-from chamberlain.api.request_shapes import Actor, Time, time_of
 from chamberlain.api.template_shapes import TemplateField, TemplateWebhook, field_of, webhook_of
+from chamberlain.api.wire import Actor, Time, time_of
 from chamberlain.rules.callers import Actor as KnownActor
-from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.rules.templates import TemplateKind
 from chamberlain.shapes.approvals import ApprovalShape

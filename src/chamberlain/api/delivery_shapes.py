@@ -4,7 +4,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from chamberlain.api.request_shapes import Time, time_of
+from chamberlain.api.wire import Time, time_of
 from chamberlain.rules.deliveries import Attempt as RecordedAttempt
 from chamberlain.rules.deliveries import DeliveryRecord, DeliveryState
 

@@ -5,7 +5,8 @@ from uuid import UUID
 
 from msgspec import structs
 
-from chamberlain.api.request_shapes import Actor, RequestError, RequestFault, Time, time_of
+from chamberlain.api.request_shapes import RequestError, RequestFault
+from chamberlain.api.wire import Actor, Time, time_of
 from chamberlain.rules import requests
 from chamberlain.rules.mailbox_records import MailboxRecord, capacity_unit
 from chamberlain.rules.mailbox_states import ProvisioningState

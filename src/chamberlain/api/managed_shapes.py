@@ -5,10 +5,10 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from chamberlain.api.request_shapes import Actor, Time, time_of
-from chamberlain.rules.groups import MemberShipType
+from chamberlain.api.wire import Actor, Time, time_of
+from chamberlain.rules.directory_groups import MemberShipType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.guests import Sharing
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import StepRecord, StepState
 from chamberlain.rules.subject_records import SubjectRecord
 

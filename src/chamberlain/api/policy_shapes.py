@@ -4,7 +4,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from chamberlain.api.request_shapes import Actor, Time, time_of
+from chamberlain.api.wire import Actor, Time, time_of
 from chamberlain.rules.policy_records import PolicyRecord
 from chamberlain.shapes.policies import ExpiryShape, InactivityShape, MinimumOwnersShape, PolicyShape, ReviewShape
 from chamberlain.shapes.stored import StoredDecoder

@@ -1,27 +1,15 @@
 """Requests and their steps as they are sent, wherever one appears: alone, in a list, in a timeline."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
 
 from msgspec import Meta, Raw, Struct, structs
 
+from chamberlain.api.wire import Actor, Time, _actor, _time_or_none, time_of
 from chamberlain.rules.actions import Action, RequestView
 from chamberlain.rules.approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
-from chamberlain.rules.callers import Actor as RecordedActor
-from chamberlain.rules.callers import ActorType
-from chamberlain.rules.plans import Step, title
+from chamberlain.rules.directory_steps import Step, title
 from chamberlain.rules.requests import RequestKind, RequestRecord, RequestState, StepRecord, StepState
-
-Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"}, description="UTC, with milliseconds")]
-
-
-class Actor(Struct, rename="camel", frozen=True):
-    """Who did something; `id` is null for the service itself."""
-
-    type: ActorType
-    id: UUID | None
-    display_name: str
 
 
 class Template(Struct, rename="camel", frozen=True):
@@ -222,10 +210,6 @@ def _decision(decision: Decision) -> ApprovalDecision:
     return ApprovalDecision(_actor(decision.by), decision.outcome, decision.comment, time_of(decision.decided_at))
 
 
-def _actor(actor: RecordedActor) -> Actor:
-    return Actor(actor.type, actor.id, actor.display_name)
-
-
 def _error(record: RequestRecord) -> RequestError | None:
     error = record.error
     if error is None:
@@ -251,12 +235,3 @@ def _result(record: RequestRecord) -> Result | None:
     if record.result is None:
         return None
     return Result(record.result.type, record.result.id, record.result.display_name, record.result.mail)
-
-
-def time_of(value: datetime) -> str:
-    """What is sent of a moment."""
-    return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _time_or_none(value: datetime | None) -> str | None:
-    return None if value is None else time_of(value)

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from msgspec import Struct, field
 
-from chamberlain.api.request_shapes import Time, time_of
+from chamberlain.api.wire import Time, time_of
 from chamberlain.rules.findings import FindingKind
 from chamberlain.rules.guests import Guest
 from chamberlain.rules.policies import PolicyAction

@@ -9,8 +9,7 @@ from msgspec import json
 
 from chamberlain.api.answers import NO_STORE, Answer, Headers
 from chamberlain.api.calls import Call
-from chamberlain.rules.actions import Act, KeptAnswer
-from chamberlain.rules.requests import IdempotencyKey, Submission
+from chamberlain.rules.idempotency import Act, IdempotencyKey, KeptAnswer, Submission
 from chamberlain.shapes.actions import ActionBody
 from chamberlain.shapes.bodies import parse_with_whole_numbers
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
-from chamberlain.api.request_shapes import Actor, Time, time_of
+from chamberlain.api.wire import Actor, Time, time_of
 from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.rules.templates import FieldType
 from chamberlain.shapes.approvals import ApprovalShape

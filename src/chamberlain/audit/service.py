@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows, ClientNames, named
-from chamberlain.rules.callers import Caller
+from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows, named
+from chamberlain.rules.callers import Caller, ClientNames
 from chamberlain.rules.errors import Unavailable
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.permissions import Operation

@@ -12,11 +12,10 @@ from uuid import UUID
 
 from chamberlain.auth.store import find_administrators
 from chamberlain.directory.port import People
-from chamberlain.rules.actions import Act
-from chamberlain.rules.audit import ClientNames
-from chamberlain.rules.callers import Actor, Caller
+from chamberlain.rules.callers import Actor, Caller, ClientNames
 from chamberlain.rules.edits import Edit, Editor
 from chamberlain.rules.errors import TryAgain, Unavailable
+from chamberlain.rules.idempotency import Act
 from chamberlain.rules.ids import ClientId, TenantId, UserId
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.permissions import Allowance, Extent, Operation, ScopePrefixes, require

@@ -5,12 +5,12 @@ A command that imports this file imports nothing of the API.
 
 from collections.abc import Sequence
 
+from chamberlain.api.trace import new_trace_id
 from chamberlain.audit.erasure import UserEraser
 from chamberlain.audit.verification import AuditVerifier, Report
 from chamberlain.bootstrap.databases import opened_at_hand
 from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.operators import command_line
-from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.rules.erasures import Erasure
 from chamberlain.rules.ids import TenantId, UserId
 from chamberlain.rules.seals import AuditVerdict, Head

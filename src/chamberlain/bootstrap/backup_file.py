@@ -18,7 +18,7 @@ from typing import IO, Final
 
 import msgspec
 
-from chamberlain.bootstrap.faults import CannotStart
+from chamberlain.rules.errors import CannotStart
 
 _HEAD, _END = "backup.json", "end.json"
 # Another form of the file gets another number.

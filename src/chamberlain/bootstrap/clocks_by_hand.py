@@ -1,10 +1,11 @@
 """Confirm the database's clock from the command line, whether the service runs or not."""
 
 from chamberlain.bootstrap.databases import opened_at_hand
-from chamberlain.bootstrap.faults import CannotStart, expected_faults
+from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.operators import command_line
 from chamberlain.bootstrap.origins import local_now
 from chamberlain.rules.clocks import MOST_CLOCK_DIFFERENCE, ClockReading
+from chamberlain.rules.errors import CannotStart
 from chamberlain.settings import Settings
 from chamberlain.store import clocks
 

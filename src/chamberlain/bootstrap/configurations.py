@@ -1,9 +1,9 @@
 """Configuration files, for whoever has the database: planned, applied and exported."""
 
+from chamberlain.api.trace import new_trace_id
 from chamberlain.bootstrap.databases import opened_at_hand, opened_or_made
 from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.operators import command_line
-from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.configuration.service import ConfigurationService
 from chamberlain.rules.configurations import Plan
 from chamberlain.rules.ids import TenantId

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 from uuid import UUID
 
+from chamberlain.api.trace import new_trace_id
 from chamberlain.bootstrap.data_folder import DataFolder, keep_passwords, keep_secret
 from chamberlain.bootstrap.databases import Databases
-from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.configuration.service import ConfigurationService
 from chamberlain.embedded.directory.estate import read_estate
 from chamberlain.embedded.directory.load import load as load_directory

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from chamberlain.bootstrap.data_folder import DataFolderUnusable
 from chamberlain.bootstrap.databases import DatabaseNotReady
 from chamberlain.embedded.postgres import EmbeddedPostgresError
-from chamberlain.rules.errors import Unavailable
+from chamberlain.rules.errors import CannotStart, Unavailable
 from chamberlain.store.hosts import AddressUnusable
 from chamberlain.store.keyring import KeysUnusable
 from chamberlain.store.migrate import MigrationRefused
@@ -20,14 +20,6 @@ EXPECTED = (
     MigrationRefused,
     Unavailable,
 )
-
-
-class CannotStart(Exception):
-    """Something is missing or wrong outside; the sentence says what to do.
-
-    Parts of the service alone raise classes of it. What commands have in common knows such faults by their own classes,
-    so that a command need not import the service to know them.
-    """
 
 
 @contextmanager

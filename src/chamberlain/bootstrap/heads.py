@@ -12,9 +12,8 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from chamberlain.api.problems import HeadTooLarge, problem_of
-from chamberlain.api.trace import echoes
+from chamberlain.api.trace import echoes, new_trace_id
 from chamberlain.bootstrap.connections import Connection
-from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.bootstrap.refusals import Refused
 
 # The bound that docs/reference/api.md gives. Twice what most servers take, for tokens with many claims.

@@ -4,28 +4,32 @@ Its issuers follow the port, so they are worked out at each start and never stor
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from chamberlain.api.trace import new_trace_id
 from chamberlain.bearer.verify import FindIssuer
 from chamberlain.bootstrap.databases import Databases
 from chamberlain.bootstrap.identity_database import identity_unavailable
-from chamberlain.bootstrap.origins import local_now, new_trace_id, now
+from chamberlain.bootstrap.origins import local_now, now
 from chamberlain.embedded.identity.clients import find_clients
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken, issuer_of
 from chamberlain.embedded.identity.server import routes
 from chamberlain.embedded.identity.signing_keys import SigningKeys
-from chamberlain.rules.audit import ClientNames
-from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.callers import Actor, ActorType, ClientNames
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.ids import ClientId, TenantId
 from chamberlain.rules.issuers import Issuer
 from chamberlain.settings import Settings
 from chamberlain.store import changes, tenants
 from chamberlain.store.database import Database
 from chamberlain.store.keyring import Keyring
+
+if TYPE_CHECKING:
+    from chamberlain.rules.values import Json
 
 
 def identity_base_url(settings: Settings) -> str:

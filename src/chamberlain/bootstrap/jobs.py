@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from chamberlain.adoptions.jobs import RunAdoptions
+from chamberlain.api.trace import new_trace_id
 from chamberlain.audit.jobs import AuditSealer
 from chamberlain.bootstrap.directory import make_adoptions
 from chamberlain.bootstrap.means import WorkMeans
-from chamberlain.bootstrap.origins import new_id, new_trace_id, now
+from chamberlain.bootstrap.origins import new_id, now
 from chamberlain.drift.jobs import CheckDrift
 from chamberlain.groups.provision import GroupProvisioner
 from chamberlain.guests.assignments.jobs import AssignmentJobs
+from chamberlain.guests.assignments.new_groups import NewGroupRules
 from chamberlain.guests.findings.jobs import FindingJobs
 from chamberlain.guests.policies.jobs import EvaluatePolicies
 from chamberlain.guests.subjects.jobs import SubjectJobs
@@ -31,6 +33,7 @@ def request_handlers(means: WorkMeans) -> Mapping[JobKind, Handler]:
         people=means.people,
         directory=means.directory,
         revisions=means.revisions,
+        guest_rules=NewGroupRules(new_id, now),
         notifier=means.notifier,
         new_id=new_id,
         now=now,

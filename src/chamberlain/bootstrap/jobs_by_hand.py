@@ -5,10 +5,10 @@ A command that imports this file imports nothing of the API.
 
 from collections.abc import Sequence
 
+from chamberlain.api.trace import new_trace_id
 from chamberlain.bootstrap.databases import opened_beside
 from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.operators import command_line
-from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.queue.service import JobOperations
 from chamberlain.rules.ids import JobId
 from chamberlain.rules.jobs import HeldJob

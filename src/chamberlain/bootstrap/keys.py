@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from chamberlain.api.trace import new_trace_id
 from chamberlain.bootstrap.databases import opened_at_hand
 from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.operators import command_line
-from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.bootstrap.sealed_keys import IdentityKeys
 from chamberlain.rules.keys import KeyUse, Rotation
 from chamberlain.secrets import service

@@ -20,9 +20,9 @@ from starlette.types import ASGIApp
 from uvicorn.server import ServerState
 
 from chamberlain.bootstrap.connections import BACKLOG, Connection, ConnectionLimits, Connections
-from chamberlain.bootstrap.faults import CannotStart
 from chamberlain.bootstrap.processes import running
 from chamberlain.bootstrap.whole_answers import WholeAnswers
+from chamberlain.rules.errors import CannotStart
 
 # How long answers that are under way may still take when the service stops; ten seconds are for everything together.
 GRACE_SECONDS = 8

@@ -13,7 +13,7 @@ from chamberlain.bootstrap.tracing import Traces
 from chamberlain.bootstrap.watching import Watching
 from chamberlain.directory.port import Directory, Guests, People
 from chamberlain.metrics import submissions_written
-from chamberlain.rules.audit import ClientNames
+from chamberlain.rules.callers import ClientNames
 from chamberlain.rules.permissions import ScopePrefixes
 from chamberlain.settings import Settings
 from chamberlain.store.assignments import Assigner

@@ -12,7 +12,7 @@ from chamberlain.notices.addresses import read_address
 from chamberlain.notices.messages import Sender
 from chamberlain.notices.server import MailServer
 from chamberlain.notifications.jobs import SendNotices
-from chamberlain.queue.hold import JobHolder
+from chamberlain.queue.hold import RequestJobHolder
 from chamberlain.rules.ids import RequestId, TenantId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.settings import Settings
@@ -41,7 +41,7 @@ def notice_loop(means: WorkMeans, may_claim: Callable[[], bool]) -> LaneLoop:
         ),
         wake=asyncio.Event(),
         new_id=new_id,
-        holder=JobHolder(means.database, means.notifier),
+        holder=RequestJobHolder(means.database, means.notifier),
         observe=jobs_done,
         may_claim=may_claim,
         places=PLACES if server is not None else replace(PLACES, poll=IDLE),

@@ -13,13 +13,14 @@ from chamberlain.bootstrap.data_folder import DataFolder, open_data_folder
 from chamberlain.bootstrap.databases import DatabaseNotReady, Databases, opened_databases
 from chamberlain.bootstrap.directory import make_injection
 from chamberlain.bootstrap.example import complete_example_estate, forget_lost_passwords, load_example_estate
-from chamberlain.bootstrap.faults import CannotStart, expected_faults
+from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.listeners import Listener, bind, serve_until
 from chamberlain.bootstrap.metrics import metrics_application
 from chamberlain.bootstrap.processes import StoppedEarly, running, settle_garbage_collector, stopping_by_signal
 from chamberlain.bootstrap.tracing import opened_traces
 from chamberlain.bootstrap.watching import running_watching
 from chamberlain.bootstrap.worker import running_worker
+from chamberlain.rules.errors import CannotStart
 from chamberlain.settings import Settings
 from chamberlain.store.notifier import Notifier
 

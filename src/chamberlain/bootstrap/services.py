@@ -7,11 +7,12 @@ from chamberlain.adoptions.service import AdoptionService
 from chamberlain.api.context import Addresses, HttpContext
 from chamberlain.api.hosts import hosts_of
 from chamberlain.api.streams import Streams
+from chamberlain.api.trace import new_trace_id
 from chamberlain.audit.service import AuditService
 from chamberlain.bootstrap.directory import first_look, make_adoptions, make_subjects
 from chamberlain.bootstrap.identity import believed_base_url, embedded_issuers
 from chamberlain.bootstrap.means import Means
-from chamberlain.bootstrap.origins import new_id, new_trace_id, new_webhook_secret, now
+from chamberlain.bootstrap.origins import new_id, new_webhook_secret, now
 from chamberlain.bootstrap.readiness import Readiness
 from chamberlain.drift.service import DriftService
 from chamberlain.events.service import EventService

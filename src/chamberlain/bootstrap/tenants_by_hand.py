@@ -5,10 +5,10 @@ A command that imports this file imports nothing of the API.
 
 from collections.abc import Callable, Sequence
 
+from chamberlain.api.trace import new_trace_id
 from chamberlain.bootstrap.databases import opened_at_hand
 from chamberlain.bootstrap.faults import expected_faults
 from chamberlain.bootstrap.operators import command_line
-from chamberlain.bootstrap.origins import new_trace_id
 from chamberlain.rules.deleted_tenants import DeletedTenant
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.tenant_rows import RemovedRows, TenantRow

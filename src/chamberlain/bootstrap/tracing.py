@@ -9,8 +9,8 @@ from typing import Protocol
 
 from starlette.types import ASGIApp
 
-from chamberlain.bootstrap.faults import CannotStart
 from chamberlain.directory.port import Directory, Guests
+from chamberlain.rules.errors import CannotStart
 from chamberlain.rules.jobs import JobKind
 from chamberlain.settings import read_traces
 from chamberlain.store.assignments import Assigner

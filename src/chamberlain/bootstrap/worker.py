@@ -14,7 +14,7 @@ from chamberlain.bootstrap.processes import running
 from chamberlain.bootstrap.tracing import Traces
 from chamberlain.bootstrap.webhooks import webhook_sender, webhook_work
 from chamberlain.metrics import jobs_done
-from chamberlain.queue.hold import JobHolder
+from chamberlain.queue.hold import RequestJobHolder
 from chamberlain.rules.jobs import PROVISIONING, JobKind
 from chamberlain.settings import Settings
 from chamberlain.store.listener import listen
@@ -88,7 +88,7 @@ def _loop(
         handlers,
         wake=wake,
         new_id=new_id,
-        holder=JobHolder(means.database, means.notifier),
+        holder=RequestJobHolder(means.database, means.notifier),
         observe=observe,
         may_claim=may_claim,
         pace=pace,
@@ -104,7 +104,7 @@ def _lane_loop(means: WorkMeans, send: Send, wake: asyncio.Event, may_claim: May
         deliver,
         wake=wake,
         new_id=new_id,
-        holder=JobHolder(means.database, means.notifier),
+        holder=RequestJobHolder(means.database, means.notifier),
         observe=jobs_done,
         may_claim=may_claim,
     )

@@ -4,8 +4,7 @@ from datetime import datetime
 
 from chamberlain.cli.call import Area, Call
 from chamberlain.cli.listing import show_list
-from chamberlain.cli.redelivering import written_time
-from chamberlain.cli.showing import Column
+from chamberlain.cli.showing import Column, written_time
 from chamberlain_client.operations import LIST_AUDIT
 
 

@@ -10,7 +10,7 @@ import typer
 from chamberlain.bootstrap.doctor.examine import examine
 from chamberlain.cli.exit_codes import ExitCode
 from chamberlain.cli.showing import show_json
-from chamberlain.rules.checkups import Checkup, CheckupState, has_fault
+from chamberlain.rules.health import Checkup, CheckupState, has_fault
 from chamberlain.rules.lines import one_line
 from chamberlain.settings import Settings
 

@@ -6,10 +6,7 @@ from contextlib import contextmanager
 
 import typer
 
-from chamberlain.bootstrap.faults import CannotStart
-from chamberlain.rules.errors import Refusal
-from chamberlain.shapes.configuration_export import ConfigurationTooLarge
-from chamberlain.shapes.configuration_faults import ConfigurationInvalid
+from chamberlain.rules.errors import OperatorFault, Refusal
 
 
 @contextmanager
@@ -17,7 +14,7 @@ def told_faults() -> Iterator[None]:
     """Let what is nobody's bug end the command with its own sentences."""
     try:
         yield
-    except (CannotStart, Refusal, ConfigurationInvalid, ConfigurationTooLarge) as error:
+    except (OperatorFault, Refusal) as error:
         raise failed(str(error)) from error
 
 

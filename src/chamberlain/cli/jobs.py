@@ -6,9 +6,8 @@ from uuid import UUID
 
 import typer
 
-from chamberlain.bootstrap.faults import CannotStart
 from chamberlain.bootstrap.jobs_by_hand import held_jobs, release_job
-from chamberlain.rules.errors import NotFound
+from chamberlain.rules.errors import CannotStart, NotFound
 from chamberlain.rules.ids import WRITTEN_ID
 from chamberlain.rules.jobs import HeldJob, job_id_of
 from chamberlain.settings import Settings

@@ -13,7 +13,7 @@ from chamberlain.bootstrap.errands import (
     load_example,
     migration_script,
 )
-from chamberlain.bootstrap.faults import CannotStart
+from chamberlain.rules.errors import CannotStart
 from chamberlain.settings import Settings
 
 

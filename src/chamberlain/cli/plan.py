@@ -11,8 +11,8 @@ import typer
 from chamberlain.bootstrap.configurations import plan_configuration
 from chamberlain.cli.configuration_files import read_files
 from chamberlain.cli.failing import told_faults
-from chamberlain.rules.changes import Json
 from chamberlain.rules.configurations import Plan, PlannedChange, Verb
+from chamberlain.rules.values import Json
 from chamberlain.settings import Settings
 from chamberlain.shapes.configuration import Configuration
 

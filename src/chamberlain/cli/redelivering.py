@@ -1,12 +1,12 @@
 """Deliveries over HTTP."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from chamberlain.cli.call import Area, Call
 from chamberlain.cli.listing import show, show_list
 from chamberlain.cli.names import id_of_name
 from chamberlain.cli.service import Service
-from chamberlain.cli.showing import Column
+from chamberlain.cli.showing import Column, written_time
 from chamberlain.cli.template_files import COLLAB, MAIL
 from chamberlain_client import operations
 
@@ -39,12 +39,6 @@ def redeliver_span(call: Call, since: datetime, until: datetime, template: str |
         if template is not None:
             body["templateId"] = _template(service, template)
         show(call, service.post(operations.REDELIVER_SPAN, body=body, key=key))
-
-
-def written_time(time: datetime) -> str:
-    """A time as the API takes it; one without a zone is UTC."""
-    zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return zoned.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _template(service: Service, written: str | None) -> str | None:

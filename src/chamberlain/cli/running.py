@@ -7,9 +7,9 @@ from collections.abc import Coroutine
 import typer
 import uvloop
 
-from chamberlain.bootstrap.faults import CannotStart
 from chamberlain.bootstrap.service import serve, work
 from chamberlain.logs import configure_logs
+from chamberlain.rules.errors import CannotStart
 from chamberlain.settings import Settings
 
 

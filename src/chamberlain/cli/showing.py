@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from chamberlain.cli.plain_text import escaped, lines
 from chamberlain.rules.lines import one_line
@@ -103,3 +104,9 @@ def _show_on_terminal(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> N
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     Console(highlight=False, markup=False, emoji=False).print(table)
+
+
+def written_time(time: datetime) -> str:
+    """A time as the API takes it; one without a zone is UTC."""
+    zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return zoned.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -19,8 +19,9 @@ from chamberlain.shapes.templates import TemplateShape, stored_template
 from chamberlain.shapes.tenants import to_issuers, to_tenant
 from chamberlain.store import (
     changes,
+    configuration_locks,
     configurations,
-    deliveries,
+    outbox,
     policies,
     templates,
     tenants,
@@ -46,7 +47,7 @@ class ConfigurationService:
         """
         ids = [TenantId(entry.tenant.id) for entry in configuration.tenants]
         async with self.database.across_tenants() as tx:
-            await configurations.look(tx)
+            await configuration_locks.look(tx)
             present = await configurations.find(tx, ids)
             in_use = await configurations.find_in_use(tx, ids, configuration.domains, configuration.issuers)
         return plan_configuration(configuration, present, in_use)
@@ -62,7 +63,7 @@ class ConfigurationService:
         """
         entries = {TenantId(entry.tenant.id): entry for entry in configuration.tenants}
         async with self.database.across_tenants() as tx:
-            await configurations.hold(tx, entries)
+            await configuration_locks.hold(tx, entries)
             present = await configurations.find(tx, entries)
             in_use = await configurations.find_in_use(tx, entries, configuration.domains, configuration.issuers)
             plan = plan_configuration(configuration, present, in_use)
@@ -81,7 +82,7 @@ class ConfigurationService:
         ConfigurationTooLarge.
         """
         async with self.database.across_tenants() as tx:
-            await configurations.look(tx)
+            await configuration_locks.look(tx)
             present = await configurations.find(tx, None if tenant_id is None else [tenant_id])
         if tenant_id is not None and not present:
             raise tenant_unknown(tenant_id)
@@ -121,7 +122,7 @@ async def _carry_out(tx: Transaction, change: PlannedChange, entry: TenantEntry,
             for issuer in to_issuers(entry.tenant):
                 await tenants.put_issuer(tx, issuer)
         case Noun.TEMPLATE if change.verb is Verb.REMOVE:
-            await deliveries.cancel_pending(tx, change.tenant_id, TemplateId(change.id))
+            await outbox.cancel_pending(tx, change.tenant_id, TemplateId(change.id))
             await templates.remove(tx, change.tenant_id, TemplateId(change.id))
         case Noun.TEMPLATE:
             (template,) = [each for each in entry.templates or () if each.id == change.id]
@@ -148,7 +149,7 @@ async def _settle_webhook(tx: Transaction, change: PlannedChange, template: Temp
     if webhook is None:
         await webhook_secrets.forget(tx, change.tenant_id, TemplateId(change.id))
     if webhook is None or not webhook.active:
-        await deliveries.cancel_pending(tx, change.tenant_id, TemplateId(change.id))
+        await outbox.cancel_pending(tx, change.tenant_id, TemplateId(change.id))
     # A disabled webhook is enabled, as by a PUT.
     if webhook is None or webhook.active:
         await webhook_states.enable(tx, change.tenant_id, TemplateId(change.id))

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from chamberlain.directory.port import Adoptions, MailboxPage
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 from chamberlain.rules.tenants import Tenant
 
@@ -26,14 +25,3 @@ async def with_former_marks(
             if shown is not None:
                 found[place] = replace(found[place], request_id=shown.request_id)
     return found
-
-
-async def mailbox_page(directory: Adoptions, tenant: Tenant, cursor: str | None) -> MailboxPage:
-    """Read a page of mailboxes, each with its marks under the current prefix and all former ones. Raises TryAgain."""
-    page = await directory.mailboxes(tenant.id, f"{tenant.extension_prefix}_mailbox", cursor)
-    for prefix in tenant.marked_under:
-        older = await directory.mailboxes(tenant.id, f"{prefix}_mailbox", cursor)
-        marks = {each.id: each.marks for each in older.mailboxes}
-        mailboxes = tuple(replace(each, marks={**marks.get(each.id, {}), **each.marks}) for each in page.mailboxes)
-        page = replace(page, mailboxes=mailboxes)
-    return page

@@ -10,13 +10,13 @@ from datetime import timedelta
 from typing import Protocol, TypeAlias
 from uuid import UUID
 
-from chamberlain.rules.adoptions import ObjectType
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup, WantedGroup
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import OutsideFault
-from chamberlain.rules.groups import GroupReference, ObservedGroup, WantedGroup
 from chamberlain.rules.ids import GroupId, RequestId, TenantId, UserId
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
+from chamberlain.rules.object_types import ObjectType
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference, WantedGuestRules
 
 # How many groups and sites come with one page of changes, at most. Ours: an answer of about 100 KB.

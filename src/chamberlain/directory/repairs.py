@@ -5,6 +5,7 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from chamberlain.directory.port import Directory, Guests, GuestWork, MailboxWork, Work
+from chamberlain.rules.directory_groups import ObservedGroup
 from chamberlain.rules.drift import Difference
 from chamberlain.rules.drift_checks import ManagedAssignment, ManagedGroup, ManagedMailbox
 from chamberlain.rules.drift_looks import Broken, apart
@@ -12,7 +13,6 @@ from chamberlain.rules.drift_pages import Place
 from chamberlain.rules.drift_properties import DriftProperty
 from chamberlain.rules.drift_works import assignment_repair, group_repair, mailbox_repair, steps_of
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.mailboxes import ObservedMailbox
 from chamberlain.rules.subjects import ObservedSubject
 

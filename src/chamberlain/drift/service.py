@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.drift_checks import DriftCheck, check_asked_for
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.permissions import Operation
 from chamberlain.rules.tenant_records import present

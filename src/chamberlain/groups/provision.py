@@ -8,12 +8,13 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Protocol
 from uuid import UUID
 
 from chamberlain.directory.looks import look_for
 from chamberlain.directory.port import Directory, Outcome, People, Work
-from chamberlain.rules.assignment_drafts import AssignmentDraft
-from chamberlain.rules.assignments import Assignment
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup, WantedGroup
+from chamberlain.rules.directory_steps import Step, remaining
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.rules.events import Event
@@ -21,21 +22,18 @@ from chamberlain.rules.group_events import group_created
 from chamberlain.rules.group_faults import faults_in_directory, team_license_missing
 from chamberlain.rules.group_names import GroupNames
 from chamberlain.rules.group_questions import people_question
-from chamberlain.rules.groups import GroupOrder, GroupReference, ObservedGroup, WantedGroup, wanted_group
-from chamberlain.rules.ids import EventId
+from chamberlain.rules.groups import GroupOrder, wanted_group
+from chamberlain.rules.ids import EventId, PolicyId, TemplateId
 from chamberlain.rules.jobs import Claim
 from chamberlain.rules.mail_addresses import MailAddress
-from chamberlain.rules.new_groups import NewGroup, NewGroupDraft
-from chamberlain.rules.plans import Step, remaining
 from chamberlain.rules.progress import Settlement, Task, learned_name, summary_of_task, with_caller
 from chamberlain.rules.request_events import request_failed
 from chamberlain.rules.requests import Progress, RequestResult, RequestState
 from chamberlain.rules.steps import after_faults, after_outcome, warn
-from chamberlain.rules.subject_records import new_entry
 from chamberlain.rules.templates import GroupTemplate, template_not_allowed
 from chamberlain.rules.timeline import entries_of
 from chamberlain.shapes.groups import read_group_order
-from chamberlain.store import assignments, request_tasks
+from chamberlain.store import request_tasks
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier
 from chamberlain.store.revisions import Revisions
@@ -69,8 +67,37 @@ class Run:
     group: ObservedGroup | None
     people_checked: bool
     made: UUID | None = None
-    assignment: AssignmentDraft | None = None
+    guest_rules: "GuestRuleDraft | None" = None
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyGroup:
+    """A group that was created, with the guest rules that its template names."""
+
+    wanted: WantedGroup
+    group: ObservedGroup
+    guest_template_id: TemplateId | None
+    guest_policy_id: PolicyId | None
+    editor: Editor
+
+
+class GuestRuleDraft(Protocol):
+    """The guest rules that a created group gets, and a warning for each that it does not get."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return the warnings, as sentences."""
+
+
+class GuestRuleAssigner(Protocol):
+    """Assign guest rules to created groups, in the transaction that records them."""
+
+    async def draft(self, tx: Transaction, groups: Sequence[ReadyGroup]) -> Sequence[GuestRuleDraft]:
+        """Decide for each group. The decision stays valid until the transaction ends."""
+
+    async def write(self, tx: Transaction, drafts: Sequence[GuestRuleDraft]) -> None:
+        """Write drafts. Raises Overtaken if another transaction holds a row that they need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +108,7 @@ class GroupProvisioner:
     people: People
     directory: Directory
     revisions: Revisions
+    guest_rules: GuestRuleAssigner
     notifier: Notifier
     new_id: Callable[[], UUID]
     now: Callable[[], datetime]
@@ -174,21 +202,20 @@ class GroupProvisioner:
     async def _record(self, claim: Claim, runs: Sequence[Run]) -> None:
         now = self.now()
         async with self.database.across_tenants() as tx:
-            runs = await self._with_guest_rules(tx, runs, now)
+            runs = await self._with_guest_rules(tx, runs)
             settled = [Settled(_settlement(run, now), self._event(run, now), run.plan.task) for run in runs]
             changed = set(await settle_within(tx, claim, settled, now=now))
-            mine = [run.assignment for run in runs if run.plan.task.request_id in changed]
-            await assignments.write(tx, [draft for draft in mine if draft is not None])
+            mine = [run.guest_rules for run in runs if run.plan.task.request_id in changed]
+            await self.guest_rules.write(tx, [draft for draft in mine if draft is not None])
         self.notifier.tell(changed)
 
-    async def _with_guest_rules(self, tx: Transaction, runs: Sequence[Run], now: datetime) -> Sequence[Run]:
+    async def _with_guest_rules(self, tx: Transaction, runs: Sequence[Run]) -> Sequence[Run]:
         """Assign guest rules to the groups that are ready.
 
         The step is recorded with the end of the request.
         """
-        new = {run.plan.task.request_id: group for run in runs if (group := _new_group(run, now)) is not None}
-        drafts = await assignments.draft_new(tx, list(new.values()), new_id=self.new_id, now=now)
-        drafted = dict(zip(new, drafts, strict=True))
+        ready = {run.plan.task.request_id: group for run in runs if (group := _ready_group(run)) is not None}
+        drafted = dict(zip(ready, await self.guest_rules.draft(tx, list(ready.values())), strict=True))
         return [
             run if (found := drafted.get(run.plan.task.request_id)) is None else _assigned(run, found) for run in runs
         ]
@@ -223,22 +250,22 @@ def _reference(plan: Plan) -> GroupReference:
     return GroupReference(plan.task.tenant_id, plan.wanted.extension, plan.task.request_id)
 
 
-def _new_group(run: Run, now: datetime) -> NewGroup | None:
-    """Return a ready group whose template assigns guest rules."""
+def _ready_group(run: Run) -> ReadyGroup | None:
+    """Return a created group whose template assigns guest rules."""
     task, template, group = run.plan.task, run.plan.template, run.group
-    assignment = Assignment(template.guest_template_id, template.guest_policy_id)
-    if group is None or run.progress.state is not RequestState.SUCCEEDED or assignment == Assignment():
+    has_rules = template.guest_template_id is not None or template.guest_policy_id is not None
+    if group is None or run.progress.state is not RequestState.SUCCEEDED or not has_rules:
         return None
     editor = Editor(task.created_by, task.client_id, task.trace_id, None)
-    return NewGroup(new_entry(run.plan.wanted, group, at=now), assignment, editor)
+    return ReadyGroup(run.plan.wanted, group, template.guest_template_id, template.guest_policy_id, editor)
 
 
-def _assigned(run: Run, found: NewGroupDraft) -> Run:
+def _assigned(run: Run, found: GuestRuleDraft) -> Run:
     """Add the assignment and its warnings to the run."""
     progress = run.progress
     if found.warnings:
         progress = warn(progress, Step.ASSIGN_GUEST_RULES, " ".join(found.warnings))
-    return replace(run, progress=progress, assignment=found.draft, warnings=found.warnings)
+    return replace(run, progress=progress, guest_rules=found, warnings=found.warnings)
 
 
 def _settlement(run: Run, now: datetime) -> Settlement:

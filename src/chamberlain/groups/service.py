@@ -25,11 +25,13 @@ from chamberlain.rules.group_faults import (
 )
 from chamberlain.rules.group_names import NO_NUMBERS, GroupNames, Numbers, address_taken, free_addresses, names_of
 from chamberlain.rules.group_questions import caller_question, people_question
+from chamberlain.rules.group_rehearsals import GroupRehearsal, rehearse_group
 from chamberlain.rules.groups import GroupOrder
+from chamberlain.rules.idempotency import Submission
 from chamberlain.rules.ids import EventId, RequestId, UserId
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.rules.rehearsals import NO_REQUEST, GroupRehearsal, rehearse_group
-from chamberlain.rules.requests import Accepted, RequestResult, Submission
+from chamberlain.rules.rehearsals import NO_REQUEST
+from chamberlain.rules.requests import Accepted, RequestResult
 from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
 from chamberlain.rules.templates import GroupTemplate, TemplateKind, template_fault, template_not_allowed
 from chamberlain.store import counters, requests

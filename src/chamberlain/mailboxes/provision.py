@@ -13,6 +13,7 @@ from uuid import UUID
 from chamberlain.directory.looks import look_for
 from chamberlain.directory.port import Directory, MailboxOutcome, MailboxWork, People
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.rules.events import Event
 from chamberlain.rules.ids import EventId, MailboxId
@@ -27,7 +28,6 @@ from chamberlain.rules.mailbox_situations import MailboxSituation, situation_of
 from chamberlain.rules.mailbox_templates import CompiledMailboxTemplate, completed
 from chamberlain.rules.mailbox_wanted import wanted_mailbox
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxReference, ObservedMailbox, WantedMailbox
-from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement, Task, learned_name, summary_of_task, with_caller
 from chamberlain.rules.request_events import request_failed
 from chamberlain.rules.requests import Progress, RequestResult, RequestState

@@ -25,6 +25,7 @@ from chamberlain.rules.errors import (
     Unavailable,
     first_faults,
 )
+from chamberlain.rules.idempotency import Submission
 from chamberlain.rules.ids import EventId, MailboxId, RequestId
 from chamberlain.rules.mailbox_drafts import at_acceptance, mailbox_draft_of, record_of_draft
 from chamberlain.rules.mailbox_faults import (
@@ -45,9 +46,10 @@ from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 from chamberlain.rules.permissions import Operation
 from chamberlain.rules.rehearsals import NO_REQUEST
-from chamberlain.rules.requests import Accepted, RequestResult, Submission
+from chamberlain.rules.requests import Accepted, RequestResult
 from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
 from chamberlain.rules.templates import template_fault
+from chamberlain.shapes.mailboxes import write_mailbox_order
 from chamberlain.store import counters, mailbox_lists, mailboxes, requests
 from chamberlain.store.catalog import Catalog, Choice
 from chamberlain.store.database import Database
@@ -180,6 +182,7 @@ class MailboxService:
             names,
             answer,
             mailbox_id=MailboxId(self.new_id()),
+            content=write_mailbox_order(situation.order),
             moment=None if situation.approval is None else Moment(EventId(self.new_id()), self.now()),
         )
 

@@ -18,18 +18,10 @@ from chamberlain.rules.jobs import Claim, Job, Postponed
 from chamberlain.rules.letters import Letter
 from chamberlain.rules.notice_mails import Mail, address_of, language_for, mail_of
 from chamberlain.rules.notice_words import Language
-from chamberlain.rules.notices import (
-    POLICY_REPORT,
-    AboutRequest,
-    AboutSubject,
-    Notice,
-    concerned_by,
-    still_to_be_told,
-    wait_after,
-)
+from chamberlain.rules.notices import AboutRequest, AboutSubject, Notice, concerned_by, still_to_be_told, wait_after
 from chamberlain.rules.people import PeopleQuestion, Person
 from chamberlain.rules.policy_letters import PolicyNews, policy_letter
-from chamberlain.rules.policy_reports import Report, named
+from chamberlain.rules.policy_reports import POLICY_REPORT, Report, named
 from chamberlain.rules.report_readers import candidates, question_of, readers
 from chamberlain.rules.request_letters import RequestNews, request_letter
 from chamberlain.rules.tenants import Tenant

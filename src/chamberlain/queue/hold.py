@@ -10,7 +10,7 @@ from chamberlain.store.notifier import Notifier
 
 
 @dataclass(frozen=True, slots=True)
-class JobHolder:
+class RequestJobHolder:
     """Hold jobs until an administrator releases them.
 
     `database` has the worker's role. `watchers` are notified that the request has changed.

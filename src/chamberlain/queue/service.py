@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import NotFound
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import ClientId, JobId, TraceId
 from chamberlain.rules.jobs import HeldJob
 from chamberlain.rules.pages import Page, PageWanted

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from chamberlain.rules.actions import Action, Deed, change_of, not_now, present, require_allowed
-from chamberlain.rules.changes import Json
 from chamberlain.rules.events import Event
 from chamberlain.rules.ids import EventId
-from chamberlain.rules.jobs import job_kind_of
 from chamberlain.rules.request_events import request_cancelled, summary_of
+from chamberlain.rules.request_jobs import job_kind_of
 from chamberlain.rules.requests import RequestRecord, RequestState
+from chamberlain.rules.values import Json
 from chamberlain.store import approvals, changes, jobs, requests
 from chamberlain.store.database import Transaction
 

@@ -16,7 +16,7 @@ from chamberlain.rules.approval_levels import attend, current_level, has_run_out
 from chamberlain.rules.approvals import ApprovalRecord, ApprovalState
 from chamberlain.rules.approver_questions import attention_question
 from chamberlain.rules.callers import SERVICE
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.decisions import expired, moved_on, next_look, until_deadline
 from chamberlain.rules.errors import TryAgain
 from chamberlain.rules.events import Event
@@ -25,6 +25,7 @@ from chamberlain.rules.jobs import NOBODY, Claim, Job, Postponed
 from chamberlain.rules.people import PeopleAnswer
 from chamberlain.rules.request_events import approval_required, request_expired, summary_of
 from chamberlain.rules.requests import RequestRecord, RequestState
+from chamberlain.rules.values import Json
 from chamberlain.store import approvals, changes, jobs, requests
 from chamberlain.store.approvals import Origin
 from chamberlain.store.clocks import ReadTime

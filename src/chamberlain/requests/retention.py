@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from chamberlain.requests.actions import cancel
-from chamberlain.rules.actions import Act, Action, Deed, change_of
+from chamberlain.rules.actions import Action, Deed, change_of
 from chamberlain.rules.callers import SERVICE
 from chamberlain.rules.clocks import ClockReading
+from chamberlain.rules.idempotency import Act
 from chamberlain.rules.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.rules.jobs import Claim, JobKind, Postponed
 from chamberlain.rules.requests import RequestState

@@ -14,22 +14,11 @@ from chamberlain.directory.port import People
 from chamberlain.requests.actions import Carry, Done, cancel, perform
 from chamberlain.requests.timeline import follow, follow_while_concerned
 from chamberlain.requests.visibility import concerns, require_requester, require_visible
-from chamberlain.rules.actions import (
-    Act,
-    Action,
-    Deed,
-    KeptAnswer,
-    RequestView,
-    not_now,
-    operation_of,
-    present,
-    viewed,
-    viewed_by,
-)
+from chamberlain.rules.actions import Action, Deed, RequestView, not_now, operation_of, present, viewed, viewed_by
 from chamberlain.rules.approval_levels import current_level, decide, name_approvers, waited_for, was_asked
 from chamberlain.rules.approvals import NO_APPROVER, Decision
 from chamberlain.rules.callers import Actor, Caller
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.decisions import (
     OUTCOMES,
     Naming,
@@ -43,14 +32,16 @@ from chamberlain.rules.decisions import (
 )
 from chamberlain.rules.errors import Malformed, NotPossible, TryAgain, Unavailable
 from chamberlain.rules.events import Event
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import ClientId, EventId, RequestId, TraceId, UserId
-from chamberlain.rules.jobs import job_kind_of
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.people import NamedPerson, PeopleAnswer, PeopleQuestion
 from chamberlain.rules.permissions import Extent, Operation
 from chamberlain.rules.request_events import approval_required, request_rejected, summary_of
+from chamberlain.rules.request_jobs import job_kind_of
 from chamberlain.rules.requests import RequestFilter, RequestRecord, RequestState
 from chamberlain.rules.timeline import Happenings
+from chamberlain.rules.values import Json
 from chamberlain.store import approvals, changes, idempotency, jobs, request_lists, requests
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.notifier import Notifier

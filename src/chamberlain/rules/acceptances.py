@@ -6,13 +6,14 @@ from datetime import datetime
 
 from chamberlain.rules.assignment_tasks import Place
 from chamberlain.rules.callers import SERVICE
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.findings import Acceptance, FindingKind, FindingRecord, FindingState
 from chamberlain.rules.guest_clocks import Clock
 from chamberlain.rules.ids import GroupId, TraceId
 from chamberlain.rules.policy_findings import about_of, kind_of
+from chamberlain.rules.values import Json
 
 # What stands can be let stand; what is accepted already gets another reason or another end.
 ACCEPTABLE = frozenset({FindingState.OPEN, FindingState.ACCEPTED})

@@ -7,13 +7,15 @@ from functools import cache
 
 from chamberlain.rules.approval_levels import has_to_decide, was_asked
 from chamberlain.rules.callers import Actor, Caller
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.events import Event
-from chamberlain.rules.ids import ClientId, RequestId, TraceId
+from chamberlain.rules.idempotency import Act
+from chamberlain.rules.ids import ClientId, RequestId
 from chamberlain.rules.permissions import Operation
-from chamberlain.rules.requests import MOVES, IdempotencyKey, RequestRecord, RequestState
+from chamberlain.rules.requests import MOVES, RequestRecord, RequestState
 from chamberlain.rules.steps import shown_steps
+from chamberlain.rules.values import Json
 
 
 class Action(StrEnum):
@@ -84,32 +86,6 @@ def not_now(action: Action, state: RequestState) -> Conflict:
     return Conflict(
         "stateDoesNotAllow", f"A request that is {state} cannot be {PAST[action]}; only one that is {allowed}."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """How an action comes in: what the caller says to it, the key if one was sent, and the trace it belongs to.
-
-    `client_address` is the caller's, None for what does not come over HTTP.
-    """
-
-    comment: str | None
-    idempotency: IdempotencyKey | None
-    trace_id: TraceId
-    client_address: str | None = None
-
-    @property
-    def said(self) -> Mapping[str, str]:
-        """What the audit trail keeps of it."""
-        return {} if self.comment is None else {"comment": self.comment}
-
-
-@dataclass(frozen=True, slots=True)
-class KeptAnswer:
-    """The body of an answer as it was sent, and whether that was in answer to an earlier call with the same key."""
-
-    body: bytes
-    replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from chamberlain.rules.adoptions import ALREADY_MANAGED, Candidate, Obstacle, type_differs
-from chamberlain.rules.groups import GroupOrder, MemberShipType, ObservedGroup
+from chamberlain.rules.directory_groups import MemberShipType, ObservedGroup
+from chamberlain.rules.directory_steps import Step
+from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import TemplateId, UserId
-from chamberlain.rules.plans import Step
 from chamberlain.rules.subject_records import SubjectEntry
 from chamberlain.rules.templates import GroupTemplate, TemplateKind
 

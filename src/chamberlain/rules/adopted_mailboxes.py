@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from chamberlain.rules.adoptions import ALREADY_MANAGED, Candidate, Obstacle, not_representable, type_differs
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.mailbox_names import alias_of, comparison_form
 from chamberlain.rules.mailbox_plans import plan_mailbox, remaining_of_mailbox
@@ -17,7 +18,6 @@ from chamberlain.rules.mailboxes import (
     RoomEquipment,
 )
 from chamberlain.rules.naming import local_part
-from chamberlain.rules.plans import Step
 from chamberlain.rules.rehearsals import NO_REQUEST
 from chamberlain.rules.tenants import Tenant
 

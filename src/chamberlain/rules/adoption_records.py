@@ -7,11 +7,12 @@ from uuid import UUID
 
 from chamberlain.rules.adoptions import AdoptionFilter, AdoptionRule, AdoptionState, Obstacle, Preview, object_type_of
 from chamberlain.rules.callers import Actor
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.ids import AdoptionId, MailboxId, RequestId, TenantId, UserId
 from chamberlain.rules.requests import RequestResult, RequestState, TemplateReference
 from chamberlain.rules.timeline import Entry, EntryKind, StateEntry
+from chamberlain.rules.values import Json
 
 # What the audit trail keeps of an adoption as a whole.
 NOUN = "adoption"

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Conflict, Fault, NotFound, NotPossible
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.mailbox_names import comparison_form
-from chamberlain.rules.plans import Step
+from chamberlain.rules.object_types import ObjectType
 from chamberlain.rules.templates import TemplateHead, TemplateKind
 
 # What one rule may take. Ours: so many are carried out within minutes, and who takes more can do it in parts.
@@ -40,13 +41,6 @@ class ItemState(StrEnum):
     ADOPTED = "adopted"
     REFUSED = "refused"
     RELEASED = "released"
-
-
-class ObjectType(StrEnum):
-    """What is adopted, as the directory tells it apart; a team is a group."""
-
-    MAILBOX = "mailbox"
-    GROUP = "group"
 
 
 def object_type_of(kind: TemplateKind) -> ObjectType:

@@ -12,12 +12,12 @@ from chamberlain.rules.assignments import (
 )
 from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.differences import differences
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drafts import Moment
 from chamberlain.rules.edits import Edit, Editor
 from chamberlain.rules.errors import NotPossible
 from chamberlain.rules.guest_plans import plan_guest_rules
 from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId
-from chamberlain.rules.plans import Step
 from chamberlain.rules.policies import PolicyHead
 from chamberlain.rules.requests import StepRecord, begin_steps
 from chamberlain.rules.steps import FINISHED

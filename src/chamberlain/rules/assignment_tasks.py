@@ -6,7 +6,8 @@ from typing import TypeAlias
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.findings import FindingSubject
-from chamberlain.rules.guests import GuestTemplate, PresentGuests
+from chamberlain.rules.guest_template import GuestTemplate
+from chamberlain.rules.guests import PresentGuests
 from chamberlain.rules.ids import GroupId, RequestId, TenantId
 from chamberlain.rules.requests import StepRecord
 from chamberlain.rules.subjects import SubjectReference, SubjectType, WantedGuestRules

@@ -1,6 +1,6 @@
 """The audit trail as it is read: who did what to which thing by which program, and the seal on it."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -58,8 +58,6 @@ class AuditRecord:
     is_erased: bool
 
 
-# What the programs of a tenant are called, as far as the identity platform tells.
-ClientNames = Callable[[TenantId], Awaitable[Mapping[ClientId, str]]]
 # All rows that somebody wants, in the order of their sequence, some at a time.
 AuditRows = AsyncGenerator[Sequence[AuditRecord], None]
 

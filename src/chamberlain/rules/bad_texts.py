@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from chamberlain.rules.checkups import Checkup, faulty, well
+from chamberlain.rules.health import Checkup, faulty, well
 from chamberlain.rules.ids import TenantId
 
 

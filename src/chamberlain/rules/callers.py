@@ -1,5 +1,6 @@
 """Who calls: what a bearer token proved, and how somebody is named in records."""
 
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -48,3 +49,7 @@ class Actor:
 
 # What nobody asked for at the moment in which it was done.
 SERVICE = Actor(ActorType.SYSTEM, None, "Chamberlain")
+
+
+# What the programs of a tenant are called, as far as the identity platform tells.
+ClientNames = Callable[[TenantId], Awaitable[Mapping[ClientId, str]]]

@@ -6,10 +6,7 @@ from uuid import UUID
 from chamberlain.rules.callers import Actor
 from chamberlain.rules.events import Event
 from chamberlain.rules.ids import ClientId, RequestId, TenantId, TraceId
-from chamberlain.rules.values import value
-
-# What JSON can hold, as far as records need it.
-Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+from chamberlain.rules.values import Json, value
 
 
 @value(frozen=True, slots=True)

@@ -4,12 +4,11 @@ The limits here are ours where no other source is named.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from chamberlain.rules.clocks import MOST_CLOCK_DIFFERENCE, ClockReading, ClockReport
 from chamberlain.rules.figures import counted
+from chamberlain.rules.health import Checkup, doubtful, faulty, well
 
 # Clocks that are kept in step differ by milliseconds.
 _DOUBTFUL_CLOCK_DIFFERENCE = timedelta(seconds=5)
@@ -24,54 +23,6 @@ _LITTLE_TIME = timedelta(days=30)
 _LATE_JOB = timedelta(minutes=2)
 # The sweep that removes what does not sign any more comes by every hour.
 _LATE_SWEEP = timedelta(hours=3)
-
-
-class CheckupState(StrEnum):
-    """How something stands: a fault is in the way of somebody's work, a warning may come to be."""
-
-    OK = "ok"
-    WARNING = "warning"
-    FAULT = "fault"
-
-
-@dataclass(frozen=True, slots=True)
-class Checkup:
-    """One thing that was looked at. `seen` and `cure` are sentences; nothing is to be done where all is well."""
-
-    name: str
-    state: CheckupState
-    seen: str
-    cure: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ServerState:
-    """The database server: its `server_version_num`, its clock, and its connections."""
-
-    version: int
-    now: datetime
-    used_connections: int
-    most_connections: int
-
-
-def well(name: str, seen: str) -> Checkup:
-    """Nothing is to be done."""
-    return Checkup(name, CheckupState.OK, seen)
-
-
-def doubtful(name: str, seen: str, cure: str) -> Checkup:
-    """It works, and somebody should know."""
-    return Checkup(name, CheckupState.WARNING, seen, cure)
-
-
-def faulty(name: str, seen: str, cure: str) -> Checkup:
-    """Something does not work, or will not."""
-    return Checkup(name, CheckupState.FAULT, seen, cure)
-
-
-def has_fault(checkups: Collection[Checkup]) -> bool:
-    """Whether somebody has to do something."""
-    return any(each.state is CheckupState.FAULT for each in checkups)
 
 
 def judge_version(number: int) -> Checkup:

@@ -79,3 +79,7 @@ class ClockReport:
 def confirmed(reading: ClockReading) -> ClockRecord:
     """The record after an administrator has said that the clock is right."""
     return replace(reading.record, seen_at=reading.now, trusted_at=reading.now, has_open_fault=False)
+
+
+# When a run has left nothing, and when it may have.
+PAUSE = timedelta(hours=1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.differences import Content, differences
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Fault
@@ -18,6 +18,7 @@ from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.policies import StoredPolicy
 from chamberlain.rules.templates import StoredTemplate, TemplateKind
 from chamberlain.rules.tenants import Tenant
+from chamberlain.rules.values import Json
 
 # What is kept of a template's webhook so that others can prove who calls; nobody is shown it.
 _SECRETS = frozenset({"secret"})

@@ -5,13 +5,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from chamberlain.rules.acceptances import subject_of
-from chamberlain.rules.actions import Act
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.changes import Change
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Conflict, Forbidden, NotFound
 from chamberlain.rules.findings import FindingKind, FindingRecord, FindingState
 from chamberlain.rules.guest_clocks import Clock, PolicyRule, confirm
+from chamberlain.rules.idempotency import Act
 from chamberlain.rules.people import NamedPerson, Person
 from chamberlain.rules.policies import ConfirmedBy, Review
 from chamberlain.rules.policy_findings import about_of

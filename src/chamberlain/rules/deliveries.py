@@ -4,7 +4,6 @@ The schedule is that of Standard Webhooks 1.0 ("Deliverability and reliability")
 more" and that 429 and 503 may say when.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,12 +11,9 @@ from uuid import UUID
 
 from chamberlain.rules.callers import SERVICE
 from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.events import Document, Event, EventType, format_time
+from chamberlain.rules.events import Event, EventType
 from chamberlain.rules.ids import DeliveryId, EventId, JobId, RequestId, TemplateId, TenantId, TraceId
 from chamberlain.rules.webhooks import WebhookKey
-
-# What the webhook of a template is told, and nothing else.
-TOLD = frozenset({EventType.MAILBOX_CREATED, EventType.GROUP_CREATED, EventType.TEAM_CREATED})
 
 # How long after each attempt without success the next one is made; after the last there is none.
 SCHEDULE = (
@@ -42,8 +38,6 @@ PATIENCE = timedelta(days=5)
 KEPT_ANSWER = 1_024
 # What is kept of the attempts of a delivery that is sent again and again: the newest.
 KEPT_ATTEMPTS = 50
-# A payload is smaller than this, in bytes.
-PAYLOAD_LIMIT = 20_000
 
 # Why a webhook was disabled, as administrators read it.
 GONE = "The receiver answered 410 (Gone)."
@@ -57,20 +51,6 @@ class DeliveryState(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
-
-
-@dataclass(frozen=True, slots=True)
-class Telling:
-    """An event that the webhook of a template may be told of; the trace is that of what it tells."""
-
-    event: Event
-    template_id: TemplateId
-    trace_id: TraceId
-
-    @property
-    def place(self) -> tuple[TenantId, TemplateId]:
-        """Where the webhook stands."""
-        return self.event.tenant_id, self.template_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,23 +195,6 @@ def reason_to_disable(reply: Reply, failing_since: datetime | None, now: datetim
 def kept_answer(body: bytes) -> str:
     """The beginning of an answer as text; what is none is shown as such, and so is what a database cannot keep."""
     return body[:KEPT_ANSWER].decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
-
-
-def payload_document(event: Event) -> Document:
-    """What a webhook is sent: exactly these five members."""
-    return {
-        "type": str(event.type),
-        "timestamp": format_time(event.timestamp),
-        "requestId": None if event.request_id is None else str(event.request_id),
-        "tenantId": str(event.tenant_id),
-        "data": event.data,
-    }
-
-
-def without_metadata(payload: Document) -> Document:
-    """The same, smaller: metadata is what grows, and whoever needs it reads the resource."""
-    data = payload["data"]
-    return {**payload, "data": {**data, "metadata": {}}} if isinstance(data, Mapping) else payload
 
 
 def webhook_disabled(

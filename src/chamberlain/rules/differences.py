@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from chamberlain.rules.changes import Json
+from chamberlain.rules.values import Json
 
 Content = Mapping[str, Json]
 

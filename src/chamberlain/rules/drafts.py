@@ -7,14 +7,16 @@ from typing import Protocol
 from chamberlain.rules.approvals import ApprovalRecord, ApprovalRule, begin_approvals
 from chamberlain.rules.callers import Actor, Caller
 from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.events import Event
+from chamberlain.rules.idempotency import Submission
 from chamberlain.rules.ids import EventId, RequestId, UserId
-from chamberlain.rules.jobs import JobKind, job_kind_of
+from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.people import PeopleAnswer
-from chamberlain.rules.plans import Step
 from chamberlain.rules.request_events import RequestSummary, approval_required
-from chamberlain.rules.requests import RequestKind, RequestState, Submission, begin_steps
+from chamberlain.rules.request_jobs import job_kind_of
+from chamberlain.rules.requests import RequestKind, RequestState, begin_steps
 from chamberlain.rules.submissions import Draft, MailboxDraft
 from chamberlain.rules.templates import TemplateHead
 from chamberlain.rules.tenants import Tenant

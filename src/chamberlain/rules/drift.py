@@ -8,14 +8,14 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from chamberlain.rules.changes import Json
+from chamberlain.rules.directory_groups import MemberShipType, ObservedGroup, WantedGroup
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drift_properties import PROPERTIES, DriftProperty
 from chamberlain.rules.drift_rows import MAILBOX, RULES
-from chamberlain.rules.groups import MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.mailboxes import ObservedMailbox, PermissionLevel, WantedMailbox
-from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSubject, WantedGuestRules
+from chamberlain.rules.values import Json
 
 # So many of a list are told in a sentence and kept in a finding. Ours: a group has up to 10,000 members.
 MOST_TOLD = 3

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from chamberlain.rules.assignment_tasks import Assigned
 from chamberlain.rules.changes import Change, Subject
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup, WantedGroup
 from chamberlain.rules.drift import Difference
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.findings import FindingKind, FindingSource, FindingSubject, Found, FoundMailbox
-from chamberlain.rules.groups import GroupReference, ObservedGroup, WantedGroup
 from chamberlain.rules.ids import RequestId, TenantId, UserId
 from chamberlain.rules.mailboxes import MailboxReference, WantedMailbox
 from chamberlain.rules.requests import RequestKind

@@ -5,10 +5,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from uuid import UUID
 
+from chamberlain.rules.directory_groups import ObservedGroup
 from chamberlain.rules.drift import Difference, assignment_differences, group_differences, mailbox_differences
 from chamberlain.rules.drift_checks import Managed, ManagedAssignment, ManagedGroup, ManagedMailbox
 from chamberlain.rules.drift_properties import DriftProperty, Treatment, treatment_of
-from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.mailboxes import ObservedMailbox
 from chamberlain.rules.subjects import ObservedSubject

@@ -4,10 +4,10 @@ the directory shows, and the step that puts it right."""
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drift_properties import DriftProperty
 from chamberlain.rules.guests import GuestRules, normalised
 from chamberlain.rules.mailboxes import ObservedMailbox, Place, WantedMailbox
-from chamberlain.rules.plans import Step
 
 
 @dataclass(frozen=True, slots=True)

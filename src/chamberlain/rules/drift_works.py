@@ -9,10 +9,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
+from chamberlain.rules.directory_groups import ObservedGroup, WantedGroup
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.drift import Difference, others_permitted, wrongly_mapped
 from chamberlain.rules.drift_properties import DriftProperty
 from chamberlain.rules.drift_rows import ADDRESS_FIELDS, EQUIPMENT_FIELDS, PLACE_FIELDS
-from chamberlain.rules.groups import ObservedGroup, WantedGroup
 from chamberlain.rules.guests import GuestRules
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.mailboxes import (
@@ -23,7 +24,6 @@ from chamberlain.rules.mailboxes import (
     RoomEquipment,
     WantedMailbox,
 )
-from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSubject, WantedGuestRules
 
 _RULES = {

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chamberlain.rules.callers import Actor
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.ids import TenantId, TraceId, UserId
+from chamberlain.rules.values import Json
 
 # What stands beside the id of somebody, as the API and as rows spell it, and what is there instead.
 _NAMES: Mapping[str, str | None] = {"displayName": "", "display_name": "", "mail": None}

@@ -14,9 +14,12 @@
     |   |-- LimitReached        more than is granted at present
     |   `-- Unavailable         not now; later it will work
     |       `-- DatabaseUnavailable  the database, with the cause
-    `-- OutsideFault            the outside world, in two kinds
-        |-- TryAgain            not now: carries when
-        `-- Rejected            never: carries why
+    |-- OutsideFault            the outside world, in two kinds
+    |   |-- TryAgain            not now: carries when
+    |   `-- Rejected            never: carries why
+    `-- OperatorFault           an operator has to correct the installation or a file
+        |-- CannotStart         a process or command cannot start
+        `-- FileInvalid         a configuration file cannot be read or written
 
 Each has a stable code (docs/reference/errors.md) and a sentence that says what to do. Which HTTP status belongs
 to which class is known to api/problems.py alone. Whatever is not of this family is a bug and is loud.
@@ -191,6 +194,18 @@ class Rejected(OutsideFault):
         self.detail = one_line(detail)
         super().__init__(self.detail)
         self.code = code
+
+
+class OperatorFault(ChamberlainError):
+    """An operator has to correct the installation or a file. The message says how."""
+
+
+class CannotStart(OperatorFault):
+    """A process or command cannot start. Commands know faults of the service by this class, without importing it."""
+
+
+class FileInvalid(OperatorFault):
+    """A configuration file cannot be read or written."""
 
 
 def _number(faults: Sequence[Fault], *, are_truncated: bool) -> str:

@@ -8,10 +8,10 @@ from typing import Literal
 from uuid import UUID
 
 from chamberlain.rules.callers import Actor
-from chamberlain.rules.changes import Json
 from chamberlain.rules.guests import Guest, GuestRules, is_against
 from chamberlain.rules.ids import GroupId, MailboxId, PolicyId, RequestId, TenantId
 from chamberlain.rules.subjects import ObservedSubject, SubjectType
+from chamberlain.rules.values import Json
 
 
 class FindingKind(StrEnum):

@@ -2,13 +2,14 @@
 
 from chamberlain.rules.approvals import ApprovalRule
 from chamberlain.rules.callers import Caller
+from chamberlain.rules.directory_groups import WantedGroup
 from chamberlain.rules.drafts import Moment, draft_from
 from chamberlain.rules.group_names import GroupNames
-from chamberlain.rules.groups import GroupOrder, WantedGroup, wanted_group
+from chamberlain.rules.groups import GroupOrder, wanted_group
+from chamberlain.rules.idempotency import Submission
 from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.people import PeopleAnswer
 from chamberlain.rules.plans import plan_order
-from chamberlain.rules.requests import Submission
 from chamberlain.rules.submissions import Draft
 from chamberlain.rules.templates import CompiledGroupTemplate, GroupTemplate, TemplateHead
 from chamberlain.rules.tenants import Tenant

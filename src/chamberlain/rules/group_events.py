@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from chamberlain.rules.directory_groups import ObservedGroup
 from chamberlain.rules.events import Event, EventType, actor_document, shorten_name
-from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.ids import EventId, TemplateId
 from chamberlain.rules.request_events import RequestSummary
 from chamberlain.rules.requests import RequestKind

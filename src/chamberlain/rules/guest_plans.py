@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.guests import GuestRules, normalised
 from chamberlain.rules.ids import UserId
-from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSubject, SubjectType, WantedGuestRules
 
 

@@ -44,15 +44,6 @@ class GuestRules:
 
 
 @dataclass(frozen=True, slots=True)
-class GuestTemplate:
-    """What a guest template says: the rules, and what becomes of guests who are there against them."""
-
-    name: str
-    rules: GuestRules
-    present_guests: PresentGuests
-
-
-@dataclass(frozen=True, slots=True)
 class Guest:
     """Somebody of another organisation who is in a group. `last_seen_at` is when they were last active, None where the
     directory does not know."""

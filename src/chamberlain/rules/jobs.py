@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Protocol
 from uuid import UUID
 
 from chamberlain.rules.ids import JobId, RequestId, TenantId, TraceId
-from chamberlain.rules.requests import RequestKind
 
 
 class JobKind(StrEnum):
@@ -57,17 +57,6 @@ def job_id_of(public_id: UUID) -> JobId | None:
     """The job that is called so; None when none can be."""
     number = public_id.int - _PUBLIC_ID
     return JobId(number) if 0 < number < _NUMBERS else None
-
-
-def job_kind_of(kind: RequestKind) -> JobKind:
-    """The job that brings about a request of this kind."""
-    match kind:
-        case RequestKind.GROUP | RequestKind.TEAM:
-            return JobKind.GROUP_PROVISION
-        case RequestKind.SHARED | RequestKind.EQUIPMENT | RequestKind.ROOM:
-            return JobKind.MAILBOX_PROVISION
-        case RequestKind.ASSIGNMENT:
-            return JobKind.ASSIGNMENT_APPLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +131,11 @@ class QueueDepth:
     due: int
     held: int
     oldest: timedelta
+
+
+class JobHolder(Protocol):
+    """Hold jobs until an administrator releases them."""
+
+    async def hold(self, claim: Claim, job: Job, reason: str) -> None:
+        """Hold a claimed job, unless another worker has taken it over. Raises Unavailable."""
+        ...

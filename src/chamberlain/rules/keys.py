@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from chamberlain.rules.callers import Actor
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.ids import TenantId, TraceId
+
+if TYPE_CHECKING:
+    from chamberlain.rules.values import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from chamberlain.rules.drafts import Moment, draft_from
+from chamberlain.rules.idempotency import Submission
 from chamberlain.rules.ids import MailboxId, UserId
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.mailbox_faults import warnings_of
@@ -15,7 +16,6 @@ from chamberlain.rules.mailbox_states import ProvisioningState, provisioning_sta
 from chamberlain.rules.mailbox_wanted import wanted_of
 from chamberlain.rules.mailboxes import MailboxOrder, MailboxType, PermissionLevel
 from chamberlain.rules.people import PeopleAnswer
-from chamberlain.rules.requests import Submission
 from chamberlain.rules.submissions import Draft, MailboxDraft
 
 
@@ -26,6 +26,7 @@ def mailbox_draft_of(
     answer: PeopleAnswer | None,
     *,
     mailbox_id: MailboxId,
+    content: bytes,
     moment: Moment | None,
 ) -> Draft:
     """The request with its mailbox. `answer` is None when the directory gave none: then people are checked later."""
@@ -42,6 +43,7 @@ def mailbox_draft_of(
     mailbox = MailboxDraft(
         id=mailbox_id,
         order=order,
+        content=content,
         name_key=names.name_key,
         alias=names.alias,
         template_source=situation.source,

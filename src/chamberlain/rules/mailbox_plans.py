@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.mailboxes import (
     AddressFields,
     ObservedMailbox,
@@ -11,7 +12,6 @@ from chamberlain.rules.mailboxes import (
     RoomEquipment,
     WantedMailbox,
 )
-from chamberlain.rules.plans import Step
 
 # Groups of properties of which nothing, or only some, may be wanted.
 Part = AddressFields | Place | RoomEquipment

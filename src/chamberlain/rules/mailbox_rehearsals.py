@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Conflict, Fault
 from chamberlain.rules.mailbox_faults import warnings_of
 from chamberlain.rules.mailbox_names import MailboxNames, address_taken, name_taken
@@ -12,7 +13,6 @@ from chamberlain.rules.mailbox_situations import MailboxSituation
 from chamberlain.rules.mailbox_wanted import wanted_mailbox
 from chamberlain.rules.mailboxes import TemplateSource
 from chamberlain.rules.people import NamedPerson, PeopleAnswer
-from chamberlain.rules.plans import Step
 from chamberlain.rules.rehearsals import LevelRehearsal, levels_of, named, nobody_approves
 from chamberlain.rules.templates import TemplateHead
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chamberlain.rules.checkups import Checkup, doubtful, faulty, well
+from chamberlain.rules.health import Checkup, doubtful, faulty, well
 
 # How many names a sentence holds; the rest is a number.
 _NAMED = 3

@@ -193,3 +193,7 @@ def nickname_candidates(display_name: str, *, by_rule: str | None, request_id: R
 def cut(nickname: str, length: int) -> str:
     """The beginning of a local part, which again ends with neither a dot nor a dash."""
     return nickname if len(nickname) <= length else nickname[:length].rstrip(".-")
+
+
+# Wherever one digit of a number is left, it is none of the zeros that stand for it.
+NINES = 10**COUNTER_DIGITS - 1

@@ -41,10 +41,6 @@ class NoticeKind(StrEnum):
     FAILED = "failed"
 
 
-# What the policy of a group or site has done is told of as this.
-POLICY_REPORT = "policyReport"
-
-
 @dataclass(frozen=True, slots=True)
 class AboutRequest:
     """What has happened to a request. `level` is the one that asks for approval."""

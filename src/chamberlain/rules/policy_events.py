@@ -1,13 +1,17 @@
 """What is told and put on record of policies: reminders, and actions that were taken."""
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.events import Event, EventType, format_time, shorten_name
 from chamberlain.rules.findings import FindingSubject
 from chamberlain.rules.guest_clocks import Clock
 from chamberlain.rules.ids import EventId, TraceId
+
+if TYPE_CHECKING:
+    from chamberlain.rules.values import Json
 
 # Who takes actions: nobody asked for them at that moment.
 POLICY = Actor(ActorType.SYSTEM, None, "Policy")

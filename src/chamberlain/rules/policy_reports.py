@@ -211,3 +211,7 @@ def _named(taken: Taken, person: Person | None) -> Taken:
     if taken.guest is not None or person is None:
         return taken
     return replace(taken, guest=Guest(person.id, person.mail, person.display_name))
+
+
+# What the policy of a group or site has done is told of as this.
+POLICY_REPORT = "policyReport"

@@ -3,13 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.deliveries import DeliveryRecord
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Conflict, NotFound
 from chamberlain.rules.ids import DeliveryId, TemplateId, TenantId
 from chamberlain.rules.pages import Position
+
+if TYPE_CHECKING:
+    from chamberlain.rules.values import Json
 
 # How many are queued in one transaction: it takes some hundredths of a second, and nobody waits for it.
 BATCH = 500

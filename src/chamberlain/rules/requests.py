@@ -27,9 +27,9 @@ from uuid import UUID
 
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.callers import Actor
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Fault
-from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId
-from chamberlain.rules.plans import Step
+from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId
 from chamberlain.rules.values import value
 
 
@@ -132,25 +132,6 @@ class TemplateReference:
 
     id: TemplateId
     name: str
-
-
-@value(frozen=True, slots=True)
-class IdempotencyKey:
-    """A caller's key, and the digest of what was asked under it: method, path, query and the body as a JSON value."""
-
-    key: str
-    digest: bytes
-
-
-@value(frozen=True, slots=True)
-class Submission:
-    """How a request came in: its body as it was sent (JSON), the key if one was sent, the trace it belongs to, and the
-    address of the caller."""
-
-    body: bytes
-    idempotency: IdempotencyKey | None
-    trace_id: TraceId
-    client_address: str | None = None
 
 
 @value(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from chamberlain.rules.clocks import PAUSE
 from chamberlain.rules.drift_repairs import HOLDS_AFTER
 
 # A client that has no answer after a week has given up (docs/reference/api.md, "Headers").
@@ -20,8 +21,6 @@ ADOPTIONS = timedelta(days=400)
 BATCH = 1_000
 # What one run takes of that, so that it is over soon when the worker stops.
 BATCHES = 20
-# When a run has left nothing, and when it may have.
-PAUSE = timedelta(hours=1)
 SHORT_PAUSE = timedelta(seconds=1)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.plans import Step
 
 # A first wait of 10 s grows to 15, 20, 30, 45, 60, 60 ... s: the law by which directories' own tools look for something
 # that they have just written.

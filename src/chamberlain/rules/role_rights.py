@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chamberlain.rules.checkups import Checkup, doubtful, faulty, well
+from chamberlain.rules.health import Checkup, doubtful, faulty, well
 
 APPLICATION, WORKER = "chamberlain_application", "chamberlain_worker"
 

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Fault, NotPossible, OutsideFault, Rejected
-from chamberlain.rules.plans import Step
 from chamberlain.rules.requests import (
     Progress,
     RequestError,

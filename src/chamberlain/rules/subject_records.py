@@ -5,8 +5,8 @@ from datetime import datetime
 
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor
+from chamberlain.rules.directory_groups import MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.rules.errors import NotFound
-from chamberlain.rules.groups import MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.rules.guests import Sharing
 from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.rules.requests import StepRecord

@@ -4,7 +4,7 @@ there."""
 from dataclasses import dataclass
 from enum import StrEnum
 
-from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.guests import Guest, GuestRules, Sharing
 from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId, UserId
 

@@ -5,11 +5,12 @@ from datetime import datetime
 
 from chamberlain.rules.approvals import ApprovalRecord
 from chamberlain.rules.changes import Change
+from chamberlain.rules.idempotency import IdempotencyKey
 from chamberlain.rules.ids import MailboxId, RequestId, TemplateId, UserId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.mail_addresses import MailAddress
 from chamberlain.rules.mailboxes import MailboxOrder, TemplateSource
-from chamberlain.rules.requests import IdempotencyKey, RequestKind, RequestState, StepRecord
+from chamberlain.rules.requests import RequestKind, RequestState, StepRecord
 from chamberlain.rules.values import value
 
 
@@ -17,11 +18,13 @@ from chamberlain.rules.values import value
 class MailboxDraft:
     """What is written of a mailbox beside its request. `name_key` and `alias` are reserved as its address is.
 
-    `order` has the template's defaults; `readers` may read the mailbox without being administrators.
+    `order` has the template's defaults, `content` is the order as stored JSON.
+    `readers` may read the mailbox without being administrators.
     """
 
     id: MailboxId
     order: MailboxOrder
+    content: bytes
     name_key: str
     alias: str | None
     template_source: TemplateSource

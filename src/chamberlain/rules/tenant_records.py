@@ -6,8 +6,9 @@ Domains, issuers, limits and the prefix of extension attributes are the operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.differences import Content, differences
 from chamberlain.rules.drift_properties import Treatments
 from chamberlain.rules.edits import Editor
@@ -17,6 +18,9 @@ from chamberlain.rules.issuers import Issuer
 from chamberlain.rules.named_people import unknown_people
 from chamberlain.rules.people import PeopleAnswer, PeopleQuestion, Person
 from chamberlain.rules.tenants import Applicability, Tenant
+
+if TYPE_CHECKING:
+    from chamberlain.rules.values import Json
 
 
 @dataclass(frozen=True, slots=True)

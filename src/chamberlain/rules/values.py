@@ -15,3 +15,7 @@ else:
 
     def value(*, frozen: bool, slots: bool, kw_only: bool = False) -> Callable[[type], type]:
         return dataclass(unsafe_hash=frozen, slots=slots, kw_only=kw_only)
+
+
+# What JSON can hold, as far as records need it.
+Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]

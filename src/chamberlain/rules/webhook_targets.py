@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
-from chamberlain.rules.checkups import Checkup, doubtful, faulty, well
+from chamberlain.rules.health import Checkup, doubtful, faulty, well
 from chamberlain.rules.ids import TemplateId, TenantId
 
 

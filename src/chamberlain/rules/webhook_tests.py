@@ -1,13 +1,17 @@
 """Test calls of webhooks: an event that has not happened, for whoever wants to know whether the receiver takes one."""
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from chamberlain.rules.changes import Change, Json, Subject
+from chamberlain.rules.changes import Change, Subject
 from chamberlain.rules.deliveries import Attempt, Reply
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Conflict
 from chamberlain.rules.events import Document, format_time
 from chamberlain.rules.templates import TemplateHead
+
+if TYPE_CHECKING:
+    from chamberlain.rules.values import Json
 
 # No event of the feed has this type: a receiver that knows what it wants passes by it.
 TEST_TYPE = "webhook.test"

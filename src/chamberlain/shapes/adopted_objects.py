@@ -5,8 +5,8 @@ from chamberlain.rules.adopted_mailboxes import order_of_mailbox
 from chamberlain.rules.adoption_records import AdoptedObject, AdoptionItem, MailboxPart
 from chamberlain.rules.adoptions import Obstacle, not_representable
 from chamberlain.rules.callers import Actor, ActorType
+from chamberlain.rules.directory_groups import ObservedGroup
 from chamberlain.rules.errors import BodyInvalid
-from chamberlain.rules.groups import ObservedGroup
 from chamberlain.rules.ids import MailboxId, UserId
 from chamberlain.rules.mailbox_drafts import readers_of
 from chamberlain.rules.mailbox_names import alias_of, comparison_form

@@ -15,11 +15,12 @@ from chamberlain.rules.lines import find_unreadable
 from chamberlain.rules.policies import policy_faults
 from chamberlain.shapes.configuration_faults import ConfigurationFault, ConfigurationInvalid, Place, placed
 from chamberlain.shapes.documents import DocumentInvalid, read_document
+from chamberlain.shapes.fields import ADDED_BY_THE_SERVICE
 from chamberlain.shapes.mailbox_templates import MailboxTemplateShape
 from chamberlain.shapes.pointers import child
 from chamberlain.shapes.policies import PolicyShape, to_policy_rules
 from chamberlain.shapes.reading import Reader
-from chamberlain.shapes.templates import ADDED_BY_THE_SERVICE, TemplateShape, read_template, template_faults
+from chamberlain.shapes.templates import TemplateShape, read_template, template_faults
 from chamberlain.shapes.tenants import TenantShape, repair_faults
 
 T = TypeVar("T")

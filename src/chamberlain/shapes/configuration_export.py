@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from chamberlain.rules.changes import Json
 from chamberlain.rules.configurations import Picture
 from chamberlain.rules.differences import Content
-from chamberlain.rules.errors import ChamberlainError
+from chamberlain.rules.errors import FileInvalid
+from chamberlain.rules.values import Json
 from chamberlain.shapes.documents import MOST_BYTES
 from chamberlain.shapes.written_documents import write_document
 
@@ -15,7 +15,7 @@ _HEAD = """\
 """
 
 
-class ConfigurationTooLarge(ChamberlainError):
+class ConfigurationTooLarge(FileInvalid):
     """The file would be larger than one that is read."""
 
 

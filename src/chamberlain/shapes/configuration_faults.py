@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chamberlain.rules.errors import ChamberlainError, Fault
+from chamberlain.rules.errors import Fault, FileInvalid
 from chamberlain.shapes.pointers import parts
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -25,7 +25,7 @@ class ConfigurationFault:
         return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", f"{place}: {self.detail}" if place else self.detail)
 
 
-class ConfigurationInvalid(ChamberlainError):
+class ConfigurationInvalid(FileInvalid):
     """The files cannot be used; the message has all faults, a line for each."""
 
     def __init__(self, faults: Sequence[ConfigurationFault]) -> None:

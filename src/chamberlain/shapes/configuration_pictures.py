@@ -5,9 +5,9 @@ from typing import cast
 
 import msgspec
 
-from chamberlain.rules.changes import Json
 from chamberlain.rules.configurations import Configured, Picture
 from chamberlain.rules.ids import TenantId
+from chamberlain.rules.values import Json
 from chamberlain.shapes.configuration import TenantEntry
 from chamberlain.shapes.policies import PolicyShape
 from chamberlain.shapes.shape import Shape

@@ -93,3 +93,7 @@ LowerDomain = Annotated[
     str,
     shaped(rf"(?:{_LOWER_LABEL}\.)+{_LOWER_LABEL}", "must be a domain in lower case such as example.org", 253),
 ]
+
+
+# What the service adds. It may be sent, so that what was read can be changed and put back, and is ignored.
+ADDED_BY_THE_SERVICE = frozenset({"tenantId", "createdAt", "createdBy", "updatedAt"})

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from msgspec import Meta
 
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.errors import Fault
-from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.ids import PolicyId, TemplateId, TenantId, UserId
 from chamberlain.rules.templates import GroupTemplate, TemplateHead, TemplateKind
 from chamberlain.shapes.approvals import ApprovalShape, approval_faults, to_approval_rule

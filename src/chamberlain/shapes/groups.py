@@ -5,7 +5,8 @@ from uuid import UUID
 
 from msgspec import Meta, convert, json, to_builtins
 
-from chamberlain.rules.groups import GroupOrder, MemberShipType
+from chamberlain.rules.directory_groups import MemberShipType
+from chamberlain.rules.groups import GroupOrder
 from chamberlain.rules.ids import TemplateId, UserId
 from chamberlain.shapes.fields import Description, Id, Line, Metadata, Name
 from chamberlain.shapes.reading import Reader

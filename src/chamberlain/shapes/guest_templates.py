@@ -7,7 +7,8 @@ from uuid import UUID
 from msgspec import Meta
 
 from chamberlain.rules.errors import Fault
-from chamberlain.rules.guests import AddedBy, GuestRules, GuestTemplate, PresentGuests, Sharing
+from chamberlain.rules.guest_template import GuestTemplate
+from chamberlain.rules.guests import AddedBy, GuestRules, PresentGuests, Sharing
 from chamberlain.rules.ids import TemplateId
 from chamberlain.shapes.doubles import doubled_words
 from chamberlain.shapes.fields import Description, Domain, Name

@@ -8,10 +8,9 @@ from msgspec import Meta, convert, json
 from chamberlain.rules.ids import PolicyId, TenantId
 from chamberlain.rules.policies import PolicyHead, PolicyRules, StoredPolicy
 from chamberlain.shapes.bodies import parse_object
-from chamberlain.shapes.fields import Description, Name
+from chamberlain.shapes.fields import ADDED_BY_THE_SERVICE, Description, Name
 from chamberlain.shapes.reading import Reader
 from chamberlain.shapes.shape import Shape
-from chamberlain.shapes.templates import ADDED_BY_THE_SERVICE
 
 # Ten years: longer than any review, and far from what dates can hold.
 _Days = Annotated[int, Meta(ge=1, le=3650)]

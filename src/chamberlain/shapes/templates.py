@@ -9,6 +9,7 @@ from chamberlain.rules.errors import BodyInvalid, Fault
 from chamberlain.rules.ids import TemplateId, TenantId
 from chamberlain.rules.templates import StoredTemplate, TemplateHead, TemplateKind
 from chamberlain.shapes.bodies import parse_object
+from chamberlain.shapes.fields import ADDED_BY_THE_SERVICE
 from chamberlain.shapes.group_templates import (
     GroupTemplateBody,
     GroupTemplateShape,
@@ -51,8 +52,6 @@ _READERS: Mapping[str, Reader[MailboxTemplateShape] | Reader[GroupTemplateShape]
 _DECODERS: Mapping[TemplateKind, StoredDecoder[TemplateShape]] = {
     TemplateKind(kind): StoredDecoder(reader.type) for kind, reader in _READERS.items()
 }
-# What the service adds. It may be sent, so that what was read can be changed and put back, and is ignored.
-ADDED_BY_THE_SERVICE = frozenset({"tenantId", "createdAt", "createdBy", "updatedAt"})
 _ADDED_TO_A_WEBHOOK = frozenset({"hasSecret", "disabledReason"})
 
 

@@ -5,10 +5,9 @@ from chamberlain.rules.ids import GroupId, UserId
 from chamberlain.rules.tenant_records import TenantSettings
 from chamberlain.rules.tenants import Applicability
 from chamberlain.shapes.bodies import parse_object
-from chamberlain.shapes.fields import Domain, Name
+from chamberlain.shapes.fields import ADDED_BY_THE_SERVICE, Domain, Name
 from chamberlain.shapes.reading import Reader
 from chamberlain.shapes.shape import Shape
-from chamberlain.shapes.templates import ADDED_BY_THE_SERVICE
 from chamberlain.shapes.tenants import AdministratorsShape, RepairShape, repair_faults
 
 # The operator's: they may be sent, so that what was read can be changed and put back, and are ignored.

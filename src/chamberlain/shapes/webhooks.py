@@ -4,7 +4,6 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from chamberlain.rules.template_records import TemplateRecord
 from chamberlain.shapes.fields import CONTROL, shaped
 from chamberlain.shapes.shape import Shape
 from chamberlain.shapes.stored import StoredDecoder
@@ -57,14 +56,6 @@ def stored_webhook(body: WebhookBody | None) -> WebhookShape | None:
 def kept_webhook(content: bytes) -> WebhookShape | None:
     """The webhook of a template of whatever kind that is kept, if it has one."""
     return _decode(content).webhook
-
-
-def callable_url(template: TemplateRecord | None) -> str | None:
-    """Where the webhook of a template is to be called; None when it is not, or when the template is gone."""
-    if template is None or template.disabled_reason is not None:
-        return None
-    webhook = kept_webhook(template.stored.content)
-    return webhook.url if webhook is not None and webhook.active else None
 
 
 class _Hooked(Struct):

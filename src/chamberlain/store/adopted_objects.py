@@ -7,8 +7,9 @@ from typing import Final
 import msgspec
 
 from chamberlain.rules.adoption_records import AdoptedObject, AdoptionItem, AdoptionRecord
-from chamberlain.rules.adoptions import ObjectType, object_type_of
+from chamberlain.rules.adoptions import object_type_of
 from chamberlain.rules.drift_pages import paths_of
+from chamberlain.rules.object_types import ObjectType
 from chamberlain.rules.requests import RequestKind
 from chamberlain.store import adoption_items
 from chamberlain.store.database import Transaction

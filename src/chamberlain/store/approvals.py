@@ -6,18 +6,25 @@ it ends with the wait, and is made due at once when a level is to be opened.
 
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from chamberlain.rules.approval_levels import current_level
 from chamberlain.rules.approvals import ApprovalRule, ApprovalState
 from chamberlain.rules.errors import Unauthenticated
-from chamberlain.rules.ids import RequestId, TemplateId, TraceId
-from chamberlain.rules.jobs import job_kind_of
+from chamberlain.rules.ids import RequestId, TraceId
+from chamberlain.rules.request_jobs import job_kind_of
 from chamberlain.rules.requests import RequestRecord, RequestState
-from chamberlain.store import jobs, requests, templates, tenants
+from chamberlain.shapes.approvals import ApprovalShape, to_approval_rule
+from chamberlain.shapes.stored import StoredDecoder
+from chamberlain.store import jobs, requests, tenants
 from chamberlain.store.database import Transaction
 
-# With the trace that the request came in by.
+# The revision of the template at submission, and the trace of the submission.
 FIND_ORIGIN = """
-SELECT template_id, template_revision, trace_id FROM chamberlain.request WHERE tenant_id = $1 AND request_id = $2
+SELECT r.template_id, r.trace_id, v.content
+FROM chamberlain.request r LEFT JOIN chamberlain.template_revision v
+    ON v.tenant_id = r.tenant_id AND v.template_id = r.template_id AND v.revision = r.template_revision
+WHERE r.tenant_id = $1 AND r.request_id = $2
 """
 
 # One that waited before there were such jobs, or that an older process has accepted, has none yet.
@@ -52,15 +59,21 @@ class Origin:
 async def find_origin(tx: Transaction, request_id: RequestId) -> Origin | None:
     """Who has to agree to a request; None where nobody has to, or there is no such request."""
     row = await tx.fetch_row(FIND_ORIGIN, tx.tenant_id, request_id)
-    if row is None or row["template_id"] is None or tx.tenant_id is None:
+    if row is None or row["template_id"] is None:
         return None
-    template_id, revision = TemplateId(row["template_id"]), row["template_revision"]
-    stored = await templates.find_revision(tx, tx.tenant_id, template_id, revision)
-    if stored is None:
-        raise LookupError(f"Request {request_id} names a revision of a template that is not there.")
-    compiled = templates.group_template(stored) or templates.mailbox_template(stored)
-    rule = None if compiled is None else compiled.template.approval
-    return None if rule is None else Origin(rule, TraceId(row["trace_id"]))
+    if row["content"] is None:
+        raise LookupError(f"Request {request_id} names a template revision that does not exist.")
+    approval = _decode(row["content"].encode()).approval
+    return None if approval is None else Origin(to_approval_rule(approval), TraceId(row["trace_id"]))
+
+
+class _Approved(Struct):
+    """The approval of a stored template of any kind."""
+
+    approval: ApprovalShape | None = None
+
+
+_decode = StoredDecoder(_Approved).decode
 
 
 async def require_served(tx: Transaction) -> None:

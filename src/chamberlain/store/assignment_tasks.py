@@ -8,7 +8,7 @@ import msgspec
 
 from chamberlain.rules.assignment_tasks import Assigned, AssignmentTask, Place
 from chamberlain.rules.assignments import Assignment
-from chamberlain.rules.guests import GuestTemplate
+from chamberlain.rules.guest_template import GuestTemplate
 from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.rules.requests import StepRecord
 from chamberlain.rules.subjects import SubjectType

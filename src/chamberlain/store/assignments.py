@@ -32,7 +32,7 @@ from chamberlain.store.actors import encode_actor
 from chamberlain.store.assignment_situations import FIND, Question, asked_of, situations_of
 from chamberlain.store.changes import audit_payload
 from chamberlain.store.database import Connection, Database, Overtaken, Record, Transaction, repeat_if_stale
-from chamberlain.store.events import event_data
+from chamberlain.store.event_log import event_data
 
 CHANGE: Final = """
 SELECT ordinal FROM chamberlain.change_assignments(

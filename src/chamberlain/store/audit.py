@@ -15,8 +15,7 @@ from chamberlain.rules.callers import Actor, ActorType
 from chamberlain.rules.changes import Subject
 from chamberlain.rules.ids import ClientId, RequestId, TenantId, TraceId
 from chamberlain.rules.pages import Page, PageWanted, Position
-from chamberlain.store.database import Record, Transaction
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.database import PLANNING, Record, Transaction
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 actor, $5 subject, $6 action, $7 and $8 the times, $9
 # number of rows. What is null does not count; each call is planned for its own values.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from chamberlain.rules.changes import Change
-from chamberlain.store import events
+from chamberlain.store import event_log
 from chamberlain.store.database import Transaction
 
 # The transaction draws its number before the row draws its sequence, also where this row is the first thing that it
@@ -35,7 +35,7 @@ async def record(tx: Transaction, change: Change) -> None:
         RECORD_AUDIT, change.tenant_id, change.action, change.request_id, change.trace_id, audit_payload(change)
     )
     if change.event is not None:
-        await events.append(tx, (change.event,))
+        await event_log.append(tx, (change.event,))
 
 
 async def record_all(tx: Transaction, changes: Sequence[Change]) -> None:
@@ -49,7 +49,7 @@ async def record_all(tx: Transaction, changes: Sequence[Change]) -> None:
             [change.trace_id for change in changes],
             [audit_payload(change) for change in changes],
         )
-        await events.append(tx, [change.event for change in changes if change.event is not None])
+        await event_log.append(tx, [change.event for change in changes if change.event is not None])
 
 
 def audit_payload(change: Change) -> str:

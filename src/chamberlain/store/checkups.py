@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 import asyncpg
 
 from chamberlain.rules.bad_texts import BadText
-from chamberlain.rules.checkups import ServerState
 from chamberlain.rules.ids import TemplateId, TenantId
 from chamberlain.rules.role_rights import APPLICATION, WORKER, RoleRights
 from chamberlain.rules.webhook_targets import WebhookTarget
@@ -82,6 +82,16 @@ SELECT 'policy', p.tenant_id, p.policy_id FROM chamberlain.policy p
 WHERE strpos(p.content::text, '\\u') > 0 OR p.content::text ~ '[\\x7f-\\x9f]'
 ORDER BY 2, 1, 3
 """
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """The database server: its `server_version_num`, its clock, and its connections."""
+
+    version: int
+    now: datetime
+    used_connections: int
+    most_connections: int
 
 
 class NotThere(Exception):

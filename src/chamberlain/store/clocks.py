@@ -8,13 +8,13 @@ from uuid import UUID
 from chamberlain.rules.clocks import (
     FAULT_MARGIN,
     MOST_GAP,
+    PAUSE,
     REPORTED_FOR,
     ClockReading,
     ClockRecord,
     ClockReport,
     confirmed,
 )
-from chamberlain.rules.retention import PAUSE
 from chamberlain.store.database import Connection, Transaction
 
 # Reads the time that a use case decides by, in its transaction. Tests pass a clock of their own.

@@ -5,14 +5,10 @@ It is read as the worker's role, which sees every tenant.
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-import asyncpg
-
 from chamberlain.rules.configurations import Configured, InUse
-from chamberlain.rules.errors import Conflict
 from chamberlain.rules.ids import TenantId
 from chamberlain.store import policies, templates, tenants
 from chamberlain.store.database import Transaction
@@ -22,20 +18,6 @@ if TYPE_CHECKING:
     from chamberlain.rules.policies import StoredPolicy
     from chamberlain.rules.templates import StoredTemplate
 
-# A plan is looked at as it is at one moment.
-SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
-
-# One after the other, and none waits for ever. It is less than the time that the driver gives a statement.
-PATIENCE = timedelta(seconds=20)
-WAIT = "SELECT set_config('lock_timeout', $1, true)"
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('chamberlain.configuration', 0))"
-
-# Whoever changes these over HTTP, or assigns one, waits, so that a plan that was made is the one that is carried out.
-LOCK_ROWS = (
-    "SELECT FROM chamberlain.tenant WHERE tenant_id = ANY ($1) ORDER BY tenant_id FOR UPDATE",
-    "SELECT FROM chamberlain.template WHERE tenant_id = ANY ($1) ORDER BY tenant_id, template_id FOR UPDATE",
-    "SELECT FROM chamberlain.policy WHERE tenant_id = ANY ($1) ORDER BY tenant_id, policy_id FOR UPDATE",
-)
 
 DOMAINS = """
 SELECT tenant_id, domain FROM chamberlain.tenant CROSS JOIN LATERAL unnest(domains) domain
@@ -49,27 +31,6 @@ UNION ALL
 SELECT p.tenant_id, p.policy_id FROM chamberlain.policy p WHERE p.tenant_id = ANY ($1)
 AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = p.tenant_id AND s.policy_id = p.policy_id)
 """
-
-
-async def look(tx: Transaction) -> None:
-    """See the tables as they are at this moment, to the end of the transaction, which writes nothing. Comes first."""
-    await tx.execute(SNAPSHOT)
-
-
-async def hold(tx: Transaction, tenant_ids: Collection[TenantId], *, patience: timedelta = PATIENCE) -> None:
-    """Be the only one who changes what files can say of these tenants, until the transaction ends. Raises Conflict when
-    others take too long."""
-    try:
-        await tx.execute(WAIT, str(round(patience.total_seconds() * 1000)))
-        await tx.execute(LOCK)
-        for tenant_id in sorted(tenant_ids):
-            await templates.lock(tx, tenant_id)
-        for statement in LOCK_ROWS:
-            await tx.execute(statement, list(tenant_ids))
-        await tx.execute(WAIT, "0")
-    except asyncpg.LockNotAvailableError as error:
-        detail = "Somebody else is applying configuration files. Nothing was changed; try again when they are done."
-        raise Conflict("stateDoesNotAllow", detail) from error
 
 
 async def find(tx: Transaction, tenant_ids: Collection[TenantId] | None = None) -> Mapping[TenantId, Configured]:

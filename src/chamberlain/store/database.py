@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
@@ -228,3 +228,10 @@ async def repeat_if_deadlocked(work: Callable[[], Awaitable[Answer]]) -> Answer:
         with suppress(Overtaken, asyncpg.DeadlockDetectedError):
             return await work()
     raise Overtaken
+
+
+# Whatever the planner believes of a table, it shall walk an index in its order and stop when the page is full.
+PLANNING: Final = """
+SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_sort', 'off', true),
+    set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)
+"""

@@ -7,8 +7,7 @@ import msgspec
 from chamberlain.rules.deliveries import Attempt, DeliveryFilter, DeliveryRecord, DeliveryState
 from chamberlain.rules.ids import DeliveryId, EventId, RequestId, TemplateId, TenantId
 from chamberlain.rules.pages import Page, PageWanted, Position
-from chamberlain.store.database import Record, Transaction
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.database import PLANNING, Record, Transaction
 
 _SELECT: Final = """
 SELECT r.delivery_id, r.tenant_id, r.event_id, r.type, r.request_id, r.template_id, r.url, r.state, r.attempts,

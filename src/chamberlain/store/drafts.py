@@ -20,10 +20,9 @@ from chamberlain.rules.submissions import (
     Verdict,
     Written,
 )
-from chamberlain.shapes.mailboxes import write_mailbox_order
 from chamberlain.store.changes import audit_payload
 from chamberlain.store.database import Record
-from chamberlain.store.events import event_data
+from chamberlain.store.event_log import event_data
 from chamberlain.store.texts import BETWEEN, apart, joined
 
 ACCEPT: Final = f"""
@@ -157,7 +156,7 @@ def _mailbox_texts(mailbox: MailboxDraft) -> tuple[str | None, ...]:
         mailbox.name_key,
         mailbox.alias,
         f"{{{','.join(map(str, sorted(mailbox.readers)))}}}",
-        write_mailbox_order(mailbox.order).decode(),
+        mailbox.content.decode(),
     )
 
 

@@ -1,24 +1,9 @@
 """Events: told in the transaction of what they tell, and read in the order in which those were committed."""
 
-from collections.abc import Sequence
-from typing import Final
-
-import msgspec
-
 from chamberlain.rules.event_records import EventRecord
-from chamberlain.rules.events import Event
 from chamberlain.rules.ids import EventId, RequestId, TenantId
 from chamberlain.rules.pages import FeedPage, FeedPosition, FeedWanted
-from chamberlain.store.database import Record, Transaction
-from chamberlain.store.request_lists import PLANNING
-from chamberlain.store.texts import apart, joined
-
-APPEND: Final = f"""
-INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)
-SELECT event_id, tenant_id, type, request_id, at, data::json
-FROM unnest($1::uuid[], $2::uuid[], {apart("$3")}, $4::uuid[], $5::timestamptz[], {apart("$6")})
-    AS e (event_id, tenant_id, type, request_id, at, data)
-"""  # noqa: S608 - text of ours alone.
+from chamberlain.store.database import PLANNING, Record, Transaction
 
 # $1 tenant, $2 the place behind which to begin, $3 number of events.
 PAGE = """
@@ -30,27 +15,6 @@ PLACE = "SELECT chamberlain.place_events($1, $2)"
 
 # How many get their place at once: more than any page has, and little enough that the next reader hardly waits.
 PLACED = 500
-
-_encode: Final = msgspec.json.Encoder().encode
-
-
-async def append(tx: Transaction, events: Sequence[Event]) -> None:
-    """Add events, in this order."""
-    if events:
-        await tx.execute(
-            APPEND,
-            [each.id for each in events],
-            [each.tenant_id for each in events],
-            joined([each.type for each in events]),
-            [each.request_id for each in events],
-            [each.timestamp for each in events],
-            joined([event_data(each) for each in events]),
-        )
-
-
-def event_data(event: Event) -> str:
-    """The data of an event, as JSON."""
-    return _encode(event.data).decode()
 
 
 async def find_page(tx: Transaction, wanted: FeedWanted) -> FeedPage[EventRecord]:

@@ -5,9 +5,8 @@ from typing import Final
 from chamberlain.rules.findings import FindingFilter, FindingKind, FindingRecord, FindingState
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.pages import Page, PageWanted, Position
-from chamberlain.store.database import Transaction
+from chamberlain.store.database import PLANNING, Transaction
 from chamberlain.store.findings import SELECT, record_of
-from chamberlain.store.request_lists import PLANNING
 
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 states, $5 kinds, $6 subject, $7 number of rows. The

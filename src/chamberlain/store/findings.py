@@ -8,7 +8,6 @@ from uuid import UUID
 import msgspec
 
 from chamberlain.rules.callers import Actor
-from chamberlain.rules.changes import Json
 from chamberlain.rules.figures import MOST_COUNTED
 from chamberlain.rules.findings import (
     Acceptance,
@@ -25,6 +24,7 @@ from chamberlain.rules.findings import (
 )
 from chamberlain.rules.ids import GroupId, MailboxId, PolicyId, TenantId
 from chamberlain.rules.subjects import SubjectType
+from chamberlain.rules.values import Json
 from chamberlain.store.database import Record, Transaction
 
 # What was found before and stands is seen again: with the time, and as it is now. What somebody has accepted stays so

@@ -5,10 +5,9 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
-from chamberlain.rules.actions import KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, KeyReused
-from chamberlain.rules.requests import IdempotencyKey
+from chamberlain.rules.idempotency import IdempotencyKey, KeptAnswer
 from chamberlain.store.database import Transaction
 
 # How long a second call waits for the first (docs/reference/api.md, "Headers").

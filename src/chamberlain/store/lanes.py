@@ -8,9 +8,8 @@ from uuid import UUID
 
 from chamberlain.rules.figures import MOST_COUNTED
 from chamberlain.rules.jobs import Job, JobKind, Lane, LaneDepth
-from chamberlain.store.database import Transaction
+from chamberlain.store.database import PLANNING, Transaction
 from chamberlain.store.jobs import job_of
-from chamberlain.store.request_lists import PLANNING
 
 # Every lane that has a job, by one index probe each, however many jobs one of them has.
 _LANES: Final = """lane AS (

@@ -13,9 +13,10 @@ from chamberlain.rules.mailbox_records import MailboxFilter, MailboxRecord
 from chamberlain.rules.mailbox_states import ProvisioningState, request_states_of
 from chamberlain.rules.mailboxes import MailboxType
 from chamberlain.rules.pages import Page, PageWanted, Position
-from chamberlain.store.database import Transaction
+from chamberlain.store.database import PLANNING, Transaction
+from chamberlain.store.jobs import are_few_due
+from chamberlain.store.keyset import BEHIND, NEWEST, merged
 from chamberlain.store.mailboxes import COLUMNS, record_of
-from chamberlain.store.request_lists import BEHIND, NEWEST, PLANNING, are_few_due, merged
 
 # So many mailboxes are sorted or looked up in a few milliseconds.
 FEW: Final = 1_000

@@ -16,10 +16,17 @@ import msgspec
 from chamberlain.rules.findings import FindingKind, FindingSource, FindingState
 from chamberlain.rules.guest_clocks import ClockPlace, PolicyRule
 from chamberlain.rules.ids import GroupId, NoticeId, TenantId, UserId
-from chamberlain.rules.notices import POLICY_REPORT
 from chamberlain.rules.policies import PolicyAction
 from chamberlain.rules.policy_findings import kind_of
-from chamberlain.rules.policy_reports import Findings, OpenFinding, Report, ReportLine, RunReport, report_of
+from chamberlain.rules.policy_reports import (
+    POLICY_REPORT,
+    Findings,
+    OpenFinding,
+    Report,
+    ReportLine,
+    RunReport,
+    report_of,
+)
 from chamberlain.store import policy_clocks, policy_tasks, subjects
 from chamberlain.store.database import Record, Transaction
 from chamberlain.store.policy_clocks import NO_GUEST

@@ -6,8 +6,7 @@ from chamberlain.rules.ids import DeliveryId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import Position
 from chamberlain.rules.redeliveries import DeliverySpan, RedeliveredBatch
-from chamberlain.store.database import Transaction
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.database import PLANNING, Transaction
 
 # What is pending is attempted at once, held or not, unless somebody is just at it; all else gets a job again. The
 # schedule begins anew. Who ends a job writes about its delivery next, which is locked here: so a job that is locked is

@@ -12,19 +12,11 @@ from uuid import UUID
 from chamberlain.rules.ids import RequestId, UserId
 from chamberlain.rules.pages import Page, PageWanted, Position
 from chamberlain.rules.requests import RequestFilter, RequestKind, RequestRecord, RequestState
-from chamberlain.store.database import Transaction
+from chamberlain.store.database import PLANNING, Transaction
+from chamberlain.store.jobs import are_few_due
+from chamberlain.store.keyset import BEHIND, NEWEST, merged, newest
 from chamberlain.store.requests import record_of
 
-# Whatever the planner believes of a table, it shall walk an index in its order and stop when the page is full.
-PLANNING: Final = """
-SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_sort', 'off', true),
-    set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)
-"""
-
-# $1 tenant, $2 and $3 the position (null at the beginning), $4 owner, $5 kinds, $6 state, $7 number of rows. What is
-# null does not count; each call is planned for its own values, so that it costs nothing either.
-BEHIND: Final = "($2::timestamptz IS NULL OR (r.created_at, r.request_id) < ($2, $3::uuid))"
-NEWEST: Final = "ORDER BY r.created_at DESC, r.request_id DESC LIMIT $7"
 _IN_ANY_STATE: Final = "($6::text IS NULL OR r.state = $6)"
 _IN_STATE: Final = "r.state = $6"
 _EVERYBODYS: Final = "$4::uuid IS NULL"
@@ -48,18 +40,6 @@ def _page_of(places: str) -> str:
     ) r
     ORDER BY place.created_at DESC, place.request_id DESC
     """  # noqa: S608 - text of ours alone.
-
-
-def newest(table: str, *conditions: str) -> str:
-    """The newest places of a table, along one of its indexes."""
-    return f"""SELECT r.created_at, r.request_id FROM {table} r
-    WHERE r.tenant_id = $1 AND {BEHIND} AND {" AND ".join(conditions)} {NEWEST}"""  # noqa: S608 - as above.
-
-
-def merged(table: str, *conditions: str) -> str:
-    """The newest of each kind, and of these the newest: so an index that names the kind serves those who name none."""
-    return f"""SELECT r.created_at, r.request_id FROM unnest($5::text[]) AS wanted (kind)
-    CROSS JOIN LATERAL ({newest(table, "r.kind = wanted.kind", *conditions)}) r {NEWEST}"""  # noqa: S608 - as above.
 
 
 _REQUESTS: Final = "chamberlain.request"
@@ -91,14 +71,6 @@ UNDER_WAY: Final = _page_of(f"""
     WHERE {BEHIND} AND {_IN_STATE} AND ({_EVERYBODYS} OR {_OWN}) AND ({_OF_ANY_KIND} OR r.kind = ANY ($5)) {NEWEST}
 """)  # noqa: S608 - as above.
 
-# Due jobs of which UNDER_WAY looks up the requests in a few milliseconds.
-FEW_DUE: Final = 1_000
-COUNT_DUE: Final = f"""
-SELECT count(*) AS number FROM (
-    SELECT FROM chamberlain.job j
-    WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now() LIMIT {FEW_DUE + 1}
-) due
-"""  # noqa: S608 - as above.
 
 TURN: Final = """
 SELECT a.request_id FROM chamberlain.request_approver a
@@ -140,12 +112,6 @@ def page_statement(
     place = (None, None) if after is None else (after.created_at, after.id)
     values = (tx.tenant_id, *place, owner, _kinds(wanted, owner), wanted.state, page.limit + 1)
     return _statement(wanted, owner, few_due=few_due), values
-
-
-async def are_few_due(tx: Transaction) -> bool:
-    """Whether the tenant has so few due jobs that each may be looked up."""
-    (row,) = await tx.fetch(COUNT_DUE, tx.tenant_id)
-    return int(row["number"]) <= FEW_DUE
 
 
 def is_under_way(state: RequestState | None) -> bool:

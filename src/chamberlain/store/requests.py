@@ -14,9 +14,9 @@ import msgspec
 
 from chamberlain.rules.actions import TARGETS, Action, left_behind
 from chamberlain.rules.approvals import ApprovalRecord, close_approvals
+from chamberlain.rules.idempotency import IdempotencyKey
 from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId
 from chamberlain.rules.requests import (
-    IdempotencyKey,
     RequestError,
     RequestKind,
     RequestRecord,

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from chamberlain.rules.ids import RequestId, TenantId
-from chamberlain.store.database import Record, Transaction
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.database import PLANNING, Record, Transaction
 
 FAILED = """
 SELECT tenant_id, request_id FROM chamberlain.request_by_state

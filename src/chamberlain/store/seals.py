@@ -7,8 +7,7 @@ from typing import Final
 from chamberlain.rules.ids import RequestId, TenantId, TraceId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.seals import AuditFacts, ErasureRecord, Head, Link, UnsealedRow
-from chamberlain.store.database import Record, Transaction
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.database import PLANNING, Record, Transaction
 
 # A tenant has its job from the first look on that finds it; one that is held counts.
 QUEUE = """

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from chamberlain.rules.deliveries import Telling
 from chamberlain.rules.events import Event
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.jobs import Claim, Job, Postponed
+from chamberlain.rules.outbox import Telling
 from chamberlain.rules.progress import Settlement, Task
-from chamberlain.store import deliveries, events, jobs, request_tasks
+from chamberlain.store import event_log, jobs, outbox, request_tasks
 from chamberlain.store.database import Database, Transaction
 
 
@@ -54,8 +54,8 @@ async def settle_within(
     ours = await jobs.complete(tx, claim.lease_id, ended) | await jobs.postpone(tx, claim.lease_id, waits)
     kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
     await request_tasks.put_down(tx, [each.settlement for each in kept])
-    await events.append(tx, [each.event for each in kept if each.event is not None])
-    await deliveries.accept(tx, [telling for each in kept if (telling := each.telling) is not None])
+    await event_log.append(tx, [each.event for each in kept if each.event is not None])
+    await outbox.accept(tx, [telling for each in kept if (telling := each.telling) is not None])
     return [each.settlement.request_id for each in kept]
 
 

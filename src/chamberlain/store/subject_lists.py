@@ -8,8 +8,7 @@ from typing import Final
 
 from chamberlain.rules.pages import NamedPage, NamedPageWanted, NamePosition
 from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord
-from chamberlain.store.database import Transaction
-from chamberlain.store.request_lists import PLANNING
+from chamberlain.store.database import PLANNING, Transaction
 from chamberlain.store.subjects import COLUMNS, name_key_of, record_of
 
 # $1 tenant, $2 type, $3 and $4 the position (null at the beginning), $5 how the name begins (empty for any), $6 number

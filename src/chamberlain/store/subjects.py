@@ -12,8 +12,8 @@ import msgspec
 
 from chamberlain.rules.assignments import Assignment
 from chamberlain.rules.callers import Actor
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.effects import Effects
-from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.guests import Sharing
 from chamberlain.rules.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.rules.mailbox_names import comparison_form

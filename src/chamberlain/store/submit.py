@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.errors import Conflict, Forbidden, KeyReused, LimitReached, NotPossible, Unavailable
-from chamberlain.rules.requests import Accepted, Submission
+from chamberlain.rules.idempotency import Submission
+from chamberlain.rules.requests import Accepted
 from chamberlain.rules.submissions import (
     AddressTaken,
     Again,

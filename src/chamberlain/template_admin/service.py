@@ -11,10 +11,10 @@ from msgspec import json
 
 from chamberlain.auth.authorization import Authorization
 from chamberlain.directory.port import People
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit, Editor, require_match
 from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import GroupId, TemplateId
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.people import PeopleQuestion
@@ -36,8 +36,8 @@ from chamberlain.shapes.templates import TemplateBody, identified, stored_templa
 from chamberlain.shapes.webhooks import WebhookBody, kept_webhook
 from chamberlain.store import (
     changes,
-    deliveries,
     idempotency,
+    outbox,
     subjects,
     template_records,
     templates,
@@ -136,7 +136,7 @@ class TemplateService:
             after = stored_template(shape, tenant_id)
             await _write(tx, before.stored, after, editor, secret=secret, disabled_reason=reason)
             if webhook is None or not webhook.active:
-                await deliveries.cancel_pending(tx, tenant_id, template_id)
+                await outbox.cancel_pending(tx, tenant_id, template_id)
             record = in_area(await template_records.find(tx, template_id), area)
             return replace(record, made_secret=secret.made)
 
@@ -152,7 +152,7 @@ class TemplateService:
             record = in_area(await template_records.find(tx, template_id), area)
             require_match(record.etag, edit, "template")
             await _require_unused(tx, record.stored.head)
-            await deliveries.cancel_pending(tx, caller.tenant_id, template_id)
+            await outbox.cancel_pending(tx, caller.tenant_id, template_id)
             await templates.remove(tx, caller.tenant_id, template_id)
             await changes.record(tx, removed(record, json.decode(record.stored.content), editor))
 

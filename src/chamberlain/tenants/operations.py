@@ -17,7 +17,7 @@ from chamberlain.rules.seals import BATCH, NO_DIGEST, Head
 from chamberlain.rules.suspensions import resumed, suspended, tenant_unknown
 from chamberlain.rules.tenant_rows import RemovedRows, TenantRow
 from chamberlain.rules.tenants import Tenant
-from chamberlain.store import changes, configurations, deleted_tenants, seals, tenant_rows, tenants
+from chamberlain.store import changes, configuration_locks, deleted_tenants, seals, tenant_rows, tenants
 from chamberlain.store.database import Database, Transaction
 
 
@@ -86,7 +86,7 @@ class TenantOperations:
             await changes.record(tx, change)
         count = 0
         async with self.database.across_tenants() as tx:
-            await configurations.look(tx)
+            await configuration_locks.look(tx)
             async for row in tenant_rows.read(tx, tenant_id):
                 take(row)
                 count += 1
@@ -108,14 +108,14 @@ class TenantOperations:
         await self.require_deletable(tenant_id)
         await self._seal(tenant_id)
         async with self.database.across_tenants() as tx:
-            await configurations.hold(tx, [tenant_id])
+            await configuration_locks.hold(tx, [tenant_id])
             tenant = await _require_deletable(tx, tenant_id)
             head = await seals.find_head(tx, tenant_id) or Head(0, NO_DIGEST)
             removed = await tenant_rows.remove(tx, tenant_id)
             await deleted_tenants.add(tx, tenant, actor=actor, trace_id=trace_id, head=head)
         # A transaction from before the suspension may have committed rows after they were removed.
         async with self.database.across_tenants() as tx:
-            await configurations.hold(tx, [tenant_id])
+            await configuration_locks.hold(tx, [tenant_id])
             gone = await tenants.find(tx, tenant_id) is None
             late = await tenant_rows.remove(tx, tenant_id) if gone else ()
         counts: Counter[str] = Counter()

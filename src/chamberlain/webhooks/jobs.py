@@ -25,7 +25,7 @@ from chamberlain.rules.deliveries import (
 from chamberlain.rules.ids import DeliveryId, EventId, TenantId
 from chamberlain.rules.jobs import Claim, Job
 from chamberlain.rules.webhooks import SigningSecrets, WebhookKey
-from chamberlain.store import changes, deliveries, jobs, webhook_secrets, webhook_states
+from chamberlain.store import changes, deliveries, jobs, outbox, webhook_secrets, webhook_states
 from chamberlain.store.clocks import ReadTime
 from chamberlain.store.database import Database, Transaction, repeat_if_deadlocked
 from chamberlain.store.webhook_secrets import WebhookSecrets
@@ -162,7 +162,7 @@ class DeliverWebhooks:
         name = await webhook_states.disable(tx, due.webhook, reason=reason, at=now)
         if name is None:
             return
-        await deliveries.cancel_pending(tx, *due.webhook)
+        await outbox.cancel_pending(tx, *due.webhook)
         event_id = EventId(self._new_id())
         event = webhook_disabled(event_id, *due.webhook, url=due.url or "", reason=reason, now=now)
         await changes.record(tx, disabled_by(due, event, template_name=name, reason=reason))

@@ -8,11 +8,11 @@ from uuid import UUID
 from msgspec import json
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.deliveries import Attempt, DeliveryFilter, DeliveryRecord, WebhookCall
 from chamberlain.rules.edits import Editor
 from chamberlain.rules.errors import Fault, NotPossible
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import DeliveryId, EventId, TemplateId
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.permissions import Operation
@@ -29,7 +29,8 @@ from chamberlain.rules.template_records import RotatedWebhook, in_area, secret_r
 from chamberlain.rules.templates import TemplateHead
 from chamberlain.rules.webhook_tests import no_secret, only_attempt, payload_of_test, tested
 from chamberlain.rules.webhooks import no_webhook
-from chamberlain.shapes.webhooks import callable_url, kept_webhook
+from chamberlain.shapes.webhook_urls import callable_url
+from chamberlain.shapes.webhooks import kept_webhook
 from chamberlain.store import (
     changes,
     delivery_lists,

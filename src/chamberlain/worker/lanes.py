@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from chamberlain.queue.hold import JobHolder
 from chamberlain.rules.errors import Unavailable
-from chamberlain.rules.jobs import Claim, Job, JobKind, Lane
+from chamberlain.rules.jobs import Claim, Job, JobHolder, JobKind, Lane
 from chamberlain.store import jobs, lanes
 from chamberlain.store.database import Database
 from chamberlain.worker.loop import Handler, Observe, tell

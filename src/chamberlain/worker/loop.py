@@ -9,9 +9,8 @@ from datetime import timedelta
 from itertools import groupby
 from uuid import UUID
 
-from chamberlain.queue.hold import JobHolder
 from chamberlain.rules.errors import Unavailable
-from chamberlain.rules.jobs import Claim, Job, JobKind
+from chamberlain.rules.jobs import Claim, Job, JobHolder, JobKind
 from chamberlain.store import jobs
 from chamberlain.store.database import Database, Overtaken
 

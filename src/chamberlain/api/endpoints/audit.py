@@ -12,7 +12,7 @@ from chamberlain.api.answers import NO_STORE, Answer, Stream
 from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.api.paging import CURSOR, LIMIT, PARAMETERS, next_cursor, page_wanted
-from chamberlain.api.request_shapes import Actor, Time, time_of
+from chamberlain.api.wire import Actor, Time, time_of
 from chamberlain.audit.service import AuditService
 from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows
 from chamberlain.rules.errors import Malformed

@@ -9,8 +9,8 @@ from chamberlain.api.administered import CACHE
 from chamberlain.api.answers import Answer
 from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
-from chamberlain.api.request_shapes import Time, time_of
 from chamberlain.api.submission import act_of, acted
+from chamberlain.api.wire import Time, time_of
 from chamberlain.drift.service import DriftService
 from chamberlain.rules.drift_checks import DriftCheck as RecordedCheck
 from chamberlain.rules.permissions import Operation

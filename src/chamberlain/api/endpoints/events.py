@@ -11,7 +11,7 @@ from chamberlain.api.answers import NO_STORE, Answer
 from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.api.paging import LIMIT, feed_cursor, feed_wanted
-from chamberlain.api.request_shapes import Time, time_of
+from chamberlain.api.wire import Time, time_of
 from chamberlain.events.service import EventService
 from chamberlain.rules.event_records import EventRecord
 from chamberlain.rules.events import EventType

@@ -10,10 +10,9 @@ from chamberlain.api.answers import NO_STORE, Answer
 from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.api.request_shapes import Actor, Time, time_of
 from chamberlain.api.submission import act_of, acted, creating_act_of
+from chamberlain.api.wire import Actor, Time, time_of
 from chamberlain.guests.findings.service import FindingService
-from chamberlain.rules.changes import Json
 from chamberlain.rules.findings import Acceptance as RecordedAcceptance
 from chamberlain.rules.findings import (
     FindingFilter,
@@ -26,6 +25,7 @@ from chamberlain.rules.findings import (
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.permissions import Operation
 from chamberlain.rules.subjects import SubjectType
+from chamberlain.rules.values import Json
 from chamberlain.shapes.acceptances import ACCEPTANCE, AcceptanceBody, to_wanted_acceptance
 from chamberlain.shapes.actions import ACTION, ActionBody
 

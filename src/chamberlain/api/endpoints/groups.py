@@ -8,8 +8,9 @@ from chamberlain.api.answers import Answer, Headers
 from chamberlain.api.calls import Call
 from chamberlain.api.context import HttpContext
 from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.api.group_rehearsal_shapes import EXAMPLE, RehearsedGroup, rehearsed_group
 from chamberlain.api.preferences import wait_of
-from chamberlain.api.rehearsal_shapes import DRY_RUN, EXAMPLE, RehearsedGroup, rehearsed_group
+from chamberlain.api.rehearsal_shapes import DRY_RUN
 from chamberlain.api.submission import submission_of
 from chamberlain.groups.service import GroupService
 from chamberlain.rules.permissions import Operation

@@ -9,8 +9,8 @@ from chamberlain.api.answers import NO_STORE, Answer
 from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.api.request_shapes import Time, time_of
 from chamberlain.api.submission import act_of, acted
+from chamberlain.api.wire import Time, time_of
 from chamberlain.queue.service import JobService
 from chamberlain.rules.errors import NotFound
 from chamberlain.rules.jobs import HeldJob, job_id_of

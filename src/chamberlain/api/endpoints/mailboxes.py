@@ -9,10 +9,11 @@ from chamberlain.api.answers import NO_STORE, Answer, Headers
 from chamberlain.api.calls import Call
 from chamberlain.api.context import HttpContext
 from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.api.mailbox_rehearsal_shapes import MAILBOX_EXAMPLE, RehearsedMailbox, rehearsed_mailbox
 from chamberlain.api.mailbox_shapes import AcceptedMailbox, Mailbox, accepted_mailbox_of, mailbox_of
 from chamberlain.api.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.api.preferences import wait_of
-from chamberlain.api.rehearsal_shapes import DRY_RUN, MAILBOX_EXAMPLE, RehearsedMailbox, rehearsed_mailbox
+from chamberlain.api.rehearsal_shapes import DRY_RUN
 from chamberlain.api.submission import submission_of
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.rules.errors import Unavailable

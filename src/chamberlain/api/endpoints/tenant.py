@@ -10,7 +10,7 @@ from chamberlain.api.answers import Answer
 from chamberlain.api.calls import Call
 from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
 from chamberlain.api.etags import IF_MATCH
-from chamberlain.api.request_shapes import Time, time_of
+from chamberlain.api.wire import Time, time_of
 from chamberlain.rules.permissions import Operation
 from chamberlain.rules.tenant_records import TenantRecord
 from chamberlain.rules.tenants import Applicability

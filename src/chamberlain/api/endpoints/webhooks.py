@@ -10,8 +10,8 @@ from chamberlain.api.answers import Answer
 from chamberlain.api.calls import Call
 from chamberlain.api.delivery_shapes import Attempt, attempt_of
 from chamberlain.api.endpoint import About, Endpoint, EndpointTable, Success
-from chamberlain.api.request_shapes import Time, time_of
 from chamberlain.api.submission import act_of, acted
+from chamberlain.api.wire import Time, time_of
 from chamberlain.rules.deliveries import Attempt as RecordedAttempt
 from chamberlain.rules.ids import TemplateId
 from chamberlain.rules.permissions import Operation

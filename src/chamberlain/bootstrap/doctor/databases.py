@@ -9,8 +9,8 @@ from chamberlain.bootstrap.databases import embedded_outage
 from chamberlain.embedded import postgres
 from chamberlain.embedded.postgres import AlreadyRunning, EmbeddedPostgresError
 from chamberlain.outages import Outage
-from chamberlain.rules.checkups import Checkup, doubtful, faulty, well
 from chamberlain.rules.errors import DatabaseUnavailable
+from chamberlain.rules.health import Checkup, doubtful, faulty, well
 from chamberlain.settings import Settings, variable
 from chamberlain.store.database import Database, connect, open_database
 from chamberlain.store.hosts import AddressUnusable

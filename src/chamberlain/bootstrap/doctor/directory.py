@@ -6,8 +6,8 @@ from chamberlain.bootstrap.directory import faults_of, make_people
 from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look, not_there
 from chamberlain.embedded.directory.faults import Faults
-from chamberlain.rules.checkups import Checkup, doubtful, faulty, well
 from chamberlain.rules.errors import TryAgain
+from chamberlain.rules.health import Checkup, doubtful, faulty, well
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.tenants import Tenant
 from chamberlain.store import tenants

@@ -13,7 +13,7 @@ from chamberlain.bootstrap.doctor.server import look_at_server
 from chamberlain.bootstrap.doctor.settings import look_at_settings
 from chamberlain.bootstrap.doctor.texts import look_at_texts
 from chamberlain.bootstrap.doctor.webhooks import look_at_webhooks
-from chamberlain.rules.checkups import Checkup
+from chamberlain.rules.health import Checkup
 from chamberlain.settings import Settings
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from chamberlain.bootstrap.data_folder import DataFolder
 from chamberlain.bootstrap.origins import local_now
-from chamberlain.rules.checkups import Checkup, doubtful, faulty, judge_certificate, judge_space, well
+from chamberlain.rules.checkups import judge_certificate, judge_space
+from chamberlain.rules.health import Checkup, doubtful, faulty, well
 from chamberlain.settings import Settings
 
 

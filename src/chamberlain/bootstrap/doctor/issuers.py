@@ -13,7 +13,8 @@ from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look
 from chamberlain.bootstrap.identity import believed_base_url, embedded_issuers
 from chamberlain.bootstrap.origins import local_now
-from chamberlain.rules.checkups import Checkup, doubtful, faulty, judge_issuer_clock, well
+from chamberlain.rules.checkups import judge_issuer_clock
+from chamberlain.rules.health import Checkup, doubtful, faulty, well
 from chamberlain.store import tenants
 from chamberlain.store.database import Transaction
 

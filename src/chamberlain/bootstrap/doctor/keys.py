@@ -7,7 +7,8 @@ from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look
 from chamberlain.embedded.identity.errors import IdentityUnreachable
 from chamberlain.embedded.identity.sealed_keys import sealing_keys
-from chamberlain.rules.checkups import Checkup, doubtful, faulty, judge_keys, judge_overlaps, well
+from chamberlain.rules.checkups import judge_keys, judge_overlaps
+from chamberlain.rules.health import Checkup, doubtful, faulty, well
 from chamberlain.store import checkups
 from chamberlain.store.checkups import telling
 from chamberlain.store.clocks import decision_time

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from chamberlain.bootstrap.listeners import PortTaken, bind
-from chamberlain.rules.checkups import Checkup, faulty, well
+from chamberlain.rules.health import Checkup, faulty, well
 from chamberlain.settings import Settings
 
 # Asks the service at an address for its failed checks, one sentence each. None when no service of this kind answers.

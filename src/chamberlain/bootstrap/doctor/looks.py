@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from chamberlain.rules.checkups import Checkup, faulty
 from chamberlain.rules.errors import DatabaseUnavailable, Unavailable
+from chamberlain.rules.health import Checkup, faulty
 from chamberlain.store.checkups import NotThere, looking
 from chamberlain.store.database import Database, Transaction
 

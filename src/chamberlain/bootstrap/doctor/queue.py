@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look
-from chamberlain.rules.checkups import Checkup, doubtful, judge_queue
+from chamberlain.rules.checkups import judge_queue
 from chamberlain.rules.figures import counted
+from chamberlain.rules.health import Checkup, doubtful
 from chamberlain.store import jobs
 from chamberlain.store.database import Transaction
 

@@ -7,13 +7,13 @@ from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look
 from chamberlain.bootstrap.origins import local_now
 from chamberlain.rules.checkups import (
-    Checkup,
     judge_clock,
     judge_connections,
     judge_process_clock,
     judge_retention,
     judge_version,
 )
+from chamberlain.rules.health import Checkup
 from chamberlain.rules.migrations import judge_migrations
 from chamberlain.rules.role_rights import APPLICATION, WORKER, judge_role, judge_row_security
 from chamberlain.store import checkups, clocks

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
-from chamberlain.rules.checkups import Checkup, doubtful, faulty, well
+from chamberlain.rules.health import Checkup, doubtful, faulty, well
 from chamberlain.settings import Settings
 
 # Cloud machines are told secrets there (RFC 3927 gives out the network; the address is the custom of all of them).

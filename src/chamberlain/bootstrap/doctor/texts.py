@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look
 from chamberlain.rules.bad_texts import judge_texts
-from chamberlain.rules.checkups import Checkup
+from chamberlain.rules.health import Checkup
 from chamberlain.store.checkups import bad_texts
 from chamberlain.store.database import Transaction
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from chamberlain.bootstrap.doctor.databases import Opened
 from chamberlain.bootstrap.doctor.looks import look
-from chamberlain.rules.checkups import Checkup
+from chamberlain.rules.health import Checkup
 from chamberlain.rules.webhook_targets import WebhookTarget, judge_targets
 from chamberlain.store.checkups import webhook_targets
 from chamberlain.store.database import Transaction

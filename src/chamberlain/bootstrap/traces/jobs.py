@@ -23,8 +23,8 @@ from chamberlain.directory.port import (
     SubjectChanges,
     Work,
 )
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
 from chamberlain.rules.errors import OutsideFault, Rejected
-from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import TenantId
 from chamberlain.rules.jobs import OF_REQUESTS, Claim, Job, JobKind
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox

@@ -14,9 +14,9 @@ from chamberlain.embedded.directory.entries import Mark
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.mailbox_lists import list_mailboxes
 from chamberlain.embedded.directory.markings import MarkedObject, Markings
-from chamberlain.rules.adoptions import ObjectType
 from chamberlain.rules.errors import OutsideFault, Rejected
 from chamberlain.rules.ids import WRITTEN_ID, TenantId
+from chamberlain.rules.object_types import ObjectType
 
 
 class EmbeddedAdoptions(Adoptions):

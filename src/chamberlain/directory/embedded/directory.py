@@ -8,7 +8,7 @@ from chamberlain.directory.embedded.mailboxes import WholeMailboxes
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
-from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 
 # What is made can be found in the next moment; one second is the shortest that Retry-After can say.

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from chamberlain.embedded.directory.entries import GroupEntry, Mark
 from chamberlain.embedded.directory.groups import GroupShown
-from chamberlain.rules.groups import GroupReference, MemberShipType, ObservedGroup, WantedGroup
+from chamberlain.rules.directory_groups import GroupReference, MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.rules.ids import GroupId, RequestId, TenantId, UserId
 from chamberlain.rules.lines import clean_line, clean_lines
 

@@ -7,7 +7,7 @@ from chamberlain.directory.embedded.faulty_groups import GroupSteps
 from chamberlain.directory.embedded.faulty_mailboxes import MailboxSteps
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes
-from chamberlain.rules.groups import GroupReference, ObservedGroup
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 
 

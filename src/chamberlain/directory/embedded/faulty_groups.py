@@ -10,8 +10,8 @@ from chamberlain.directory.port import Outcome, Work
 from chamberlain.embedded.directory.entries import GroupEntry
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.faulty import FaultyGroups
-from chamberlain.rules.groups import GroupReference, ObservedGroup
-from chamberlain.rules.plans import GUEST_MARKS, Step, remaining
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
+from chamberlain.rules.directory_steps import GUEST_MARKS, Step, remaining
 
 
 class GroupSteps:

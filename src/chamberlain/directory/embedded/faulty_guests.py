@@ -27,10 +27,10 @@ from chamberlain.directory.port import (
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.faulty_guests import SuiteGuests
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.guest_plans import remaining_of_subject
 from chamberlain.rules.ids import TenantId
-from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 
 

@@ -10,9 +10,9 @@ from chamberlain.directory.port import MailboxOutcome, MailboxWork
 from chamberlain.embedded.directory.entries import MailboxEntry
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.faulty import FaultyMailboxes
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.mailbox_plans import remaining_of_mailbox
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.rules.plans import Step
 
 
 class MailboxSteps:

@@ -9,8 +9,8 @@ from chamberlain.directory.embedded.refusals import refusal_of
 from chamberlain.directory.port import Outcome, Work
 from chamberlain.embedded.directory.entries import Ensured, GroupEntry, Mark
 from chamberlain.embedded.directory.groups import Groups, GroupShown
-from chamberlain.rules.groups import GroupReference, ObservedGroup
-from chamberlain.rules.plans import Step
+from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
+from chamberlain.rules.directory_steps import Step
 
 
 class WholeGroups:

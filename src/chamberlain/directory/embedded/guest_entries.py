@@ -15,11 +15,11 @@ from chamberlain.embedded.directory.guests import (
     SubjectName,
     SubjectShown,
 )
-from chamberlain.rules.groups import MemberShipType
+from chamberlain.rules.directory_groups import MemberShipType
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.guests import AddedBy, Guest, GuestRules, Sharing
 from chamberlain.rules.ids import WRITTEN_ID, GroupId, PolicyId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.rules.lines import clean_line
-from chamberlain.rules.plans import Step
 from chamberlain.rules.subjects import ObservedSite, ObservedSubject, SubjectReference, SubjectType, WantedGuestRules
 
 TEMPLATE_MEMBER, POLICY_MEMBER = "templateId", "policyId"

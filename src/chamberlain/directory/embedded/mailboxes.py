@@ -9,8 +9,8 @@ from chamberlain.directory.embedded.refusals import refusal_of
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
 from chamberlain.embedded.directory.entries import Ensured, MailboxEntry, Mark
 from chamberlain.embedded.directory.mailboxes import Mailboxes, MailboxShown
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.rules.plans import Step
 
 
 class WholeMailboxes:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from chamberlain.embedded.directory.errors import Refused
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import Rejected
-from chamberlain.rules.plans import Step
 
 
 def refusal_of(refused: Refused, steps: Sequence[Step]) -> tuple[tuple[Step, ...], Rejected]:

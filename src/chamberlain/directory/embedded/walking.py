@@ -6,8 +6,8 @@ from typing import Generic, TypeVar
 
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.embedded.directory.errors import Refused
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.plans import Step
 
 Shown = TypeVar("Shown")
 

@@ -11,13 +11,13 @@ from uuid import UUID
 
 from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed
 from chamberlain.rules.assignment_tasks import Assigned, AssignmentTask, Place
+from chamberlain.rules.directory_steps import Step
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.rules.events import Event
 from chamberlain.rules.findings import FindingKind, FindingSource, Found, Searched, guests_found, standpoint_of
 from chamberlain.rules.guest_plans import remaining_of_subject, without
 from chamberlain.rules.ids import EventId, UserId
 from chamberlain.rules.jobs import Claim, Postponed
-from chamberlain.rules.plans import Step
 from chamberlain.rules.progress import Settlement
 from chamberlain.rules.request_events import RequestSummary, request_failed
 from chamberlain.rules.requests import Progress, RequestKind, RequestResult, RequestState

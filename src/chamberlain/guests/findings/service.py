@@ -16,7 +16,6 @@ from chamberlain.rules.acceptances import (
     require_at_rest,
     require_not_removed,
 )
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.confirmations import (
     change_of_confirmation,
@@ -32,6 +31,7 @@ from chamberlain.rules.confirmations import (
 )
 from chamberlain.rules.errors import TryAgain, Unavailable
 from chamberlain.rules.findings import Ended, FindingFilter, FindingRecord
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import GroupId
 from chamberlain.rules.jobs import JobKind
 from chamberlain.rules.pages import Page, PageWanted

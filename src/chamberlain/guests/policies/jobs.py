@@ -25,7 +25,7 @@ from chamberlain.rules.policy_events import action_taken, reminded
 from chamberlain.rules.policy_reports import RunReport, lines_of
 from chamberlain.rules.policy_runs import Run, begun, parts_of, portions_of, with_due
 from chamberlain.rules.policy_tasks import PolicyTask
-from chamberlain.store import changes, events, findings, jobs, policy_clocks, policy_reports, policy_tasks
+from chamberlain.store import changes, event_log, findings, jobs, policy_clocks, policy_reports, policy_tasks
 from chamberlain.store.clocks import ReadTime
 from chamberlain.store.database import Database, Transaction
 from chamberlain.store.policy_clocks import GuestPlace
@@ -188,7 +188,7 @@ class EvaluatePolicies:
         await findings.keep(tx, [(self.new_id(), found) for run in runs for found in run.evaluation.found], at=now)
         await findings.end(tx, [ended for run in runs for ended in run.evaluation.ended], at=now)
         told = [(run.subject, clock) for run in runs for clock in run.evaluation.reminders]
-        await events.append(tx, [reminded(self._event_id(), *each, now=now) for each in told])
+        await event_log.append(tx, [reminded(self._event_id(), *each, now=now) for each in told])
         taken = [(run.subject, clock, run.job.trace_id) for run in runs for clock in run.evaluation.taken]
         await changes.record_all(tx, [action_taken(self._event_id(), *each, now=now) for each in taken])
         if self.database.notices:

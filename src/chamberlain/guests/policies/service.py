@@ -11,10 +11,10 @@ from msgspec import json
 
 from chamberlain.auth.authorization import Authorization
 from chamberlain.guests.policies.simulation import Simulator
-from chamberlain.rules.actions import Act, KeptAnswer
 from chamberlain.rules.callers import Caller
 from chamberlain.rules.edits import Edit, require_match
 from chamberlain.rules.errors import NotPossible
+from chamberlain.rules.idempotency import Act, KeptAnswer
 from chamberlain.rules.ids import PolicyId
 from chamberlain.rules.pages import Page, PageWanted
 from chamberlain.rules.permissions import Operation

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from chamberlain.directory.port import Subjects
+from chamberlain.rules.directory_groups import MemberShipType
 from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.rules.findings import FindingSubject
-from chamberlain.rules.groups import MemberShipType
 from chamberlain.rules.ids import GroupId, PolicyId, TenantId
 from chamberlain.rules.policies import PolicyRules
 from chamberlain.rules.policy_evaluation import AppliedPolicy, Present
