@@ -135,7 +135,7 @@ def check(_: list[str]) -> int:
     # The longest first, so that two cores end at the same time.
     tools = {
         "types": [python, "-m", "mypy"],
-        "rules": [python, "-m", "pytest", "-q", "tests/rules", "tests/frame"],
+        "rules": [python, "-m", "pytest", "-q", *pure_tests(), "tests/frame"],
         "prose": [python, "-m", "checks.prose"],
         "imports": [str(programs / "lint-imports")],
         "lint": [str(programs / "ruff"), "check"],
@@ -348,6 +348,12 @@ def pip(folder: Path, *arguments: str) -> None:
         )
 
 
+def pure_tests() -> list[str]:
+    """List the test files that need no database, network or process."""
+    files = sorted(path for path in (ROOT / "tests").rglob("test_*.py"))
+    return [str(path.relative_to(ROOT)) for path in files if "pytest.mark.pure" in path.read_text(encoding="utf-8")]
+
+
 def report(name: str, command: list[str]) -> bool:
     """Run one tool of the check; print its time, its warnings, and its output if it fails."""
     begin = time.monotonic()
@@ -395,10 +401,12 @@ def outside_contracts(root: Path = ROOT) -> list[str]:
 def names_in(contract: configparser.SectionProxy) -> Iterator[tuple[bool, str]]:
     """Give the full module names of one contract, and whether it holds what stands below them."""
     for option, value in contract.items():
-        # Layers stand below their container, and those in parentheses may be missing.
-        prefix = f"{contract['containers'].strip()}." if option == "layers" else ""
-        for word in re.findall(r"[\w.]+", value):
-            yield option not in {"forbidden_modules", "allowed_importers"}, prefix + word.removesuffix(".")
+        # A layer is a module in each container.
+        containers = contract["containers"].split() if option == "layers" else [""]
+        for container in containers:
+            prefix = f"{container}." if container else ""
+            for word in re.findall(r"[\w.]+", value):
+                yield option not in {"forbidden_modules", "allowed_importers"}, prefix + word.removesuffix(".")
 
 
 def stop(reason: str) -> NoReturn:

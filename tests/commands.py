@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from typer.testing import CliRunner
 
-from chamberlain.cli.commands import app
+from chamberlain.app.cli import app
 
 
 def run_here(

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import settings
 
 from chamberlain.embedded import postgres
+from tests.cli.fixtures import ada, cleo, nobody, service
 from tests.databases import Databases, migrated_database
+from tests.example_fixtures import estate, example
+from tests.http.fixtures import api, house
 from tests.postgres import running_postgres
+
+__all__ = ["ada", "api", "cleo", "estate", "example", "house", "nobody", "service"]
 
 # A shell that starts something in the background tells it not to hear Ctrl-C, and so do all programs that it starts.
 # Some tests send it.

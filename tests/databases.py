@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 import asyncpg
 
 import chamberlain
+from chamberlain.database.migrate import MigrationSet, migrate
+from chamberlain.database.transactions import Database, open_database
 from chamberlain.embedded import postgres
-from chamberlain.store.database import Database, open_database
-from chamberlain.store.migrate import MigrationSet, migrate
 from tests.postgres import connected, make_database, new_database
 
 PACKAGE = Path(chamberlain.__file__).parent
 
 SETS = (
-    MigrationSet("chamberlain", PACKAGE / "store" / "migrations", PACKAGE / "store" / "sql"),
+    MigrationSet("chamberlain", PACKAGE / "database" / "migrations", PACKAGE / "database" / "sql"),
     MigrationSet("directory", PACKAGE / "embedded/directory/migrations", PACKAGE / "embedded/directory/sql"),
     MigrationSet("identity", PACKAGE / "embedded/identity/migrations", PACKAGE / "embedded/identity/sql"),
 )

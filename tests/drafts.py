@@ -2,15 +2,15 @@
 
 from uuid import uuid4
 
-from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.idempotency import IdempotencyKey
-from chamberlain.rules.ids import RequestId, TenantId
-from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.mail_addresses import MailAddress
-from chamberlain.rules.requests import RequestKind, RequestState, begin_steps
-from chamberlain.rules.submissions import Draft
+from chamberlain.auth.models import Actor, ActorType
+from chamberlain.changes.models import Change, Subject
+from chamberlain.core.idempotency import IdempotencyKey
+from chamberlain.core.ids import RequestId, TenantId
+from chamberlain.directory.models_mail_addresses import MailAddress
+from chamberlain.directory.steps import Step
+from chamberlain.queue.models import JobKind
+from chamberlain.requests.models import RequestKind, RequestState, begin_steps
+from chamberlain.requests.models_submissions import Draft
 from tests.estates import ADA, CLIENT, ESTATE, OTHER_GROUP, PROJECT_GROUP, TRACE
 
 BODY = b'{"displayName": "Apollo"}'

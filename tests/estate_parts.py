@@ -6,19 +6,19 @@ from datetime import datetime
 from uuid import uuid4
 
 from chamberlain.auth.authorization import Authorization
+from chamberlain.auth.permissions import ScopePrefixes
 from chamberlain.directory.port import Directory, People
 from chamberlain.groups.provision import GroupProvisioner
 from chamberlain.groups.service import GroupService
 from chamberlain.guests.assignments.new_groups import NewGroupRules
 from chamberlain.mailboxes.provision import MailboxProvisioner
 from chamberlain.mailboxes.service import MailboxService
-from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.store.catalog import Catalog
-from chamberlain.store.notifier import Notifier
-from chamberlain.store.revisions import Revisions
-from chamberlain.store.submit import Submitter
-from chamberlain.store.timelines import Timelines
-from chamberlain.store.watchers import REQUESTS_CHANNEL, Watchers
+from chamberlain.queue.notifier import Notifier
+from chamberlain.requests.timeline_timelines import Timelines
+from chamberlain.requests.timeline_watchers import REQUESTS_CHANNEL, Watchers
+from chamberlain.templates.cache import Catalog
+from chamberlain.templates.cache_revisions import Revisions
+from chamberlain.templates.submission import Submitter
 from tests.databases import Databases
 
 

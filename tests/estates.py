@@ -11,35 +11,37 @@ import msgspec
 from hypothesis.vendor.pretty import RepresentationPrinter
 
 from chamberlain.auth.authorization import Authorization
+from chamberlain.auth.models import Actor, ActorType, Caller
+from chamberlain.auth.permissions import ScopePrefixes
+from chamberlain.configuration.files import Configuration
 from chamberlain.configuration.service import ConfigurationService
+from chamberlain.core.idempotency import IdempotencyKey, Submission
+from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.database.transactions import Transaction
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople
+from chamberlain.directory.groups import GroupReference, ObservedGroup
+from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import HELD_ADDRESSES, Register
 from chamberlain.groups.provision import GroupProvisioner
+from chamberlain.groups.schema import read_group_order
 from chamberlain.groups.service import GroupService
+from chamberlain.mailboxes.models import AcceptedMailbox
 from chamberlain.mailboxes.provision import MailboxProvisioner
+from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.mailboxes.service import MailboxService
-from chamberlain.rules.callers import Actor, ActorType, Caller
-from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
-from chamberlain.rules.idempotency import IdempotencyKey, Submission
-from chamberlain.rules.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
-from chamberlain.rules.jobs import Claim, JobKind
-from chamberlain.rules.mailbox_records import AcceptedMailbox
-from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.rules.requests import Accepted, RequestRecord
-from chamberlain.shapes.configuration import Configuration
-from chamberlain.shapes.groups import read_group_order
-from chamberlain.shapes.mailboxes import read_mailbox_order
-from chamberlain.store import jobs, lanes, requests
-from chamberlain.store.batcher import Acceptor
-from chamberlain.store.catalog import Catalog
-from chamberlain.store.database import Transaction
-from chamberlain.store.notifier import Notifier
-from chamberlain.store.submit import Submitter
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue import jobs_lanes
+from chamberlain.queue.models import Claim, JobKind
+from chamberlain.queue.notifier import Notifier
+from chamberlain.requests import records as request_records
+from chamberlain.requests.batcher import Acceptor
+from chamberlain.requests.models import Accepted, RequestRecord
+from chamberlain.templates.cache import Catalog
+from chamberlain.templates.submission import Submitter
 from tests.databases import Databases, filled_database
 from tests.estate_parts import Means, group_service, mailbox_service, provision_groups, provision_mailboxes
 from tests.example import configuration_in, example_document
@@ -154,14 +156,14 @@ class Estate:
         """Lease what is due, as a worker does."""
         lease_id = uuid4()
         async with self.databases.worker.across_tenants() as tx:
-            taken = await jobs.claim(tx, lease_id, kinds=kinds, most=most, lease=LEASE, tenant_limit=1000)
+            taken = await queue_jobs.claim(tx, lease_id, kinds=kinds, most=most, lease=LEASE, tenant_limit=1000)
         return Claim(lease_id, tuple(taken))
 
     async def claim_lanes(self, kind: JobKind) -> Claim:
         """Lease what is due of a kind that waits in lanes, as a worker does."""
         lease_id = uuid4()
         async with self.databases.worker.across_tenants() as tx:
-            taken = await lanes.claim(
+            taken = await jobs_lanes.claim(
                 tx, lease_id, kinds=[kind], most=100, of_one=100, lease=LEASE, named=(), only_named=False
             )
         return Claim(lease_id, tuple(job for _, job in taken))
@@ -174,7 +176,7 @@ class Estate:
     async def record(self, request_id: RequestId, tenant_id: TenantId = ESTATE) -> RequestRecord:
         """The request as it is stored."""
         async with self.databases.application.transaction(tenant_id) as tx:
-            record = await requests.find(tx, request_id)
+            record = await request_records.find(tx, request_id)
         assert record is not None
         return record
 

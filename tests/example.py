@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import yaml
 
+from chamberlain.configuration.files import Configuration, read_configuration
 from chamberlain.embedded.example import example_estate
-from chamberlain.shapes.configuration import Configuration, read_configuration
 
 # What YAML holds; its types are those of the file.
 Document = Any

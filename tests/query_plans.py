@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from chamberlain.store.database import Transaction
+from chamberlain.database.transactions import Transaction
 
 # What is read along an index is the same for a million as for a few.
 SIZES = [20_000, pytest.param(1_000_000, marks=[pytest.mark.heavy, pytest.mark.timeout(600)])]

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from chamberlain.core.errors import OutsideFault, TryAgain
+from chamberlain.directory.groups import GroupReference, ObservedGroup
+from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
+from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, People, Work
-from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
-from chamberlain.rules.errors import OutsideFault, TryAgain
-from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
 
 
 @dataclass

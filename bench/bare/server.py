@@ -12,10 +12,10 @@ from typing import cast
 
 import uvloop
 
+from chamberlain.database.transactions import open_database
 from chamberlain.embedded.directory.people import HELD_ADDRESSES
-from chamberlain.rules.submissions import Draft, Verdict, Written
-from chamberlain.store.batcher import Acceptor
-from chamberlain.store.database import open_database
+from chamberlain.requests.batcher import Acceptor
+from chamberlain.requests.models_submissions import Draft, Verdict, Written
 from tests.drafts import draft
 
 # As short as an answer may be.

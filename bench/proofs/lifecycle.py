@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.postgres import running_postgres
-from tests.usecases.lifecycle import lifecycle
+from tests.requests.lifecycle import lifecycle
 
 # Examples of one batch: it has one seed, and is what is repeated when one of them fails.
 BATCH = 100

@@ -13,21 +13,27 @@ from statistics import median
 from typing import TypeAlias
 from uuid import UUID
 
+from chamberlain.core.paging import NamedPageWanted, NamePosition, PageWanted, Position
+from chamberlain.database.transactions import Transaction
+from chamberlain.directory.mailboxes import MailboxType
+from chamberlain.directory.subjects import SubjectType
 from chamberlain.embedded import postgres
-from chamberlain.rules.findings import FindingFilter, FindingState
-from chamberlain.rules.mailbox_records import MailboxFilter
-from chamberlain.rules.mailbox_states import ProvisioningState
-from chamberlain.rules.mailboxes import MailboxType
-from chamberlain.rules.pages import NamedPageWanted, NamePosition, PageWanted, Position
-from chamberlain.rules.requests import RequestFilter, RequestState
-from chamberlain.rules.subject_records import SubjectFilter
-from chamberlain.rules.subjects import SubjectType
-from chamberlain.store import finding_lists, mailbox_lists, request_lists, subject_lists
-from chamberlain.store.database import Transaction
+from chamberlain.guests.findings import store as finding_store
+from chamberlain.guests.models import FindingFilter, FindingState
+from chamberlain.guests.subjects import store as subject_store
+from chamberlain.guests.subjects.models import SubjectFilter
+from chamberlain.mailboxes import store as mailbox_store
+from chamberlain.mailboxes.models import MailboxFilter
+from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.requests import store as request_store
+from chamberlain.requests.models import RequestFilter, RequestState
 from tests.databases import Databases, migrated_database
 from tests.estates import ADA, ESTATE
+from tests.guests.findings import test_findings_store
+from tests.guests.subjects import test_subject_lists
+from tests.mailboxes import test_mailbox_lists
 from tests.postgres import running_postgres
-from tests.store import test_findings, test_mailbox_lists, test_request_lists, test_subject_lists
+from tests.requests import test_request_lists
 
 # Issue 20: every page stays below this.
 BOUND_MS = 20.0
@@ -48,7 +54,7 @@ def main() -> int:
         "mailboxes": (test_mailbox_lists.fill, _mailboxes()),
         "requests": (test_request_lists.fill, _requests()),
         "subjects": (test_subject_lists.fill, _subjects()),
-        "findings": (test_findings.fill, _findings()),
+        "findings": (test_findings_store.fill, _findings()),
     }
     slowest = 0.0
     with running_postgres() as server:
@@ -93,7 +99,7 @@ def _spent_ms(pid: int) -> float:
 def _mailboxes() -> Iterator[tuple[str, Ask]]:
     async def ask(wanted: MailboxFilter, reader: UUID | None, tx: Transaction, place: Place, limit: int) -> Place:
         page = PageWanted(limit, place if isinstance(place, Position) else None)
-        return (await mailbox_lists.find_page(tx, wanted, reader=reader, page=page)).next
+        return (await mailbox_store.find_page(tx, wanted, reader=reader, page=page)).next
 
     for prefix in (None, "o", "old", "old 5", "r", "room", "room 1", "1", "19", "1999", "nobody"):
         yield f"prefix {prefix}", functools.partial(ask, MailboxFilter(prefix=prefix), None)
@@ -108,7 +114,7 @@ def _mailboxes() -> Iterator[tuple[str, Ask]]:
 def _requests() -> Iterator[tuple[str, Ask]]:
     async def ask(wanted: RequestFilter, owner: UUID | None, tx: Transaction, place: Place, limit: int) -> Place:
         page = PageWanted(limit, place if isinstance(place, Position) else None)
-        return (await request_lists.find_page(tx, wanted, owner=owner, page=page)).next
+        return (await request_store.find_page(tx, wanted, owner=owner, page=page)).next
 
     for state in (None, RequestState.SUCCEEDED, RequestState.FAILED, RequestState.QUEUED):
         yield f"state {state}", functools.partial(ask, RequestFilter(state), None)
@@ -118,7 +124,7 @@ def _requests() -> Iterator[tuple[str, Ask]]:
 def _subjects() -> Iterator[tuple[str, Ask]]:
     async def ask(wanted: SubjectFilter, tx: Transaction, place: Place, limit: int) -> Place:
         page = NamedPageWanted(limit, place if isinstance(place, NamePosition) else None)
-        return (await subject_lists.find_page(tx, wanted, page)).next
+        return (await subject_store.find_page(tx, wanted, page)).next
 
     for prefix in (None, "g", "group", "group 1", "1", "1999", "nobody"):
         yield f"prefix {prefix}", functools.partial(ask, SubjectFilter(SubjectType.GROUP, prefix=prefix))
@@ -127,7 +133,7 @@ def _subjects() -> Iterator[tuple[str, Ask]]:
 def _findings() -> Iterator[tuple[str, Ask]]:
     async def ask(wanted: FindingFilter, tx: Transaction, place: Place, limit: int) -> Place:
         page = PageWanted(limit, place if isinstance(place, Position) else None)
-        return (await finding_lists.find_page(tx, ESTATE, wanted, page)).next
+        return (await finding_store.find_page(tx, ESTATE, wanted, page)).next
 
     for state in (None, FindingState.OPEN, FindingState.GONE):
         yield f"state {state}", functools.partial(ask, FindingFilter(state, None, None))

@@ -47,7 +47,7 @@ EQUIVALENT = ROOT / "bench/mutation/equivalent.toml"
 CACHE = ROOT / ".pytest_cache/mutation"
 # The share of mutants in the sample, and the least number of each file. Token verification is small and guards all.
 FOLDERS = (("src/chamberlain/rules", "*.py", 0.13, 2), ("src/chamberlain/bearer", "*.py", 0.35, 3))
-SQL = ("src/chamberlain/store/sql", "*.sql", 0.1, 6)
+SQL = ("src/chamberlain/database/sql", "*.sql", 0.1, 6)
 PROMISED = 0.95
 
 

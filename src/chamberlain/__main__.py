@@ -1,5 +1,5 @@
 """`python -m chamberlain` is the command `chamberlain`."""
 
-from chamberlain.cli import main
+from chamberlain.app.cli import main
 
 main()

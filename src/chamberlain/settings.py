@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from chamberlain.setting_values import (
+from chamberlain.settings_setting_values import (
     SAID,
     AbsolutePath,
     BearerToken,

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.ids import ClientId, TenantId
+from chamberlain.auth.models import Actor, ActorType
+from chamberlain.core.ids import ClientId, TenantId
 from tests.estates import ADA, OTHER_HOUSE, PREFIXES, Estate, caller_of
-from tests.usecases.acts import application
+from tests.requests.acts import application
 
 PROGRAM = application("Collab.Manage.ReadWrite.All")
 

@@ -141,7 +141,7 @@ def test_a_sample_stays_the_same_when_other_lines_change(tmp_path: Path) -> None
 
 
 def test_each_sql_file_has_its_tests() -> None:
-    files = {path.name for path in (ROOT / "src/chamberlain/store/sql").glob("*.sql")}
+    files = {path.name for path in (ROOT / "src/chamberlain/database/sql").glob("*.sql")}
 
     assert set(TESTS_OF_SQL) == files
     assert all((ROOT / test).is_file() for tests in TESTS_OF_SQL.values() for test in tests)

@@ -13,7 +13,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from chamberlain.cli.commands import app
+from chamberlain.app.cli import app
 from tests.services import COMMAND, Service, wait_until
 
 # JSON documents, whose types are what is tested with them.

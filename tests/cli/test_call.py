@@ -6,11 +6,11 @@ import httpx2
 import pytest
 import typer
 
-from chamberlain.cli.call import Area, is_loopback, scopes_of
+from chamberlain.cli.calls_call import Area, is_loopback, scopes_of
+from chamberlain.cli.calls_service import Service as Caller
 from chamberlain.cli.names import id_of_name, user_id
-from chamberlain.cli.service import Service as Caller
 from chamberlain.cli.sign_ins import Profile, SignIns, SignInsUnreadable
-from chamberlain.cli.waiting import must_have_succeeded
+from chamberlain.requests.cli_waiting import must_have_succeeded
 from chamberlain_client.clocks import Clock
 from chamberlain_client.errors import AnswerNotUnderstood
 from chamberlain_client.operations import LIST_MAILBOX_TEMPLATES, READ_REQUEST, Server

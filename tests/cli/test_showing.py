@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from chamberlain.cli.plain_text import escaped, lines
-from chamberlain.cli.showing import show_json, show_record, value_at, written
-from chamberlain.rules.lines import one_line
+from chamberlain.cli.output import show_json, show_record, value_at, written
+from chamberlain.cli.output_plain_text import escaped, lines
+from chamberlain.core.text import one_line
 from tests.cli.shell import Shell
 
 # Red, a new title of the window, a link, a bell, a byte that some terminals take for ESC [, and rich's markup.
@@ -175,7 +175,7 @@ def test_bash_completes(words: str, offered: str) -> None:
 
 def test_help_is_quick() -> None:
     code = (
-        "import sys, chamberlain.cli.commands as c; c.app(['--help'], standalone_mode=False);"
+        "import sys, chamberlain.app.cli as c; c.app(['--help'], standalone_mode=False);"
         "slow = {'msal', 'httpx2', 'asyncpg', 'starlette', 'pydantic', 'chamberlain_client'} & set(sys.modules);"
         "sys.exit(str(slow) if slow else 0)"
     )

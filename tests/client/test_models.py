@@ -10,15 +10,15 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from chamberlain.api.app import ENDPOINTS
-from chamberlain.api.openapi import describe
+from chamberlain.app.routes import ENDPOINTS
+from chamberlain.http.openapi import describe
 from chamberlain_client import models
 from chamberlain_client.models.actors import Named
 from chamberlain_client.models.groups import MemberShipType, NewGroup
 from chamberlain_client.models.mailboxes import Mailbox, MailboxType
 from chamberlain_client.models.requests import RequestState
-from tests.api.house import House
 from tests.docs.commands import Json
+from tests.http.house import House
 
 GROUP = UUID("7e000000-0000-4000-8000-000000000011")
 ID = UUID("7e000000-0000-4000-8000-000000000011")

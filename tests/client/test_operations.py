@@ -6,7 +6,7 @@ from types import CodeType, FunctionType
 
 import pytest
 
-from chamberlain.api.app import ENDPOINTS
+from chamberlain.app.routes import ENDPOINTS
 from chamberlain_client import AsyncChamberlain, Chamberlain, operations
 from chamberlain_client.operations import Operation
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import typer
 from typer.core import TyperGroup
 
-from chamberlain.api.app import ENDPOINTS
-from chamberlain.cli.commands import app
+from chamberlain.app.cli import app
+from chamberlain.app.routes import ENDPOINTS
 from chamberlain.settings import SECRETS, Settings, variable
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from chamberlain.outages import Outage
-from chamberlain.store.keys_file import KeysFile
-from chamberlain.store.migrate import ROLES
+from chamberlain.core.outages import Outage
+from chamberlain.database.migrate import ROLES
+from chamberlain.secrets.keys_file import KeysFile
 from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, require_command, settings_in
 from tests.docs.pages import ROOT
 from tests.services import run_command

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from chamberlain.bootstrap.data_folder import open_data_folder
+from chamberlain.app.data_folder import open_data_folder
 from tests.deploy.known import DEFAULT_PORT, DEPLOY, SETTINGS, is_endpoint, lines_of, require_command, settings_in
 from tests.docs.pages import ROOT
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.directory.embedded import (
     KEY_MEMBER,
     EmbeddedAdoptions,
@@ -31,7 +32,6 @@ from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
-from chamberlain.rules.ids import GroupId, TenantId, UserId
 from tests.databases import Databases, filled_database
 from tests.directory.patience import Clock, PatientAdoptions, PatientDirectory, PatientGuests, PatientPeople
 from tests.directory.population import SECTION

@@ -6,6 +6,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
+from chamberlain.core.errors import OutsideFault, TryAgain
+from chamberlain.core.ids import TenantId
+from chamberlain.directory.groups import GroupReference, ObservedGroup
+from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
+from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import (
     ActOutcome,
     Adoptions,
@@ -24,12 +29,7 @@ from chamberlain.directory.port import (
     SubjectChanges,
     Work,
 )
-from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
-from chamberlain.rules.errors import OutsideFault, TryAgain
-from chamberlain.rules.ids import TenantId
-from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.rules.subjects import ObservedSubject, SubjectReference
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 
 # Far more than any fault that passes by itself needs.
 MOST_TRIES = 100

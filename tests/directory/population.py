@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from chamberlain.rules.ids import GroupId, TenantId, UserId
+from chamberlain.core.ids import GroupId, TenantId, UserId
 
 TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 OTHER_TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000002"))

@@ -1,8 +1,8 @@
 import asyncio
 
+from chamberlain.core.errors import Rejected
+from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.directory.port import ActOutcome, DisableGuest, GuestAct, RemoveGuest
-from chamberlain.rules.errors import Rejected
-from chamberlain.rules.ids import GroupId, TenantId, UserId
 from tests.directory.conftest import Stage
 from tests.directory.population import (
     ADA,

@@ -3,12 +3,12 @@ from uuid import uuid4
 
 import pytest
 
+from chamberlain.core.errors import Rejected
+from chamberlain.core.ids import RequestId
+from chamberlain.directory.groups import GroupReference
+from chamberlain.directory.mailboxes import MailboxReference
+from chamberlain.directory.models_object_types import ObjectType
 from chamberlain.directory.port import MOST_CHANGES
-from chamberlain.rules.directory_groups import GroupReference
-from chamberlain.rules.errors import Rejected
-from chamberlain.rules.ids import RequestId
-from chamberlain.rules.mailboxes import MailboxReference
-from chamberlain.rules.object_types import ObjectType
 from tests.directory import wanted
 from tests.directory.conftest import Stage
 from tests.directory.population import OTHER_TENANT, TENANT

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from chamberlain.core.errors import Rejected
+from chamberlain.core.ids import GroupId, TenantId
 from chamberlain.directory.port import MOST_CHANGES, Guests, SubjectChanges
-from chamberlain.rules.errors import Rejected
-from chamberlain.rules.ids import GroupId, TenantId
 from tests.directory import wanted
 from tests.directory.conftest import Stage
 from tests.directory.population import (

@@ -5,15 +5,15 @@ from uuid import UUID
 
 import pytest
 
+from chamberlain.core.errors import TryAgain
+from chamberlain.core.ids import RequestId, TenantId
+from chamberlain.database.transactions import Database, open_database
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedDirectory, EmbeddedPeople, group_id_of
+from chamberlain.directory.groups import GroupReference
+from chamberlain.directory.models import PeopleQuestion
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
-from chamberlain.rules.directory_groups import GroupReference
-from chamberlain.rules.errors import TryAgain
-from chamberlain.rules.ids import RequestId, TenantId
-from chamberlain.rules.people import PeopleQuestion
-from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
 from tests.directory import wanted_mailboxes
 from tests.directory.conftest import Stage

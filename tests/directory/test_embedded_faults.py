@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
+from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import Outcome, Work
+from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.errors import Rejected, TryAgain
-from chamberlain.rules.people import PeopleQuestion
 from tests.databases import Databases
 from tests.directory.patience import Clock
 from tests.directory.population import ADA, BEN, CLEO, INTERNAL, TENANT

@@ -7,17 +7,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chamberlain.bootstrap.directory import make_guests
+from chamberlain.app.directory import make_guests
+from chamberlain.core.errors import Rejected, TryAgain
+from chamberlain.database.transactions import Database, open_database
 from chamberlain.directory.embedded import EmbeddedGuests, FaultyGuests
 from chamberlain.directory.port import GuestOutcome, GuestWork
+from chamberlain.directory.steps import Step
+from chamberlain.directory.subjects_guest_plans import remaining_of_subject
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.errors import Rejected, TryAgain
-from chamberlain.rules.guest_plans import remaining_of_subject
 from chamberlain.settings import Settings
-from chamberlain.store.database import Database, open_database
 from tests.databases import Databases
 from tests.directory.conftest import faulty_guests
 from tests.directory.patience import Clock

@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
+from chamberlain.core.errors import Rejected
+from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.port import Outcome, Work
-from chamberlain.rules.directory_groups import MemberShipType
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.errors import Rejected
+from chamberlain.directory.steps import Step
 from tests.directory.conftest import Stage
 from tests.directory.population import ADA, BEN, CLEO, CONFIDENTIAL, INTERNAL, NOBODY, OTHER_LABEL, OTHER_TENANT, ZOE
 from tests.directory.wanted import reference, work

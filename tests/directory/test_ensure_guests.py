@@ -5,13 +5,13 @@ from uuid import UUID
 
 import pytest
 
+from chamberlain.core.errors import Rejected
+from chamberlain.core.ids import GroupId
 from chamberlain.directory.port import GuestWork
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.errors import Rejected
-from chamberlain.rules.guest_plans import remaining_of_subject
-from chamberlain.rules.guests import AddedBy, Sharing
-from chamberlain.rules.ids import GroupId
-from chamberlain.rules.subjects import WantedGuestRules
+from chamberlain.directory.steps import Step
+from chamberlain.directory.subjects import WantedGuestRules
+from chamberlain.directory.subjects_guest_plans import remaining_of_subject
+from chamberlain.directory.subjects_guests import AddedBy, Sharing
 from tests.directory import wanted
 from tests.directory.conftest import Stage
 from tests.directory.population import (

@@ -3,12 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from chamberlain.directory.port import MailboxOutcome, MailboxWork
-from chamberlain.rules import guest_plans
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.errors import Rejected
-from chamberlain.rules.mailbox_plans import remaining_of_mailbox
-from chamberlain.rules.mailboxes import (
+from chamberlain.core.errors import Rejected
+from chamberlain.directory import subjects_guest_plans
+from chamberlain.directory.mailboxes import (
     AddressFields,
     MailboxType,
     ObservedMailbox,
@@ -17,7 +14,10 @@ from chamberlain.rules.mailboxes import (
     RoomEquipment,
     WantedMailbox,
 )
-from chamberlain.rules.people import PeopleQuestion
+from chamberlain.directory.mailboxes_mailbox_plans import remaining_of_mailbox
+from chamberlain.directory.models import PeopleQuestion
+from chamberlain.directory.port import MailboxOutcome, MailboxWork
+from chamberlain.directory.steps import Step
 from tests.directory import wanted
 from tests.directory.conftest import Stage
 from tests.directory.population import ADA, BEN, CLEO, NOBODY, OTHER_TENANT, TENANT, ZOE
@@ -89,7 +89,7 @@ async def test_it_makes_the_steps_that_the_suite_tries(stage: Stage) -> None:
         Step.CREATE_CHANNELS,
         Step.ASSIGN_GUEST_RULES,
         Step.SET_PROPERTIES,
-        *guest_plans.EFFECTS,
+        *subjects_guest_plans.EFFECTS,
     }
     assert {step for outcome in outcomes for step in outcome.done} == mailbox_steps
 

@@ -1,8 +1,8 @@
 import asyncio
 from uuid import UUID
 
-from chamberlain.rules.ids import GroupId
-from chamberlain.rules.people import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Relations
+from chamberlain.core.ids import GroupId
+from chamberlain.directory.models import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Relations
 from tests.directory.conftest import Stage
 from tests.directory.population import (
     ADA,

@@ -1,10 +1,10 @@
 from dataclasses import replace
 from uuid import UUID, uuid4
 
-from chamberlain.rules.directory_groups import MemberShipType
-from chamberlain.rules.guests import Guest, Sharing
-from chamberlain.rules.ids import GroupId
-from chamberlain.rules.subjects import ObservedSite, ObservedSubject, SubjectType
+from chamberlain.core.ids import GroupId
+from chamberlain.directory.groups import MemberShipType
+from chamberlain.directory.subjects import ObservedSite, ObservedSubject, SubjectType
+from chamberlain.directory.subjects_guests import Guest, Sharing
 from tests.directory import wanted
 from tests.directory.conftest import Stage
 from tests.directory.population import (

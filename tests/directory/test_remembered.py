@@ -9,14 +9,14 @@ from uuid import UUID
 
 import pytest
 
+from chamberlain.core.ids import GroupId, UserId
+from chamberlain.database.listener import listen
+from chamberlain.directory.cache import MOST_ASKED, MOST_REMEMBERED, TRUSTED_FOR, RememberedPeople
 from chamberlain.directory.embedded import EmbeddedPeople
+from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, Person
 from chamberlain.directory.port import People
-from chamberlain.directory.remembered import MOST_ASKED, MOST_REMEMBERED, TRUSTED_FOR, RememberedPeople
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.people import PEOPLE_CHANNEL, Register
-from chamberlain.rules.ids import GroupId, UserId
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion, Person
-from chamberlain.store.listener import listen
 from tests.databases import Databases
 from tests.estates import ADA, BEN, ESTATE, INTERNAL, NOBODY, example_database, until
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import TypedDict, Unpack
 from uuid import uuid4
 
+from chamberlain.core.ids import RequestId, TenantId, UserId
+from chamberlain.directory.groups import GroupReference, MemberShipType, WantedGroup
 from chamberlain.directory.port import Work
-from chamberlain.rules.directory_groups import GroupReference, MemberShipType, WantedGroup
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.ids import RequestId, TenantId, UserId
+from chamberlain.directory.steps import Step
 from tests.directory.population import ADA, BEN, TENANT
 
 

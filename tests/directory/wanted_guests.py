@@ -3,11 +3,11 @@
 from dataclasses import replace
 from uuid import UUID
 
+from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
 from chamberlain.directory.port import GuestOutcome, GuestWork
-from chamberlain.rules.guest_plans import plan_guest_rules
-from chamberlain.rules.guests import AddedBy, GuestRules, Sharing
-from chamberlain.rules.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
-from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType, WantedGuestRules
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType, WantedGuestRules
+from chamberlain.directory.subjects_guest_plans import plan_guest_rules
+from chamberlain.directory.subjects_guests import AddedBy, GuestRules, Sharing
 from tests.directory.population import HANDBOOK, TENANT
 
 EXTENSION = "chamberlain_group"

@@ -7,10 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.directory.port import MailboxWork
-from chamberlain.rules.ids import RequestId, TenantId, UserId
-from chamberlain.rules.mailbox_plans import plan_mailbox
-from chamberlain.rules.mailboxes import (
+from chamberlain.core.ids import RequestId, TenantId, UserId
+from chamberlain.directory.mailboxes import (
     AddressFields,
     MailboxReference,
     MailboxType,
@@ -19,6 +17,8 @@ from chamberlain.rules.mailboxes import (
     RoomEquipment,
     WantedMailbox,
 )
+from chamberlain.directory.mailboxes_mailbox_plans import plan_mailbox
+from chamberlain.directory.port import MailboxWork
 from tests.directory.population import ADA, BEN, CLEO, TENANT
 
 FIELDS = AddressFields(

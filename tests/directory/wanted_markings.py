@@ -2,10 +2,10 @@
 
 from uuid import UUID, uuid4
 
+from chamberlain.core.ids import RequestId
+from chamberlain.directory.mailboxes import ObservedMailbox
+from chamberlain.directory.models_object_types import ObjectType
 from chamberlain.directory.port import Adoptions, Marking
-from chamberlain.rules.ids import RequestId
-from chamberlain.rules.mailboxes import ObservedMailbox
-from chamberlain.rules.object_types import ObjectType
 from tests.directory.conftest import Stage
 from tests.directory.population import TENANT
 from tests.directory.wanted_mailboxes import Make, plain, reference

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from chamberlain.api.app import ENDPOINTS
-from chamberlain.api.openapi import describe
-from chamberlain.rules.errors import BodyInvalid
-from chamberlain.shapes.policies import POLICY
-from chamberlain.shapes.reading import Reader
-from chamberlain.shapes.templates import COLLAB_TEMPLATE
-from chamberlain.shapes.tenant_settings import TENANT
-from tests.api.house import House
+from chamberlain.app.routes import ENDPOINTS
+from chamberlain.core.errors import BodyInvalid
+from chamberlain.core.validation import Reader
+from chamberlain.guests.policies.schema import POLICY
+from chamberlain.http.openapi import describe
+from chamberlain.template_admin.documents import COLLAB_TEMPLATE
+from chamberlain.tenants.schema_tenant_settings import TENANT
 from tests.docs.pages import REFERENCE, rows, section
 from tests.docs.schemas import Json, bound_of, properties, type_of
+from tests.http.house import House
 
 PAGE = REFERENCE / "administration.md"
 GROUP, GUEST, POLICIES = "## Templates of groups and teams", "## Templates of guests", "## Guest policies"

@@ -2,7 +2,7 @@
 
 import re
 
-from chamberlain.api.adoption_shapes import AdoptionFilter
+from chamberlain.adoptions.wire import AdoptionFilter
 from tests.docs.commands import run
 from tests.docs.pages import ROOT, named, section, shell_blocks
 from tests.services import Service

@@ -7,15 +7,15 @@ from uuid import UUID
 import pytest
 from msgspec import inspect
 
-from chamberlain.api.app import ENDPOINTS
-from chamberlain.api.endpoints import documents
-from chamberlain.api.openapi import describe
-from chamberlain.rules.callers import ActorType, Caller
-from chamberlain.rules.errors import Forbidden
-from chamberlain.rules.ids import ClientId, TenantId
-from chamberlain.rules.permissions import Operation, ScopePrefixes, require
-from tests.api.house import House
+from chamberlain.app.routes import ENDPOINTS
+from chamberlain.auth.models import ActorType, Caller
+from chamberlain.auth.permissions import Operation, ScopePrefixes, require
+from chamberlain.core.errors import Forbidden
+from chamberlain.core.ids import ClientId, TenantId
+from chamberlain.http import endpoints_documents
+from chamberlain.http.openapi import describe
 from tests.docs.pages import REFERENCE, named, rows, section
+from tests.http.house import House
 
 PAGE = REFERENCE / "api.md"
 PREFIX = "https://api.example.org"
@@ -23,7 +23,7 @@ PREFIX = "https://api.example.org"
 
 def test_it_works_for_every_endpoint_and_no_other() -> None:
     described = describe(ENDPOINTS, House().http())
-    table = [*ENDPOINTS, *documents.endpoints(lambda: described).endpoints]
+    table = [*ENDPOINTS, *endpoints_documents.endpoints(lambda: described).endpoints]
     served = {f"{each.method} {re.sub('/problems/.*', '/problems/{code}', each.path)}" for each in table}
 
     documented = named(section(PAGE, "## Endpoints"))

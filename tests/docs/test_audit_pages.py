@@ -1,8 +1,8 @@
 """The pages about the audit trail do what they say, word for word, and name what there is."""
 
-from chamberlain.api.app import ENDPOINTS
-from chamberlain.api.endpoints.audit import AuditRow
-from chamberlain.rules.seals import FaultKind
+from chamberlain.app.routes import ENDPOINTS
+from chamberlain.audit.endpoints import AuditRow
+from chamberlain.audit.seals import FaultKind
 from tests.docs.commands import documents, printed
 from tests.docs.pages import REFERENCE, ROOT, named, section, shell_blocks
 from tests.services import ADA, ADA_MAIL, API, Service

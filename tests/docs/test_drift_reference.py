@@ -1,6 +1,6 @@
 """The page about drift has every property with its treatment."""
 
-from chamberlain.rules.drift_properties import PROPERTIES, Treatment
+from chamberlain.directory.properties import PROPERTIES, Treatment
 from tests.docs.pages import REFERENCE, rows, section
 
 PAGE = REFERENCE / "drift.md"

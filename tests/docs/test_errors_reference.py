@@ -2,9 +2,9 @@
 
 import re
 
-from chamberlain.api.app import ENDPOINTS
-from chamberlain.api.openapi import codes_of
-from chamberlain.api.problems import STATUSES
+from chamberlain.app.routes import ENDPOINTS
+from chamberlain.http.openapi import codes_of
+from chamberlain.http.problems import STATUSES
 from tests.docs.codes import codes_of_faults, first_arguments
 from tests.docs.pages import REFERENCE, ROOT, named, section, statuses
 
@@ -20,7 +20,7 @@ BODIES = [path for name in ("bodies.py", "faults.py", "fields.py") for path in (
 # Templates are checked where they are read.
 TEMPLATES = [SOURCE / "shapes" / name for name in ("mailbox_templates.py", "custom_fields.py")]
 # Where codes are listed, not given: the table of statuses, what the OpenAPI document promises, the family's drawing.
-LISTS = ("api/problems.py", "api/openapi.py", "api/endpoints/groups.py", "api/endpoints/requests.py")
+LISTS = ("http/problems.py", "http/openapi.py", "groups/endpoints.py", "requests/endpoints.py")
 
 
 def test_it_works_for_every_code_on_top_of_a_document() -> None:

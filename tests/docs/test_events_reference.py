@@ -5,33 +5,24 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.api.endpoints.events import FeedEvent
-from chamberlain.rules.assignment_events import AssignedSubject, assignment_changed
-from chamberlain.rules.assignments import Assignment
-from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.deliveries import webhook_disabled
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.events import LARGEST, LONGEST_DETAIL, LONGEST_NAME, Event, EventType
-from chamberlain.rules.findings import FindingSubject
-from chamberlain.rules.group_events import group_created
-from chamberlain.rules.guest_clocks import Clock, PolicyRule
-from chamberlain.rules.guests import Guest
-from chamberlain.rules.ids import (
-    EventId,
-    GroupId,
-    MailboxId,
-    PolicyId,
-    RequestId,
-    TemplateId,
-    TenantId,
-    TraceId,
-    UserId,
-)
-from chamberlain.rules.mailbox_events import mailbox_created
-from chamberlain.rules.outbox import PAYLOAD_LIMIT
-from chamberlain.rules.policies import PolicyAction
-from chamberlain.rules.policy_events import action_taken, reminded
-from chamberlain.rules.request_events import (
+from chamberlain.auth.models import Actor, ActorType
+from chamberlain.changes.models_events import LARGEST, LONGEST_DETAIL, LONGEST_NAME, Event, EventType
+from chamberlain.core.ids import EventId, GroupId, MailboxId, PolicyId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.directory.steps import Step
+from chamberlain.directory.subjects import SubjectType
+from chamberlain.directory.subjects_guests import Guest
+from chamberlain.events.endpoints import FeedEvent
+from chamberlain.events.outbox_outbox import PAYLOAD_LIMIT
+from chamberlain.events.store import PLACED
+from chamberlain.groups.rules_group_events import group_created
+from chamberlain.guests.assignments.events import AssignedSubject, assignment_changed
+from chamberlain.guests.models import FindingSubject
+from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.policies.events import action_taken, reminded
+from chamberlain.guests.policies.models import PolicyAction
+from chamberlain.guests.policies.timers import Clock, PolicyRule
+from chamberlain.mailboxes.rules_mailbox_events import mailbox_created
+from chamberlain.requests.events import (
     MOST_APPROVERS,
     RequestSummary,
     approval_required,
@@ -40,12 +31,11 @@ from chamberlain.rules.request_events import (
     request_failed,
     request_rejected,
 )
-from chamberlain.rules.requests import RequestError, RequestKind, RequestState
-from chamberlain.rules.subjects import SubjectType
+from chamberlain.requests.models import RequestError, RequestKind, RequestState
 from chamberlain.settings import Settings
-from chamberlain.store.events import PLACED
+from chamberlain.webhooks.models import webhook_disabled
+from tests.changes.test_events import GROUP, mailbox
 from tests.docs.pages import REFERENCE, named, rows, section
-from tests.rules.test_events import GROUP, mailbox
 
 PAGE = REFERENCE / "events.md"
 SOME = UUID(int=1)

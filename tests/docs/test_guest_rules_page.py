@@ -2,8 +2,8 @@
 
 import re
 
-from chamberlain.api.managed_shapes import ManagedGroup, ManagedSite
-from chamberlain.rules.guest_plans import EFFECTS
+from chamberlain.directory.subjects_guest_plans import EFFECTS
+from chamberlain.guests.assignments.wire import ManagedGroup, ManagedSite
 from tests.docs.commands import run
 from tests.docs.pages import ROOT, rows, section, shell_blocks
 from tests.services import Service

@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from chamberlain import metrics
-from chamberlain.rules.figures import MOST_COUNTED
-from chamberlain.rules.naming import local_part
-from chamberlain.rules.retries import ENDS, spoken
-from chamberlain.store.migrate import ROLES
+from chamberlain.database.migrate import ROLES
+from chamberlain.observability import metrics
+from chamberlain.queue.models_figures import MOST_COUNTED
+from chamberlain.requests.retries import ENDS, spoken
+from chamberlain.templates.naming import local_part
 from tests.databases import Databases
 from tests.docs.pages import ROOT, named, rows, section
 from tests.estates import ESTATE

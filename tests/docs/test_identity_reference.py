@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
+from chamberlain.database.transactions import open_database
 from chamberlain.embedded.identity import (
     IdentityPlatform,
     LocalToken,
@@ -22,7 +23,6 @@ from chamberlain.embedded.identity.scopes import OPENID_SCOPES
 from chamberlain.embedded.identity.signing_keys import TOKEN_LIFE
 from chamberlain.embedded.identity.token_endpoint import GRANT_TYPES
 from chamberlain.embedded.identity.user_codes import LETTERS
-from chamberlain.store.database import open_database
 from tests.docs.pages import REFERENCE, named, rows, section
 from tests.embedded.identity.estate import KEYRING, Clock
 

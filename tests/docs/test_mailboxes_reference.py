@@ -8,26 +8,26 @@ from functools import cache
 import pytest
 from msgspec import UNSET, inspect
 
-from chamberlain.api.app import ENDPOINTS
-from chamberlain.api.openapi import describe
-from chamberlain.api.problems import STATUSES
-from chamberlain.rules.custom_fields import default_faults
-from chamberlain.rules.errors import BodyInvalid
-from chamberlain.rules.mailbox_types import RESTRICTED, applicability_faults
-from chamberlain.rules.mailboxes import MailboxType
-from chamberlain.rules.named_people import unknown_people
-from chamberlain.rules.naming import LOCAL_PART_LENGTH
-from chamberlain.rules.template_records import kind_faults
-from chamberlain.rules.templates import template_fault
-from chamberlain.shapes.forms import forms_within
-from chamberlain.shapes.mailbox_templates import MailboxTemplateBody
-from chamberlain.shapes.mailboxes import MAILBOX, MailboxBody
-from chamberlain.shapes.naming_rules import naming_rule_faults
-from chamberlain.shapes.templates import MAILBOX_TEMPLATE
-from tests.api.house import House
+from chamberlain.app.routes import ENDPOINTS
+from chamberlain.core.constraints import forms_within
+from chamberlain.core.errors import BodyInvalid
+from chamberlain.directory.mailboxes import MailboxType
+from chamberlain.directory.models_named_people import unknown_people
+from chamberlain.http.openapi import describe
+from chamberlain.http.problems import STATUSES
+from chamberlain.mailboxes.schema import MAILBOX, MailboxBody
+from chamberlain.template_admin.documents import MAILBOX_TEMPLATE
+from chamberlain.template_admin.models import kind_faults
+from chamberlain.templates.mailbox_types import RESTRICTED, applicability_faults
+from chamberlain.templates.models import template_fault
+from chamberlain.templates.naming import LOCAL_PART_LENGTH
+from chamberlain.templates.rules import default_faults
+from chamberlain.templates.schema_mailbox_templates import MailboxTemplateBody
+from chamberlain.templates.schema_naming_rules import naming_rule_faults
 from tests.docs.codes import codes_of_faults, codes_of_functions
 from tests.docs.pages import REFERENCE, ROOT, named, rows, section
 from tests.docs.schemas import Json, bound_of, properties, type_of
+from tests.http.house import House
 
 PAGE = REFERENCE / "mailboxes.md"
 SOURCE = ROOT / "src" / "chamberlain"

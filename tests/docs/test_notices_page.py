@@ -7,13 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.api.app import ENDPOINTS
-from chamberlain.bootstrap.notices import confirm_address, link_maker, mail_server
-from chamberlain.rules.ids import RequestId, TenantId
-from chamberlain.rules.notices import END, WAITS, NoticeKind
-from chamberlain.rules.policy_reports import MOST_NAMED, POLICY_REPORT
+from chamberlain.app.delivery import confirm_address, link_maker, mail_server
+from chamberlain.app.routes import ENDPOINTS
+from chamberlain.core.ids import RequestId, TenantId
+from chamberlain.guests.policies.reports import MOST_NAMED, POLICY_REPORT
+from chamberlain.guests.policies.reports_policy_reports import WAIT
+from chamberlain.notifications.models import END, WAITS, NoticeKind
 from chamberlain.settings import read_settings
-from chamberlain.store.policy_reports import WAIT
 from tests.docs.pages import ROOT, named, section
 
 TENANT = UUID("e57a7e00-0000-4000-8000-000000000001")

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from chamberlain.shapes.configuration import read_configuration
-from chamberlain.shapes.tenants import TenantShape
+from chamberlain.configuration.files import read_configuration
+from chamberlain.tenants.schema import TenantShape
 from tests.docs.pages import ROOT, named, section, shell_blocks
 from tests.services import Service, restarted_service
 

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from joserfc.jwk import RSAKey
 
-from chamberlain.bearer.audiences import api_audiences
-from chamberlain.bearer.claims import Claims, Header
-from chamberlain.bearer.keys import IssuerKeys
-from chamberlain.bearer.verify import Verifier
-from chamberlain.rules.callers import ActorType, Caller
-from chamberlain.rules.errors import ChamberlainError, Unauthenticated, Unavailable
-from chamberlain.rules.issuers import Issuer
-from chamberlain.rules.permissions import ScopePrefixes
-from chamberlain.shapes.configuration import read_configuration
-from chamberlain.shapes.tenants import to_issuers
-from tests.bearer.issuer import make_key, run_issuer, sign
+from chamberlain.auth.issuers import IssuerKeys
+from chamberlain.auth.models import ActorType, Caller
+from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.permissions import ScopePrefixes
+from chamberlain.auth.tokens import Claims, Header
+from chamberlain.auth.tokens_audiences import api_audiences
+from chamberlain.auth.verifier import Verifier
+from chamberlain.configuration.files import read_configuration
+from chamberlain.core.errors import ChamberlainError, Unauthenticated, Unavailable
+from chamberlain.tenants.schema import to_issuers
+from tests.auth.issuer import make_key, run_issuer, sign
 from tests.docs.pages import ROOT, named, rows, section
 
 PAGE = ROOT / "docs" / "how-to" / "outside-openid.md"

@@ -5,12 +5,12 @@ import re
 import httpx2
 import pytest
 
-from chamberlain.api.preferences import LONGEST_WAIT
-from chamberlain.api.streams import MOST_OPEN
-from chamberlain.rules.requests import ENDED, RequestState
-from chamberlain.rules.timeline import MOST_ENTRIES, EntryKind
+from chamberlain.http.parameters_preferences import LONGEST_WAIT
+from chamberlain.http.streams import MOST_OPEN
+from chamberlain.requests.models import ENDED, RequestState
+from chamberlain.requests.steps_timeline import MOST_ENTRIES, EntryKind
+from chamberlain.requests.timeline_timelines import QUIET
 from chamberlain.settings import Settings
-from chamberlain.store.timelines import QUIET
 from tests.docs.commands import printed, run
 from tests.docs.pages import ROOT, named, section, shell_blocks
 from tests.services import Service

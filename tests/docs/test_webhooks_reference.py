@@ -7,10 +7,16 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 from uuid import UUID
 
-from chamberlain.api.app import ENDPOINTS
-from chamberlain.api.delivery_shapes import Attempt, Delivery
-from chamberlain.api.endpoints.webhooks import RotatedSecret
-from chamberlain.rules.deliveries import (
+from chamberlain.app.routes import ENDPOINTS
+from chamberlain.changes.models_events import Event, EventType
+from chamberlain.core.ids import EventId, TemplateId, TenantId, TraceId
+from chamberlain.events.outbox_outbox import PAYLOAD_LIMIT, TOLD, payload_document
+from chamberlain.templates.models import TemplateHead, TemplateKind
+from chamberlain.templates.webhook_webhooks import OVERLAP
+from chamberlain.webhooks.addresses_names import Resolver
+from chamberlain.webhooks.endpoints import RotatedSecret
+from chamberlain.webhooks.jobs import UNSIGNED
+from chamberlain.webhooks.models import (
     GONE,
     KEPT_ANSWER,
     KEPT_ATTEMPTS,
@@ -21,16 +27,10 @@ from chamberlain.rules.deliveries import (
     DeliveryState,
     WebhookCall,
 )
-from chamberlain.rules.events import Event, EventType
-from chamberlain.rules.ids import EventId, TemplateId, TenantId, TraceId
-from chamberlain.rules.outbox import PAYLOAD_LIMIT, TOLD, payload_document
-from chamberlain.rules.redeliveries import BATCH
-from chamberlain.rules.templates import TemplateHead, TemplateKind
-from chamberlain.rules.webhook_tests import TEST_TYPE, payload_of_test
-from chamberlain.rules.webhooks import OVERLAP
-from chamberlain.webhooks.jobs import UNSIGNED
-from chamberlain.webhooks.names import Resolver
-from chamberlain.webhooks.send import REFUSED, TIME_OUT, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
+from chamberlain.webhooks.models_redeliveries import BATCH
+from chamberlain.webhooks.models_webhook_tests import TEST_TYPE, payload_of_test
+from chamberlain.webhooks.sender import REFUSED, TIME_OUT, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
+from chamberlain.webhooks.wire import Attempt, Delivery
 from tests.docs.pages import REFERENCE, named, rows, section
 from tests.webhooks.receiver import receiving
 

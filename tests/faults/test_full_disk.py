@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from bench.killing.power import powered_service
-from chamberlain.outages import Outage
+from chamberlain.core.outages import Outage
 from tests.faults.load import Load
 from tests.folders import data_folder
 from tests.services import GROUP_TEMPLATE, TLS, Service, filled, run_command, running_server, wait_until

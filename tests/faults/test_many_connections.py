@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.proofs.sockets import ANSWERED_WITHIN, KINDS, MEMORY_MIB, measure
-from chamberlain.bootstrap.connections import ConnectionLimits
+from chamberlain.http.connections import ConnectionLimits
 from tests.faults.load import Load
 from tests.services import Service, restarted_service, wait_until
 

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, contextmanager
 import asyncpg
 import pytest
 
-from chamberlain.bootstrap.databases import MOST_APPLICATION_CONNECTIONS
+from chamberlain.app.databases import MOST_APPLICATION_CONNECTIONS
 from tests.faults.load import Load
 from tests.postgres import connected
 from tests.services import GROUP_TEMPLATE, Outside, outside_database, wait_until

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 
-from chamberlain.store.database import connect
+from chamberlain.database.transactions import connect
 from tests.services import GROUP_TEMPLATE, TLS, look_up, restarted_service, wait_until
 
 BODY = {"displayName": "Asked", "templateId": GROUP_TEMPLATE}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chamberlain.store.migrate import MigrationSet, migrate, migrate_before
+from chamberlain.database.migrate import MigrationSet, migrate, migrate_before
 from tests.databases import SETS
 from tests.faults.load import Load
 from tests.services import outside_database, wait_until

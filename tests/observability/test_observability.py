@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from chamberlain import metrics
-from chamberlain.api.app import ENDPOINTS
-from chamberlain.rules.findings import FindingKind
+from chamberlain.app.routes import ENDPOINTS
+from chamberlain.guests.models import FindingKind
+from chamberlain.observability import metrics
 from tests.docs.pages import ROOT, named, section
 from tests.observability.promql import grouped_by, selectors
 

@@ -4,12 +4,12 @@ import asyncio
 
 import yaml
 
+from chamberlain.auth.models import Actor, ActorType
+from chamberlain.configuration.files import read_configuration
 from chamberlain.configuration.service import ConfigurationService
+from chamberlain.core.ids import TraceId
+from chamberlain.database.transactions import open_database
 from chamberlain.embedded.example import example_estate
-from chamberlain.rules.callers import Actor, ActorType
-from chamberlain.rules.ids import TraceId
-from chamberlain.shapes.configuration import read_configuration
-from chamberlain.store.database import open_database
 
 ESTATE = "e57a7e00-0000-4000-8000-000000000001"
 OTHER_HOUSE = "e57a7e00-0000-4000-8000-000000000002"

@@ -12,10 +12,10 @@ import httpx2
 import pytest
 import yaml
 
+from chamberlain.configuration.yaml import MOST_BYTES
+from chamberlain.configuration.yaml_written_documents import write_document
 from chamberlain.embedded.example import example_estate
-from chamberlain.shapes.documents import MOST_BYTES
-from chamberlain.shapes.written_documents import write_document
-from tests.bearer.issuer import make_key, run_issuer, sign
+from tests.auth.issuer import make_key, run_issuer, sign
 from tests.commands import run_here
 from tests.folders import data_folder
 from tests.services import (

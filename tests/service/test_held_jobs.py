@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from chamberlain.outages import Outage
+from chamberlain.core.outages import Outage
 from tests.postgres import connected
 from tests.service.estate import ESTATE
 from tests.services import ADA_MAIL, API, APPROVED_TEMPLATE, Service, run_command, wait_until

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from joserfc.jwk import RSAKey
 
-from tests.bearer.issuer import Issuer, make_key, run_issuer, sign
+from tests.auth.issuer import Issuer, make_key, run_issuer, sign
 from tests.docs.pages import ROOT
 from tests.service.estate import ESTATE
 from tests.services import ADA, API, GROUP_TEMPLATE, TLS, Service, run_command

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from joserfc.jwk import ECKey, RSAKey
 
-from tests.bearer.issuer import Issuer, make_key, run_issuer, sign
+from tests.auth.issuer import Issuer, make_key, run_issuer, sign
 from tests.service.estate import ESTATE, OTHER_HOUSE
 from tests.services import ADA, API, BEN, GRAPH, GROUP_TEMPLATE, TLS, Service, run_command
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import httpx2
 import pytest
 
-from chamberlain.api.app import ENDPOINTS
-from chamberlain.api.endpoint import AnyEndpoint
+from chamberlain.app.routes import ENDPOINTS
+from chamberlain.http.router import AnyEndpoint
 from tests.service.estate import (
     HOUSE_MAILBOX,
     HOUSE_TEMPLATE,

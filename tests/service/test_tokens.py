@@ -14,11 +14,11 @@ import httpx2
 import pytest
 from joserfc.jwk import RSAKey
 
-from chamberlain.rules.ids import TenantId
-from chamberlain.rules.issuers import Issuer as RegisteredIssuer
-from chamberlain.store import tenants
-from chamberlain.store.database import open_database
-from tests.bearer.issuer import Issuer, encoded, make_key, run_issuer, sign
+from chamberlain.auth.models_issuers import Issuer as RegisteredIssuer
+from chamberlain.core.ids import TenantId
+from chamberlain.database.transactions import open_database
+from chamberlain.tenants import records as tenant_records
+from tests.auth.issuer import Issuer, encoded, make_key, run_issuer, sign
 from tests.service.estate import ESTATE, NOBODY, OTHER_HOUSE
 from tests.services import ADA, ADA_MAIL, API, COLLAB, GRAPH, GROUP_TEMPLATE, Service
 
@@ -193,7 +193,7 @@ async def register(service: Service, address: str) -> None:
     try:
         async with database.across_tenants() as tx:
             registered = RegisteredIssuer(tenant_id=TenantId(UUID(ESTATE)), issuer=address, tid=ESTATE, audiences={})
-            await tenants.put_issuer(tx, registered)
+            await tenant_records.put_issuer(tx, registered)
     finally:
         await database.close()
 

@@ -5,9 +5,9 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from chamberlain.rules.webhook_targets import Reach
 from chamberlain.webhooks.addresses import Address
-from chamberlain.webhooks.inspect import reach_of
+from chamberlain.webhooks.models_webhook_targets import Reach
+from chamberlain.webhooks.sender_inspect import reach_of
 
 NAMES: dict[str, list[str]] = {
     "public.example": ["1.1.1.1", "2606:4700::1111"],

@@ -16,14 +16,14 @@ from uuid import UUID
 import pytest
 from standardwebhooks.webhooks import Webhook
 
+from chamberlain.core.ids import EventId, TraceId
 from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
-from chamberlain.rules.deliveries import Reply, WebhookCall
-from chamberlain.rules.ids import EventId, TraceId
 from chamberlain.webhooks.addresses import Address
-from chamberlain.webhooks.connect import Resolve
-from chamberlain.webhooks.kept import MOST
-from chamberlain.webhooks.names import Resolver
-from chamberlain.webhooks.send import REFUSED, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
+from chamberlain.webhooks.addresses_names import Resolver
+from chamberlain.webhooks.models import Reply, WebhookCall
+from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
+from chamberlain.webhooks.sender_connect import Resolve
+from chamberlain.webhooks.sender_kept import MOST
 from tests.webhooks.receiver import CLOSE, HANG, Receiver, answer, receiving
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))

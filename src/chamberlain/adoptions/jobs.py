@@ -10,10 +10,9 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 from uuid import UUID
 
-from chamberlain.directory.port import Adoptions, Directory, Marking, People
-from chamberlain.rules.adopted_groups import adopted_group
-from chamberlain.rules.adopted_mailboxes import obstacle_of_marked
-from chamberlain.rules.adoption_records import (
+from chamberlain.adoptions import store, store_adopted_objects, store_adoption_items
+from chamberlain.adoptions.models import CHANGED, GONE, MARK_STAYS, AdoptionState, ItemState, Obstacle, object_type_of
+from chamberlain.adoptions.models_adoption_records import (
     AdoptedObject,
     AdoptionItem,
     AdoptionRecord,
@@ -21,20 +20,26 @@ from chamberlain.rules.adoption_records import (
     given_back,
     taken,
 )
-from chamberlain.rules.adoption_waits import NOT_SHOWN, Waiting, end_of_refused, end_of_wait, has_waited
-from chamberlain.rules.adoptions import CHANGED, GONE, MARK_STAYS, AdoptionState, ItemState, Obstacle, object_type_of
-from chamberlain.rules.directory_groups import GroupReference, MemberShipType, ObservedGroup
-from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.ids import AdoptionId, GroupId, MailboxId, UserId
-from chamberlain.rules.jobs import Claim, Job, Postponed
-from chamberlain.rules.mailbox_templates import MailboxTemplate
-from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.rules.object_types import ObjectType
-from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.tenants import Tenant
-from chamberlain.shapes.adopted_objects import adopted_group_of, adopted_mailbox_of
-from chamberlain.store import adopted_objects, adoption_items, adoptions, changes, jobs, subjects, templates, tenants
-from chamberlain.store.database import Database, Transaction
+from chamberlain.adoptions.models_adoption_waits import NOT_SHOWN, Waiting, end_of_refused, end_of_wait, has_waited
+from chamberlain.adoptions.rules import adopted_group
+from chamberlain.adoptions.rules_adopted_mailboxes import obstacle_of_marked
+from chamberlain.adoptions.wire_adopted_objects import adopted_group_of, adopted_mailbox_of
+from chamberlain.changes import record as change_record
+from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
+from chamberlain.core.ids import AdoptionId, GroupId, MailboxId, UserId
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.directory.groups import GroupReference, MemberShipType, ObservedGroup
+from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
+from chamberlain.directory.models import PeopleQuestion
+from chamberlain.directory.models_object_types import ObjectType
+from chamberlain.directory.port import Adoptions, Directory, Marking, People
+from chamberlain.guests.subjects import records as subject_records
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import Claim, Job, Postponed
+from chamberlain.templates import records as template_records
+from chamberlain.templates.models_mailbox_templates import MailboxTemplate
+from chamberlain.tenants import records as tenant_records
+from chamberlain.tenants.models import Tenant
 
 # Items that are marked and written together. Another worker repeats one page at most.
 PAGE = 50
@@ -115,7 +120,7 @@ class RunAdoptions:
                 after = fault.after
                 break
         async with self.database.across_tenants() as tx:
-            await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
+            await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
 
     async def _load(self, job: Job, waits: Waits) -> _Work | None:
         """Load the next page without waiting items.
@@ -123,14 +128,14 @@ class RunAdoptions:
         Returns None if the adoption is finished.
         """
         async with self.database.across_tenants() as tx:
-            record = await adoptions.find(tx, job.tenant_id, AdoptionId(job.subject))
-            tenant = await tenants.find(tx, job.tenant_id)
+            record = await store.find(tx, job.tenant_id, AdoptionId(job.subject))
+            tenant = await tenant_records.find(tx, job.tenant_id)
             if record is None or tenant is None or record.state not in _LEFT:
                 return None
-            items = tuple(await adoption_items.find(tx, record, _LEFT[record.state], self.page, but=waits))
+            items = tuple(await store_adoption_items.find(tx, record, _LEFT[record.state], self.page, but=waits))
             template = await _mailbox_template(tx, record)
             groups = [GroupId(item.id) for item in items] if template is None else []
-            joined = await subjects.member_ship_types(tx, record.tenant_id, groups)
+            joined = await subject_records.member_ship_types(tx, record.tenant_id, groups)
         return _Work(record, tenant, items, template, joined)
 
     async def _end(self, claim: Claim, job: Job, work: _Work | None) -> bool:
@@ -142,9 +147,9 @@ class RunAdoptions:
         async with self.database.across_tenants() as tx:
             if work is not None:
                 ended = _ENDS[work.record.state]
-                if await adoptions.move(tx, work.record, ended, at=at, finished_at=at) is None:
+                if await store.move(tx, work.record, ended, at=at, finished_at=at) is None:
                     return False
-            await jobs.complete(tx, claim.lease_id, [job.id])
+            await queue_jobs.complete(tx, claim.lease_id, [job.id])
         return True
 
     async def _take(self, work: _Work) -> Waits:
@@ -190,16 +195,16 @@ class RunAdoptions:
         """
         record, at = work.record, self.now()
         async with self.database.across_tenants() as tx:
-            current = await adoptions.hold(tx, record.tenant_id, record.id)
+            current = await store.hold(tx, record.tenant_id, record.id)
             if current is None or current.state is not AdoptionState.RUNNING:
                 return False
             # An earlier run of this job may have written some of them.
-            left = await adoption_items.left_of(tx, record, work.items, (ItemState.PENDING,))
+            left = await store_adoption_items.left_of(tx, record, work.items, (ItemState.PENDING,))
             new = [each for each in written if each.item.id in left]
-            await adopted_objects.adopt(tx, record, new, at=at)
-            await adoption_items.refuse(tx, record, [each for each in refused if each.item.id in left], at=at)
-            await adoption_items.wait(tx, record, waits, at=at)
-            await changes.record_all(tx, [taken(record, each) for each in new])
+            await store_adopted_objects.adopt(tx, record, new, at=at)
+            await store_adoption_items.refuse(tx, record, [each for each in refused if each.item.id in left], at=at)
+            await store_adoption_items.wait(tx, record, waits, at=at)
+            await change_record.record_all(tx, [taken(record, each) for each in new])
         return True
 
     async def _release(self, work: _Work) -> Waits:
@@ -215,13 +220,15 @@ class RunAdoptions:
         free = [item for item in work.items if item.id not in waits]
         record = work.record
         async with self.database.across_tenants() as tx:
-            await adoptions.hold(tx, record.tenant_id, record.id)
-            left = await adoption_items.left_of(tx, record, free, _LEFT[AdoptionState.UNDOING])
+            await store.hold(tx, record.tenant_id, record.id)
+            left = await store_adoption_items.left_of(tx, record, free, _LEFT[AdoptionState.UNDOING])
             now_free = [item for item in free if item.id in left]
-            await adopted_objects.release(tx, record, now_free, at=now)
-            await adoption_items.tell(tx, record, [RefusedItem(item, MARK_STAYS) for item in now_free if item in kept])
-            await changes.record_all(tx, [given_back(record, item) for item in now_free])
-            await adoption_items.wait(tx, record, waits, at=now)
+            await store_adopted_objects.release(tx, record, now_free, at=now)
+            await store_adoption_items.tell(
+                tx, record, [RefusedItem(item, MARK_STAYS) for item in now_free if item in kept]
+            )
+            await change_record.record_all(tx, [given_back(record, item) for item in now_free])
+            await store_adoption_items.wait(tx, record, waits, at=now)
         return waits
 
     async def _mailboxes(self, work: _Work, items: Sequence[AdoptionItem]) -> list[Made]:
@@ -296,8 +303,10 @@ async def _mailbox_template(tx: Transaction, record: AdoptionRecord) -> MailboxT
     """Find the mailbox template at its confirmed revision. Returns None for groups."""
     if object_type_of(record.rule.kind) is ObjectType.GROUP:
         return None
-    stored = await templates.find_revision(tx, record.tenant_id, record.rule.template_id, record.template_revision)
-    compiled = None if stored is None else templates.mailbox_template(stored)
+    stored = await template_records.find_revision(
+        tx, record.tenant_id, record.rule.template_id, record.template_revision
+    )
+    compiled = None if stored is None else template_records.mailbox_template(stored)
     if compiled is None:
         raise LookupError(f"Adoption {record.id} names a revision of a template that is not there.")
     return compiled.template

@@ -9,22 +9,23 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from chamberlain.adoptions.former_marks import mailbox_page
+from chamberlain.adoptions import store
+from chamberlain.adoptions.models import AdoptionRule, Candidate, Preview, is_chosen, preview_of
+from chamberlain.adoptions.preview_former_marks import mailbox_page
+from chamberlain.adoptions.rules import group_candidate
+from chamberlain.adoptions.rules_adopted_mailboxes import mailbox_candidate, order_of_mailbox
+from chamberlain.adoptions.wire_adopted_objects import unwritable_part
+from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
+from chamberlain.core.ids import GroupId, TenantId
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.directory.mailboxes import ObservedMailbox
 from chamberlain.directory.port import Adoptions
-from chamberlain.rules.adopted_groups import group_candidate
-from chamberlain.rules.adopted_mailboxes import mailbox_candidate, order_of_mailbox
-from chamberlain.rules.adoptions import AdoptionRule, Candidate, Preview, is_chosen, preview_of
-from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
-from chamberlain.rules.ids import GroupId, TenantId
-from chamberlain.rules.mailbox_templates import MailboxTemplate
-from chamberlain.rules.mailboxes import ObservedMailbox
-from chamberlain.rules.subject_records import SubjectEntry
-from chamberlain.rules.templates import GroupTemplate, TemplateHead, template_fault
-from chamberlain.rules.tenants import Tenant
-from chamberlain.shapes.adopted_objects import unwritable_part
-from chamberlain.store import adoptions, mailboxes
-from chamberlain.store.catalog import Catalog, Entry
-from chamberlain.store.database import Database, Transaction
+from chamberlain.guests.subjects.models import SubjectEntry
+from chamberlain.mailboxes import records as mailbox_records
+from chamberlain.templates.cache import Catalog, Entry
+from chamberlain.templates.models import GroupTemplate, TemplateHead, template_fault
+from chamberlain.templates.models_mailbox_templates import MailboxTemplate
+from chamberlain.tenants.models import Tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,11 @@ class Previewer:
         behind: GroupId | None = None
         while True:
             async with self.database.transaction(tenant.id) as tx:
-                page = await adoptions.find_groups(tx, tenant.id, behind)
+                page = await store.find_groups(tx, tenant.id, behind)
             # In a thread for the same reason.
             for candidate in await asyncio.to_thread(_matching_groups, page, template, rule):
                 yield candidate
-            if len(page) < adoptions.GROUPS_TOGETHER:
+            if len(page) < store.GROUPS_TOGETHER:
                 return
             behind = page[-1].id
 
@@ -117,5 +118,5 @@ async def _reserved_values(tx: Transaction, candidates: Sequence[Candidate]) -> 
     given: set[tuple[str, str]] = set()
     for kind, pairs in groupby(held, key=itemgetter(0)):
         values = [value for _, value in pairs]
-        given |= {(kind, value) for value in await mailboxes.reserved(tx, kind, values)}
+        given |= {(kind, value) for value in await mailbox_records.reserved(tx, kind, values)}
     return frozenset(given)

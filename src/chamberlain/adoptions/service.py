@@ -8,17 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from chamberlain.adoptions.preview import Previewer
-from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.adoption_records import (
-    AdoptionItem,
-    AdoptionRecord,
-    AdoptionView,
-    confirmed,
-    new_record,
-    undone,
-)
-from chamberlain.rules.adoptions import (
+from chamberlain.adoptions import store, store_adoption_items
+from chamberlain.adoptions.models import (
     MOST_SHOWN,
     AdoptionRule,
     AdoptionState,
@@ -28,17 +19,30 @@ from chamberlain.rules.adoptions import (
     require_as_shown,
     require_undoable,
 )
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.edits import Editor
-from chamberlain.rules.errors import NotFound
-from chamberlain.rules.idempotency import Act, KeptAnswer
-from chamberlain.rules.ids import AdoptionId, RequestId
-from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.permissions import Operation
-from chamberlain.store import adoption_items, adoptions, changes, held_jobs, idempotency, jobs
-from chamberlain.store.database import Database, Transaction
-from chamberlain.store.notifier import Notifier
+from chamberlain.adoptions.models_adoption_records import (
+    AdoptionItem,
+    AdoptionRecord,
+    AdoptionView,
+    confirmed,
+    new_record,
+    undone,
+)
+from chamberlain.adoptions.preview import Previewer
+from chamberlain.auth.authorization import Authorization
+from chamberlain.auth.models import Caller
+from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.permissions import Operation
+from chamberlain.changes import record as change_record
+from chamberlain.core.errors import NotFound
+from chamberlain.core.idempotency import Act, KeptAnswer
+from chamberlain.core.ids import AdoptionId, RequestId
+from chamberlain.core.paging import Page, PageWanted
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.http import idempotency_idempotency
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue import jobs_held_jobs
+from chamberlain.queue.models import JobKind
+from chamberlain.queue.notifier import Notifier
 
 
 @dataclass(slots=True)
@@ -73,7 +77,7 @@ class AdoptionService:
         """
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
+            if (kept := await idempotency_idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept
         preview = await self.previewer.preview(caller.tenant_id, rule)
         require_as_shown(preview, digest)
@@ -82,15 +86,15 @@ class AdoptionService:
         items = [_item(one, RequestId(self.new_id())) for one in preview.taken]
 
         async def work() -> bytes:
-            await adoptions.put(tx, record)
-            if not await adoption_items.put_new(tx, record, items):
+            await store.put(tx, record)
+            if not await store_adoption_items.put_new(tx, record, items):
                 raise changed_since()
-            await jobs.queue(tx, JobKind.ADOPTION_RUN, record.id, editor.trace_id)
-            await changes.record(tx, confirmed(record))
+            await queue_jobs.queue(tx, JobKind.ADOPTION_RUN, record.id, editor.trace_id)
+            await change_record.record(tx, confirmed(record))
             return render(AdoptionView(record, ()))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency.once(tx, caller, act.idempotency, work)
+            answer = await idempotency_idempotency.once(tx, caller, act.idempotency, work)
         self.workers.flag()
         return answer
 
@@ -98,13 +102,13 @@ class AdoptionService:
         """List adoptions, newest first, including undone ones."""
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await adoptions.find_page(tx, page)
+            return await store.find_page(tx, page)
 
     async def read(self, caller: Caller, adoption_id: AdoptionId) -> AdoptionView:
         """Read an adoption with its first refused items. Raises NotFound."""
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            record = await adoptions.find(tx, caller.tenant_id, adoption_id)
+            record = await store.find(tx, caller.tenant_id, adoption_id)
             if record is None:
                 raise NotFound("There is no such adoption. The list has those that there are.")
             return await _view(tx, record)
@@ -121,17 +125,17 @@ class AdoptionService:
         editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
-            before = await adoptions.hold(tx, caller.tenant_id, adoption_id)
+            before = await store.hold(tx, caller.tenant_id, adoption_id)
             require_undoable(None if before is None else before.state)
-            if before is None or (after := await adoptions.undo(tx, before, editor, at=self.now())) is None:
+            if before is None or (after := await store.undo(tx, before, editor, at=self.now())) is None:
                 raise NotFound("There is no such adoption any more.")
-            await adoption_items.wait_anew(tx, after)
+            await store_adoption_items.wait_anew(tx, after)
             await _queue_undo(tx, before, editor)
-            await changes.record(tx, undone(before, editor, act.said))
+            await change_record.record(tx, undone(before, editor, act.said))
             return render(await _view(tx, after))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency.once(tx, caller, act.idempotency, work)
+            answer = await idempotency_idempotency.once(tx, caller, act.idempotency, work)
         self.workers.flag()
         return answer
 
@@ -141,12 +145,12 @@ def _item(one: Candidate, request_id: RequestId) -> AdoptionItem:
 
 
 async def _view(tx: Transaction, record: AdoptionRecord) -> AdoptionView:
-    return AdoptionView(record, tuple(await adoption_items.find_refused(tx, record, MOST_SHOWN)))
+    return AdoptionView(record, tuple(await store_adoption_items.find_refused(tx, record, MOST_SHOWN)))
 
 
 async def _queue_undo(tx: Transaction, before: AdoptionRecord, editor: Editor) -> None:
     if before.state is AdoptionState.SUCCEEDED:
-        await jobs.queue(tx, JobKind.ADOPTION_RUN, before.id, editor.trace_id)
+        await queue_jobs.queue(tx, JobKind.ADOPTION_RUN, before.id, editor.trace_id)
     else:
         # A running adoption still has its job. A job that is held after a bug is released.
-        await held_jobs.release_of(tx, JobKind.ADOPTION_RUN, before.id)
+        await jobs_held_jobs.release_of(tx, JobKind.ADOPTION_RUN, before.id)

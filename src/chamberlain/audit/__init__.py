@@ -1,4 +1,4 @@
-"""The audit trail: list, export, seal, verify it, and erase users.
+"""The audit trail: list, export, seal and verify it, and erase users.
 
-Rows are written by the service that makes a change, in its transaction (`store/changes.py`), and not here.
+Rows are written by `changes`.
 """

@@ -6,12 +6,13 @@ Each erasure is audited.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chamberlain.rules.callers import Actor
-from chamberlain.rules.erasures import Erasure, erased
-from chamberlain.rules.errors import NotFound
-from chamberlain.rules.ids import TenantId, TraceId, UserId
-from chamberlain.store import changes, erasures, seals
-from chamberlain.store.database import Database
+from chamberlain.audit import erasure_store_erasures, sealing
+from chamberlain.audit.erasure_erasures import Erasure, erased
+from chamberlain.auth.models import Actor
+from chamberlain.changes import record
+from chamberlain.core.errors import NotFound
+from chamberlain.core.ids import TenantId, TraceId, UserId
+from chamberlain.database.transactions import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class UserEraser:
         NotFound and Unavailable.
         """
         async with self.database.across_tenants() as tx:
-            tenants = await seals.sealed_tenants(tx)
+            tenants = await sealing.sealed_tenants(tx)
         if tenant_id is not None and tenant_id not in tenants:
             raise NotFound(f"There is no tenant {tenant_id}.")
         done = [
@@ -41,7 +42,7 @@ class UserEraser:
 
     async def _erase(self, tenant_id: TenantId, user_id: UserId, *, actor: Actor, trace_id: TraceId) -> Erasure:
         async with self.database.across_tenants() as tx:
-            erasure = await erasures.erase(tx, tenant_id, user_id, trace_id)
+            erasure = await erasure_store_erasures.erase(tx, tenant_id, user_id, trace_id)
             if erasure.rows:
-                await changes.record(tx, erased(erasure, user_id, actor=actor, trace_id=trace_id))
+                await record.record(tx, erased(erasure, user_id, actor=actor, trace_id=trace_id))
         return erasure

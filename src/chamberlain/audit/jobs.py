@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from chamberlain.rules.ids import TenantId, TraceId
-from chamberlain.rules.jobs import Claim, Job, JobKind, Postponed
-from chamberlain.rules.seals import BATCH, BATCHES, LOG_PERIOD, LONG_PAUSE, next_look
-from chamberlain.store import jobs, seals
-from chamberlain.store.database import Database
+from chamberlain.audit import sealing
+from chamberlain.audit.seals import BATCH, BATCHES, LOG_PERIOD, LONG_PAUSE, next_look
+from chamberlain.core.ids import TenantId, TraceId
+from chamberlain.database.transactions import Database
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import Claim, Job, JobKind, Postponed
 
 logger = logging.getLogger(__name__)
 
@@ -31,14 +32,14 @@ class AuditSealer:
     async def begin(self, trace_id: TraceId) -> None:
         """Queue the job that finds tenants, unless it exists."""
         async with self.database.across_tenants() as tx:
-            await jobs.queue_the_one(tx, JobKind.AUDIT_SEAL_BEGIN, trace_id)
+            await queue_jobs.queue_the_one(tx, JobKind.AUDIT_SEAL_BEGIN, trace_id)
 
     async def find_tenants(self, claim: Claim) -> None:
         """Queue a sealing job for every tenant that has none."""
         for job in claim.jobs:
             async with self.database.across_tenants() as tx:
-                await seals.queue_for_all(tx, JobKind.AUDIT_SEAL, job.trace_id)
-                await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, LONG_PAUSE)])
+                await sealing.queue_for_all(tx, JobKind.AUDIT_SEAL, job.trace_id)
+                await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, LONG_PAUSE)])
 
     async def seal(self, claim: Claim) -> None:
         """Seal the rows that were written since the last run."""
@@ -52,7 +53,7 @@ class AuditSealer:
 
     async def _exists(self, tenant_id: TenantId) -> bool:
         async with self.database.across_tenants() as tx:
-            return await seals.is_there(tx, tenant_id)
+            return await sealing.is_there(tx, tenant_id)
 
     async def _seal(self, tenant_id: TenantId) -> int:
         """Return the number of sealed rows.
@@ -62,7 +63,7 @@ class AuditSealer:
         sealed = 0
         for _ in range(BATCHES):
             async with self.database.across_tenants() as tx:
-                number = await seals.seal(tx, tenant_id, BATCH)
+                number = await sealing.seal(tx, tenant_id, BATCH)
             sealed += number
             if number < BATCH:
                 break
@@ -71,14 +72,14 @@ class AuditSealer:
     async def _log_head(self, tenant_id: TenantId) -> None:
         now = self.now()
         async with self.database.across_tenants() as tx:
-            head = await seals.note_logged(tx, tenant_id, now=now, before=now - LOG_PERIOD)
+            head = await sealing.note_logged(tx, tenant_id, now=now, before=now - LOG_PERIOD)
             if head is not None:
                 # Before the commit: an additional line is harmless, a missing one is not.
                 logger.info("The audit trail is sealed.", extra={"tenantId": str(tenant_id), "head": str(head)})
 
     async def _postpone(self, claim: Claim, job: Job, *, after: timedelta) -> None:
         async with self.database.across_tenants() as tx:
-            await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
+            await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
 
     async def _complete(self, claim: Claim, job: Job) -> None:
         """Complete the job of a deleted tenant.
@@ -86,4 +87,4 @@ class AuditSealer:
         No row of the tenant is left.
         """
         async with self.database.across_tenants() as tx:
-            await jobs.complete(tx, claim.lease_id, [job.id])
+            await queue_jobs.complete(tx, claim.lease_id, [job.id])

@@ -7,14 +7,14 @@ import asyncio
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from chamberlain.audit import store
+from chamberlain.audit.models import AuditFilter, AuditRecord, AuditRows, named
 from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.audit import AuditFilter, AuditRecord, AuditRows, named
-from chamberlain.rules.callers import Caller, ClientNames
-from chamberlain.rules.errors import Unavailable
-from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.permissions import Operation
-from chamberlain.store import audit
-from chamberlain.store.database import Database
+from chamberlain.auth.models import Caller, ClientNames
+from chamberlain.auth.permissions import Operation
+from chamberlain.core.errors import Unavailable
+from chamberlain.core.paging import Page, PageWanted
+from chamberlain.database.transactions import Database
 
 # Before an export reads again, when the database is unavailable.
 PAUSE = timedelta(seconds=1)
@@ -36,7 +36,7 @@ class AuditService:
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         names = await self.client_names(caller.tenant_id)
         async with self.database.transaction(caller.tenant_id) as tx:
-            found = await audit.find_page(tx, wanted, page)
+            found = await store.find_page(tx, wanted, page)
         return replace(found, items=[named(record, names) for record in found.items])
 
     async def export(self, caller: Caller, wanted: AuditFilter) -> AuditRows:
@@ -48,7 +48,7 @@ class AuditService:
         """
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            last = await audit.find_last(tx)
+            last = await store.find_last(tx)
         return self._read_batches(caller, wanted, last)
 
     async def _read_batches(self, caller: Caller, wanted: AuditFilter, last: int | None) -> AuditRows:
@@ -57,7 +57,7 @@ class AuditService:
             try:
                 names = await self.client_names(caller.tenant_id)
                 async with self.database.transaction(caller.tenant_id) as tx:
-                    records, end = await audit.find_window(tx, wanted, after, last)
+                    records, end = await store.find_window(tx, wanted, after, last)
             except Unavailable:
                 await asyncio.sleep(PAUSE.total_seconds())
                 continue

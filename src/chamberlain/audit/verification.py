@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from chamberlain.rules.errors import NotFound
-from chamberlain.rules.ids import TenantId, TraceId
-from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.seals import (
+from chamberlain.audit import sealing
+from chamberlain.audit.seals import (
     NO_DIGEST,
     AuditFault,
     AuditVerdict,
@@ -24,8 +22,10 @@ from chamberlain.rules.seals import (
     faults_of_erasures,
     faults_of_sealer,
 )
-from chamberlain.store import seals
-from chamberlain.store.database import Database, Transaction
+from chamberlain.core.errors import NotFound
+from chamberlain.core.ids import TenantId, TraceId
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.queue.models import JobKind
 
 # Gets each fault as it is found.
 Report: TypeAlias = Callable[[TenantId, AuditFault], None]
@@ -47,7 +47,7 @@ class AuditVerifier:
         `kept` is a head of that tenant from the log. Raises NotFound and Unavailable.
         """
         async with self.database.across_tenants() as tx:
-            tenants = await seals.sealed_tenants(tx)
+            tenants = await sealing.sealed_tenants(tx)
         if tenant_id is not None and tenant_id not in tenants:
             raise NotFound(f"There is no tenant {tenant_id}.")
         return [await self._verify(each, kept) for each in tenants if tenant_id in {None, each}]
@@ -55,17 +55,17 @@ class AuditVerifier:
     async def _verify(self, tenant_id: TenantId, kept: Head | None) -> AuditVerdict:
         faults = _Faults(tenant_id, self.report)
         async with self.database.across_tenants() as tx:
-            await seals.freeze(tx)
+            await sealing.freeze(tx)
             found = _Found()
             last = await _verify_chain(tx, faults, found)
-            faults.add(faults_of_end(last, await seals.find_head(tx, tenant_id)))
+            faults.add(faults_of_end(last, await sealing.find_head(tx, tenant_id)))
             if kept is not None:
-                faults.add(faults_of_copy(kept, await seals.find_digest(tx, tenant_id, kept.position), last))
+                faults.add(faults_of_copy(kept, await sealing.find_digest(tx, tenant_id, kept.position), last))
             sealed_erased = sum(map(len, found.erased.values()))
             waiting, since = await _verify_unsealed(tx, faults, found)
-            records = await seals.erasures(tx, tenant_id)
+            records = await sealing.erasures(tx, tenant_id)
             faults.add(faults_of_erasures(found.erased, [each for each in records if each.sequence not in found.bad]))
-            faults.add(faults_of_sealer(await seals.find_held_reason(tx, tenant_id, JobKind.AUDIT_SEAL)))
+            faults.add(faults_of_sealer(await sealing.find_held_reason(tx, tenant_id, JobKind.AUDIT_SEAL)))
         return AuditVerdict(tenant_id, last, sealed_erased, waiting, since, faults.number)
 
 
@@ -98,7 +98,7 @@ class _Found:
 async def _verify_chain(tx: Transaction, faults: _Faults, found: _Found) -> Head:
     """Verify all links in order, and return the head of the chain."""
     last = Head(0, NO_DIGEST)
-    async for link in seals.links(tx, faults.tenant_id):
+    async for link in sealing.links(tx, faults.tenant_id):
         of_link = list(faults_of(faults.tenant_id, link, last))
         faults.add(of_link)
         if any(fault.sequence is not None for fault in of_link):
@@ -112,7 +112,7 @@ async def _verify_chain(tx: Transaction, faults: _Faults, found: _Found) -> Head
 async def _verify_unsealed(tx: Transaction, faults: _Faults, found: _Found) -> tuple[int, datetime | None]:
     """Return the number of unsealed rows, and the time of the oldest."""
     times: list[datetime] = []
-    async for row in seals.unsealed(tx, faults.tenant_id):
+    async for row in sealing.unsealed(tx, faults.tenant_id):
         if row.erasure is not None:
             found.erased[row.erasure].add(row.sequence)
         if row.is_suspect:

@@ -10,16 +10,16 @@ from datetime import datetime, timedelta
 from typing import TypeAlias, TypeVar
 from uuid import UUID
 
-from chamberlain.auth.store import find_administrators
+from chamberlain.auth.authorization_store import find_administrators
+from chamberlain.auth.models import Actor, Caller, ClientNames
+from chamberlain.auth.models_edits import Edit, Editor
+from chamberlain.auth.permissions import Allowance, Extent, Operation, ScopePrefixes, require
+from chamberlain.core.errors import TryAgain, Unavailable
+from chamberlain.core.idempotency import Act
+from chamberlain.core.ids import ClientId, TenantId, UserId
+from chamberlain.database.transactions import Database
+from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
-from chamberlain.rules.callers import Actor, Caller, ClientNames
-from chamberlain.rules.edits import Edit, Editor
-from chamberlain.rules.errors import TryAgain, Unavailable
-from chamberlain.rules.idempotency import Act
-from chamberlain.rules.ids import ClientId, TenantId, UserId
-from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.permissions import Allowance, Extent, Operation, ScopePrefixes, require
-from chamberlain.store.database import Database
 
 CACHED_FOR = timedelta(seconds=60)
 # Entries of each cache. The oldest entry is dropped first.

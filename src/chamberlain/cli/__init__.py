@@ -1,9 +1,4 @@
-"""The command line: what an operator or a script says in words, handed to the service or to the running one over HTTP.
+"""The framework of the command line: options, output, errors, sign-in and calls of the API.
 
-Commands read the settings, print, and choose the exit code. What a command does lives elsewhere: in bootstrap and the
-use cases, or behind the API.
+The commands of a noun are in its `cli.py`. Commands that open the database are in `app/commands/`.
 """
-
-from chamberlain.cli.commands import main
-
-__all__ = ["main"]

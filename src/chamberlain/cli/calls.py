@@ -34,8 +34,8 @@ def calls(command: Callable[..., None]) -> Callable[..., None]:
         as_json: bool,
         **options: object,
     ) -> None:
-        from chamberlain.cli.call import Call
-        from chamberlain.cli.refusals import told_refusals
+        from chamberlain.cli.calls_call import Call
+        from chamberlain.cli.errors_refusals import told_refusals
 
         with told_refusals():
             _require_text(server, *options.values())
@@ -55,7 +55,7 @@ def calls(command: Callable[..., None]) -> Callable[..., None]:
 
 def _require_text(*given: object) -> None:
     """Nothing, when all that was typed can be sent. Bytes that are no text come from the shell as half characters."""
-    from chamberlain.cli.misuse import Misused
+    from chamberlain.cli.errors_misuse import Misused
 
     for each in given:
         if isinstance(each, list):

@@ -4,10 +4,10 @@ users by mail address."""
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from chamberlain.cli.exit_codes import ExitCode
-from chamberlain.cli.refusals import ended
-from chamberlain.cli.service import Service
-from chamberlain.cli.showing import Record
+from chamberlain.cli.calls_service import Service
+from chamberlain.cli.errors_exit_codes import ExitCode
+from chamberlain.cli.errors_refusals import ended
+from chamberlain.cli.output import Record
 from chamberlain_client.errors import Forbidden
 from chamberlain_client.operations import Operation, Server
 

@@ -17,7 +17,7 @@ import httpx2
 import msal  # type: ignore[import-untyped]  # It comes without types.
 from msal.exceptions import MsalServiceError  # type: ignore[import-untyped]  # As above.
 
-from chamberlain.cli.loopback import Loopback
+from chamberlain.cli.sign_in_loopback import Loopback
 from chamberlain.cli.sign_ins import Profile, SignIns
 
 # A token that ends sooner than this is replaced before it is used, since a call takes its time.

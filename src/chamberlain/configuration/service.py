@@ -3,32 +3,28 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chamberlain.rules.callers import Actor
-from chamberlain.rules.configurations import Configured, Noun, Plan, PlannedChange, Verb, record_of
-from chamberlain.rules.edits import Editor
-from chamberlain.rules.errors import Conflict
-from chamberlain.rules.ids import PolicyId, TemplateId, TenantId, TraceId
-from chamberlain.rules.suspensions import tenant_unknown
-from chamberlain.shapes.configuration import Configuration, TenantEntry
-from chamberlain.shapes.configuration_export import write_configuration
-from chamberlain.shapes.configuration_pictures import present_picture
-from chamberlain.shapes.configuration_plans import plan_configuration
-from chamberlain.shapes.guest_templates import GuestTemplateShape
-from chamberlain.shapes.policies import stored_policy
-from chamberlain.shapes.templates import TemplateShape, stored_template
-from chamberlain.shapes.tenants import to_issuers, to_tenant
-from chamberlain.store import (
-    changes,
-    configuration_locks,
-    configurations,
-    outbox,
-    policies,
-    templates,
-    tenants,
-    webhook_secrets,
-    webhook_states,
-)
-from chamberlain.store.database import Database, Transaction
+from chamberlain.auth.models import Actor
+from chamberlain.auth.models_edits import Editor
+from chamberlain.changes import record
+from chamberlain.configuration import locks, store
+from chamberlain.configuration.files import Configuration, TenantEntry
+from chamberlain.configuration.pictures import present_picture
+from chamberlain.configuration.pictures_configuration_export import write_configuration
+from chamberlain.configuration.pictures_configuration_plans import plan_configuration
+from chamberlain.configuration.rules import Configured, Noun, Plan, PlannedChange, Verb, record_of
+from chamberlain.core.errors import Conflict
+from chamberlain.core.ids import PolicyId, TemplateId, TenantId, TraceId
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.events import outbox
+from chamberlain.guests.policies import records as policy_records
+from chamberlain.guests.policies.schema import stored_policy
+from chamberlain.template_admin import webhook_secrets, webhook_secrets_webhook_states
+from chamberlain.template_admin.documents import TemplateShape, stored_template
+from chamberlain.templates import records as template_records
+from chamberlain.templates.schema_guest_templates import GuestTemplateShape
+from chamberlain.tenants import records as tenant_records
+from chamberlain.tenants.models_suspensions import tenant_unknown
+from chamberlain.tenants.schema import to_issuers, to_tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +43,9 @@ class ConfigurationService:
         """
         ids = [TenantId(entry.tenant.id) for entry in configuration.tenants]
         async with self.database.across_tenants() as tx:
-            await configuration_locks.look(tx)
-            present = await configurations.find(tx, ids)
-            in_use = await configurations.find_in_use(tx, ids, configuration.domains, configuration.issuers)
+            await locks.look(tx)
+            present = await store.find(tx, ids)
+            in_use = await store.find_in_use(tx, ids, configuration.domains, configuration.issuers)
         return plan_configuration(configuration, present, in_use)
 
     async def apply(
@@ -63,16 +59,16 @@ class ConfigurationService:
         """
         entries = {TenantId(entry.tenant.id): entry for entry in configuration.tenants}
         async with self.database.across_tenants() as tx:
-            await configuration_locks.hold(tx, entries)
-            present = await configurations.find(tx, entries)
-            in_use = await configurations.find_in_use(tx, entries, configuration.domains, configuration.issuers)
+            await locks.hold(tx, entries)
+            present = await store.find(tx, entries)
+            in_use = await store.find_in_use(tx, entries, configuration.domains, configuration.issuers)
             plan = plan_configuration(configuration, present, in_use)
             if agreed is not None:
                 _require_agreed(plan, agreed)
             await _remove_issuers(tx, entries, present)
             for change in plan.changes:
                 await _carry_out(tx, change, entries[change.tenant_id], actor)
-                await changes.record(tx, record_of(change, Editor(actor, None, trace_id, None)))
+                await record.record(tx, record_of(change, Editor(actor, None, trace_id, None)))
         return plan
 
     async def export(self, tenant_id: TenantId | None) -> str:
@@ -82,8 +78,8 @@ class ConfigurationService:
         ConfigurationTooLarge.
         """
         async with self.database.across_tenants() as tx:
-            await configuration_locks.look(tx)
-            present = await configurations.find(tx, None if tenant_id is None else [tenant_id])
+            await locks.look(tx)
+            present = await store.find(tx, None if tenant_id is None else [tenant_id])
         if tenant_id is not None and not present:
             raise tenant_unknown(tenant_id)
         return write_configuration([present_picture(each) for each in present.values()])
@@ -91,7 +87,7 @@ class ConfigurationService:
     async def is_empty(self) -> bool:
         """Return whether the database has no tenant."""
         async with self.database.across_tenants() as tx:
-            return not await tenants.any_tenant(tx)
+            return not await tenant_records.any_tenant(tx)
 
 
 def _require_agreed(plan: Plan, agreed: Plan) -> None:
@@ -112,28 +108,28 @@ async def _remove_issuers(
         kept = {(issuer.issuer, issuer.tid) for issuer in to_issuers(wanted)}
         for issuer in configured.issuers if wanted.issuers is not None else ():
             if (issuer.issuer, issuer.tid) not in kept:
-                await tenants.remove_issuer(tx, issuer)
+                await tenant_records.remove_issuer(tx, issuer)
 
 
 async def _carry_out(tx: Transaction, change: PlannedChange, entry: TenantEntry, actor: Actor) -> None:
     match change.noun:
         case Noun.TENANT:
-            await tenants.put(tx, to_tenant(entry.tenant, revision=1, suspended=False))
+            await tenant_records.put(tx, to_tenant(entry.tenant, revision=1, suspended=False))
             for issuer in to_issuers(entry.tenant):
-                await tenants.put_issuer(tx, issuer)
+                await tenant_records.put_issuer(tx, issuer)
         case Noun.TEMPLATE if change.verb is Verb.REMOVE:
             await outbox.cancel_pending(tx, change.tenant_id, TemplateId(change.id))
-            await templates.remove(tx, change.tenant_id, TemplateId(change.id))
+            await template_records.remove(tx, change.tenant_id, TemplateId(change.id))
         case Noun.TEMPLATE:
             (template,) = [each for each in entry.templates or () if each.id == change.id]
-            await templates.put(tx, stored_template(template, change.tenant_id), created_by=actor)
+            await template_records.put(tx, stored_template(template, change.tenant_id), created_by=actor)
             await _settle_webhook(tx, change, template)
         case Noun.POLICY if change.verb is Verb.REMOVE:
-            await policies.remove(tx, change.tenant_id, PolicyId(change.id))
+            await policy_records.remove(tx, change.tenant_id, PolicyId(change.id))
         case Noun.POLICY:
             (policy,) = [each for each in entry.policies or () if each.id == change.id]
             kept = stored_policy(policy, change.tenant_id)
-            await policies.put(
+            await policy_records.put(
                 tx,
                 change.tenant_id,
                 PolicyId(change.id),
@@ -152,4 +148,4 @@ async def _settle_webhook(tx: Transaction, change: PlannedChange, template: Temp
         await outbox.cancel_pending(tx, change.tenant_id, TemplateId(change.id))
     # A disabled webhook is enabled, as by a PUT.
     if webhook is None or webhook.active:
-        await webhook_states.enable(tx, change.tenant_id, TemplateId(change.id))
+        await webhook_secrets_webhook_states.enable(tx, change.tenant_id, TemplateId(change.id))

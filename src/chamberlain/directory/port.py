@@ -10,14 +10,14 @@ from datetime import timedelta
 from typing import Protocol, TypeAlias
 from uuid import UUID
 
-from chamberlain.rules.directory_groups import GroupReference, ObservedGroup, WantedGroup
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.errors import OutsideFault
-from chamberlain.rules.ids import GroupId, RequestId, TenantId, UserId
-from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
-from chamberlain.rules.object_types import ObjectType
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.rules.subjects import ObservedSubject, SubjectReference, WantedGuestRules
+from chamberlain.core.errors import OutsideFault
+from chamberlain.core.ids import GroupId, RequestId, TenantId, UserId
+from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup
+from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
+from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
+from chamberlain.directory.models_object_types import ObjectType
+from chamberlain.directory.steps import Step
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference, WantedGuestRules
 
 # How many groups and sites come with one page of changes, at most. Ours: an answer of about 100 KB.
 MOST_CHANGES = 200

@@ -10,10 +10,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from chamberlain.changes import record as change_record
+from chamberlain.core.errors import TryAgain
+from chamberlain.core.ids import TraceId, UserId
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import Directory, Guests, People
-from chamberlain.directory.repairs import mend
-from chamberlain.rules.drift import EXISTENCES
-from chamberlain.rules.drift_checks import (
+from chamberlain.drift import store, store_drift_pages
+from chamberlain.drift.compare import EXISTENCES
+from chamberlain.drift.models import (
     LATE,
     PHASES,
     Extent,
@@ -26,25 +31,18 @@ from chamberlain.rules.drift_checks import (
     first_of,
     next_night,
 )
-from chamberlain.rules.drift_looks import (
-    Look,
-    Observed,
-    look_at,
-    look_without,
-    missing_people,
-    people_in,
-)
-from chamberlain.rules.drift_pages import Page, change_of, judge_all, names_of, paths_of
-from chamberlain.rules.errors import TryAgain
-from chamberlain.rules.findings import FindingKind, FindingSource, FindingState, Searched, Standpoint, standpoint_of
-from chamberlain.rules.ids import TraceId, UserId
-from chamberlain.rules.jobs import NOBODY, Claim, Job, JobKind, Postponed
-from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.requests import RequestKind
-from chamberlain.rules.tenants import Tenant
-from chamberlain.store import assignment_tasks, changes, drift, drift_pages, findings, jobs, tenants
-from chamberlain.store.database import Database, Transaction
-from chamberlain.store.revisions import Revisions
+from chamberlain.drift.models_drift_looks import Look, Observed, look_at, look_without, missing_people, people_in
+from chamberlain.drift.pages import Page, change_of, judge_all, names_of, paths_of
+from chamberlain.drift.repair_repairs import mend
+from chamberlain.guests import finding_records
+from chamberlain.guests.assignments import tasks
+from chamberlain.guests.models import FindingKind, FindingSource, FindingState, Searched, Standpoint, standpoint_of
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed
+from chamberlain.requests.models import RequestKind
+from chamberlain.templates.cache_revisions import Revisions
+from chamberlain.tenants import records as tenant_records
+from chamberlain.tenants.models import Tenant
 
 # How often new tenants get their jobs.
 SPREAD_EVERY = timedelta(minutes=1)
@@ -87,7 +85,7 @@ class CheckDrift:
         Raises Unavailable.
         """
         async with self.database.across_tenants() as tx:
-            await jobs.queue_the_one(tx, JobKind.DRIFT_CHECK, trace_id)
+            await queue_jobs.queue_the_one(tx, JobKind.DRIFT_CHECK, trace_id)
 
     async def __call__(self, claim: Claim) -> None:
         """Run the claimed jobs.
@@ -103,9 +101,9 @@ class CheckDrift:
     async def _spread(self, claim: Claim, job: Job) -> None:
         now = self.now()
         async with self.database.across_tenants() as tx:
-            for tenant_id in await drift.unscheduled(tx):
-                await drift.schedule(tx, tenant_id, next_night(tenant_id, now), job.trace_id)
-            await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, SPREAD_EVERY)])
+            for tenant_id in await store.unscheduled(tx):
+                await store.schedule(tx, tenant_id, next_night(tenant_id, now), job.trace_id)
+            await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, SPREAD_EVERY)])
 
     async def _check(self, claim: Claim, job: Job) -> None:
         """Run some pages of a tenant's check.
@@ -115,8 +113,8 @@ class CheckDrift:
         tenant = await self._begun(job)
         if tenant is None:
             async with self.database.across_tenants() as tx:
-                await drift.forget(tx, job.tenant_id)
-                await jobs.complete(tx, claim.lease_id, [job.id])
+                await store.forget(tx, job.tenant_id)
+                await queue_jobs.complete(tx, claim.lease_id, [job.id])
             return
         try:
             for _ in range(PAGES):
@@ -126,11 +124,11 @@ class CheckDrift:
             await self._postpone(claim, job, max(fault.after, SHORTEST_WAIT))
             return
         async with self.database.across_tenants() as tx:
-            check = await drift.hold(tx, tenant.id)
+            check = await store.hold(tx, tenant.id)
             now = self.now()
             rests = check.position is None and not check.is_asked_for
             after = next_night(tenant.id, now) - now if rests else AT_ONCE
-            await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
+            await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
 
     async def _begun(self, job: Job) -> Tenant | None:
         """Begin the check unless it has begun.
@@ -138,14 +136,14 @@ class CheckDrift:
         Returns None if the tenant was deleted.
         """
         async with self.database.across_tenants() as tx:
-            tenant, check = await tenants.find(tx, job.tenant_id), await drift.hold(tx, job.tenant_id)
+            tenant, check = await tenant_records.find(tx, job.tenant_id), await store.hold(tx, job.tenant_id)
             if tenant is not None and check.position is None:
-                await drift.put(tx, tenant.id, replace(check, position=first_of(PHASES[0]), began_at=self.now()))
+                await store.put(tx, tenant.id, replace(check, position=first_of(PHASES[0]), began_at=self.now()))
         return tenant
 
     async def _postpone(self, claim: Claim, job: Job, after: timedelta) -> None:
         async with self.database.across_tenants() as tx:
-            await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
+            await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
 
     async def _take_page(self, tenant: Tenant, trace_id: TraceId) -> bool:
         """Check and repair the next page.
@@ -153,14 +151,14 @@ class CheckDrift:
         Returns False if it was the last one.
         """
         async with self.database.across_tenants() as tx:
-            check = await drift.hold(tx, tenant.id)
+            check = await store.hold(tx, tenant.id)
             if check.position is None:
                 return False
             extent = Extent(tenant.id, check.position, self.most)
-            stretch = await drift_pages.read(tx, self.revisions, extent)
+            stretch = await store_drift_pages.read(tx, self.revisions, extent)
             names = names_of(check.position.phase)
             things = [each.subject.id for each in stretch.things]
-            known = await drift.known(tx, tenant.id, things, paths_of(check.position.phase))
+            known = await store.known(tx, tenant.id, things, paths_of(check.position.phase))
         stretch, looks = await self._observe_until_full(tenant, stretch)
         judged = judge_all(tenant, known, looks, now=self.now())
         looked = Page(tenant, names, known, looks, looks, judged)
@@ -171,9 +169,9 @@ class CheckDrift:
             await self._write(tx, current, trace_id)
             # Assignments that changed meanwhile are checked again.
             at = following if len(current.looks) == len(looked.looks) else check.position
-            await drift.put(tx, tenant.id, check.at(at, now=self.now()))
+            await store.put(tx, tenant.id, check.at(at, now=self.now()))
             if at is None:
-                await drift.let_go(tx, tenant.id, paths_of(RequestKind.ASSIGNMENT), at=self.now())
+                await store.let_go(tx, tenant.id, paths_of(RequestKind.ASSIGNMENT), at=self.now())
         return at is not None
 
     async def _observe_until_full(self, tenant: Tenant, stretch: Stretch) -> tuple[Stretch, Sequence[Look]]:
@@ -233,10 +231,10 @@ class CheckDrift:
             return page
         async with self.database.across_tenants() as tx:
             page, now = await _current(tx, page), self.now()
-            known = await drift.hold_known(tx, page.tenant.id, [look.id for look in page.looks], page.paths)
+            known = await store.hold_known(tx, page.tenant.id, [look.id for look in page.looks], page.paths)
             page = page.judged_anew(known, now=now).announcing(now=now)
-            await findings.keep(tx, [(self.new_id(), each) for each in page.announced], at=now)
-            await drift.remember(tx, page.tenant.id, page.announced_records)
+            await finding_records.keep(tx, [(self.new_id(), each) for each in page.announced], at=now)
+            await store.remember(tx, page.tenant.id, page.announced_records)
         if not page.broken:
             return page
         faults = await mend(self.directory, self.guests, page.broken)
@@ -248,8 +246,8 @@ class CheckDrift:
         now, tenant_id = self.now(), page.tenant.id
         found = page.found
         records = page.records(now=now)
-        await findings.keep(tx, [(self.new_id(), each) for each in found], at=now)
-        await drift.remember(tx, tenant_id, records)
+        await finding_records.keep(tx, [(self.new_id(), each) for each in found], at=now)
+        await store.remember(tx, tenant_id, records)
         standing = {standpoint_of(each) for each in found}
         # A finding that repairs do not hold stays open until an administrator accepts it.
         given_up = [place for place, record in records.items() if record is not None and record.has_given_up]
@@ -260,9 +258,9 @@ class CheckDrift:
         for ids, paths in ((shown, page.paths), (hidden, EXISTENCE)):
             searched = Searched(FindingSource.DRIFT, KINDS, paths)
             places = [(tenant_id, id_) for id_ in ids]
-            settled = await findings.settle(tx, places, searched, standing=standing, at=now, mended=page.mended)
+            settled = await finding_records.settle(tx, places, searched, standing=standing, at=now, mended=page.mended)
             repaired = [each for each in settled if each.state is FindingState.REPAIRED]
-            await changes.record_all(tx, [change_of(each, trace_id) for each in repaired])
+            await change_record.record_all(tx, [change_of(each, trace_id) for each in repaired])
 
 
 async def _current(tx: Transaction, page: Page) -> Page:
@@ -271,7 +269,7 @@ async def _current(tx: Transaction, page: Page) -> Page:
     Their findings would stay open forever.
     """
     assigned = [look.managed.assigned for look in page.looks if isinstance(look.managed, ManagedAssignment)]
-    same = await assignment_tasks.unchanged(tx, assigned) if assigned else frozenset()
+    same = await tasks.unchanged(tx, assigned) if assigned else frozenset()
     gone: set[UUID] = {each.id for each in assigned if each.place not in same}
-    gone |= await drift_pages.released(tx, page.tenant.id, [look.managed for look in page.looks])
+    gone |= await store_drift_pages.released(tx, page.tenant.id, [look.managed for look in page.looks])
     return page.without(gone) if gone else page

@@ -1,4 +1,4 @@
-"""The feed of events: list it from a cursor.
+"""The feed of events, and the outbox of webhooks.
 
-Events are written by the service that makes a change, in its transaction (`store/events.py`), and not here.
+Events are written by `changes`.
 """

@@ -6,12 +6,12 @@ For administrators of the tenant, and applications that configure it.
 from dataclasses import dataclass
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.event_records import EventRecord
-from chamberlain.rules.pages import FeedPage, FeedWanted
-from chamberlain.rules.permissions import Operation
-from chamberlain.store import events
-from chamberlain.store.database import Database
+from chamberlain.auth.models import Caller
+from chamberlain.auth.permissions import Operation
+from chamberlain.core.paging import FeedPage, FeedWanted
+from chamberlain.database.transactions import Database
+from chamberlain.events import store
+from chamberlain.events.models import EventRecord
 
 
 @dataclass(slots=True)
@@ -28,4 +28,4 @@ class EventService:
         """List the events after a position, oldest first."""
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await events.find_page(tx, wanted)
+            return await store.find_page(tx, wanted)

@@ -9,36 +9,37 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.auth.authorization import Authorization
+from chamberlain.auth.models import Caller
+from chamberlain.core.errors import Conflict, Fault, Forbidden, NotPossible, TryAgain, Unavailable, first_faults
+from chamberlain.core.idempotency import Submission
+from chamberlain.core.ids import EventId, RequestId, UserId
+from chamberlain.database.transactions import Database
+from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
-from chamberlain.requests.conflicts import visible_owner
-from chamberlain.requests.results import await_result
-from chamberlain.rules.approver_questions import approvers_question
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.drafts import Moment
-from chamberlain.rules.errors import Conflict, Fault, Forbidden, NotPossible, TryAgain, Unavailable, first_faults
-from chamberlain.rules.group_drafts import Situation, draft_of
-from chamberlain.rules.group_faults import (
+from chamberlain.groups.dry_run import GroupRehearsal, rehearse_group
+from chamberlain.groups.models import GroupOrder
+from chamberlain.groups.names import NO_NUMBERS, GroupNames, Numbers, address_taken, free_addresses, names_of
+from chamberlain.groups.rules import Situation, draft_of
+from chamberlain.groups.rules_group_faults import (
     faults_in_directory,
     faults_without_directory,
     team_license_missing,
     unknown_users,
 )
-from chamberlain.rules.group_names import NO_NUMBERS, GroupNames, Numbers, address_taken, free_addresses, names_of
-from chamberlain.rules.group_questions import caller_question, people_question
-from chamberlain.rules.group_rehearsals import GroupRehearsal, rehearse_group
-from chamberlain.rules.groups import GroupOrder
-from chamberlain.rules.idempotency import Submission
-from chamberlain.rules.ids import EventId, RequestId, UserId
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.rules.rehearsals import NO_REQUEST
-from chamberlain.rules.requests import Accepted, RequestResult
-from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
-from chamberlain.rules.templates import GroupTemplate, TemplateKind, template_fault, template_not_allowed
-from chamberlain.store import counters, requests
-from chamberlain.store.catalog import Catalog
-from chamberlain.store.database import Database
-from chamberlain.store.submit import Basis, Submitter, again
-from chamberlain.store.timelines import Timelines
+from chamberlain.groups.rules_group_questions import caller_question, people_question
+from chamberlain.requests import records as request_records
+from chamberlain.requests.approvals_approver_questions import approvers_question
+from chamberlain.requests.conflicts import visible_owner
+from chamberlain.requests.conflicts_results import await_result
+from chamberlain.requests.dry_run import NO_REQUEST
+from chamberlain.requests.models import Accepted, RequestResult
+from chamberlain.requests.models_submissions import AddressTaken, Draft, NameTaken, Replayed, Written
+from chamberlain.requests.timeline_timelines import Timelines
+from chamberlain.templates import submission_counters
+from chamberlain.templates.cache import Catalog
+from chamberlain.templates.drafts import Moment
+from chamberlain.templates.models import GroupTemplate, TemplateKind, template_fault, template_not_allowed
+from chamberlain.templates.submission import Basis, Submitter, again
 
 KINDS = frozenset({TemplateKind.GROUP, TemplateKind.TEAM})
 
@@ -88,7 +89,9 @@ class GroupService:
         names, answer = await self._checked(situation, properties, NO_NUMBERS)
         async with self.database.transaction(caller.tenant_id) as tx:
             mails = [address.mail for address in names.addresses]
-            reserved = frozenset([mail for mail in mails if await requests.find_by_address(tx, mail) is not None])
+            reserved = frozenset(
+                [mail for mail in mails if await request_records.find_by_address(tx, mail) is not None]
+            )
         approvers = None
         if (rule := situation.template.approval) is not None:
             question = approvers_question(rule.levels, tenant_id=caller.tenant_id, requester=situation.user)
@@ -195,18 +198,18 @@ class GroupService:
         display_name = mail_nickname = None
         async with self.database.transaction(situation.tenant.id) as tx:
             if compiled.display_name.needs_counter:
-                display_name = await counters.next_number(tx, template.head.id, template.display_name_rule)
+                display_name = await submission_counters.next_number(tx, template.head.id, template.display_name_rule)
             if (
                 template.mail_nickname_rule is not None
                 and compiled.mail_nickname
                 and compiled.mail_nickname.needs_counter
             ):
-                mail_nickname = await counters.next_number(tx, template.head.id, template.mail_nickname_rule)
+                mail_nickname = await submission_counters.next_number(tx, template.head.id, template.mail_nickname_rule)
         return Numbers(display_name, mail_nickname)
 
     async def _address_taken(self, caller: Caller, names: GroupNames) -> Conflict:
         async with self.database.transaction(caller.tenant_id) as tx:
-            record = await requests.find_by_address(tx, names.addresses[0].mail)
+            record = await request_records.find_by_address(tx, names.addresses[0].mail)
         conflict = address_taken(names, is_reserved=record is not None)
         conflict.conflicting_id = await visible_owner(self.authorization, caller, record)
         return conflict

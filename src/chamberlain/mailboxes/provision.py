@@ -10,35 +10,37 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from chamberlain.directory.looks import look_for
+from chamberlain.auth.models import Caller
+from chamberlain.changes.models_events import Event
+from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
+from chamberlain.core.ids import EventId, MailboxId
+from chamberlain.database.transactions import Database
+from chamberlain.directory.mailboxes import MailboxOrder, MailboxReference, ObservedMailbox, WantedMailbox
+from chamberlain.directory.mailboxes_mailbox_plans import remaining_of_mailbox
 from chamberlain.directory.port import Directory, MailboxOutcome, MailboxWork, People
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.events import Event
-from chamberlain.rules.ids import EventId, MailboxId
-from chamberlain.rules.jobs import Claim
-from chamberlain.rules.mailbox_events import mailbox_created
-from chamberlain.rules.mailbox_faults import faults_in_directory, mailbox_not_allowed
-from chamberlain.rules.mailbox_names import MailboxNames
-from chamberlain.rules.mailbox_plans import remaining_of_mailbox
-from chamberlain.rules.mailbox_questions import people_question
-from chamberlain.rules.mailbox_records import mailbox_result
-from chamberlain.rules.mailbox_situations import MailboxSituation, situation_of
-from chamberlain.rules.mailbox_templates import CompiledMailboxTemplate, completed
-from chamberlain.rules.mailbox_wanted import wanted_mailbox
-from chamberlain.rules.mailboxes import MailboxOrder, MailboxReference, ObservedMailbox, WantedMailbox
-from chamberlain.rules.progress import Settlement, Task, learned_name, summary_of_task, with_caller
-from chamberlain.rules.request_events import request_failed
-from chamberlain.rules.requests import Progress, RequestResult, RequestState
-from chamberlain.rules.steps import after_faults, after_outcome
-from chamberlain.rules.timeline import entries_of
-from chamberlain.shapes.mailboxes import read_mailbox_order
-from chamberlain.store import mailboxes, request_tasks, tenants
-from chamberlain.store.database import Database
-from chamberlain.store.notifier import Notifier
-from chamberlain.store.revisions import Revisions
-from chamberlain.store.settle import Settled, settle
+from chamberlain.directory.steps import Step
+from chamberlain.mailboxes import records
+from chamberlain.mailboxes.desired_state import wanted_mailbox
+from chamberlain.mailboxes.models import mailbox_result
+from chamberlain.mailboxes.names import MailboxNames
+from chamberlain.mailboxes.rules_mailbox_events import mailbox_created
+from chamberlain.mailboxes.rules_mailbox_faults import faults_in_directory, mailbox_not_allowed
+from chamberlain.mailboxes.rules_mailbox_questions import people_question
+from chamberlain.mailboxes.rules_mailbox_situations import MailboxSituation, situation_of
+from chamberlain.mailboxes.schema import read_mailbox_order
+from chamberlain.queue.models import Claim
+from chamberlain.queue.notifier import Notifier
+from chamberlain.requests import finish_request_tasks
+from chamberlain.requests.events import request_failed
+from chamberlain.requests.finish import Settled, settle
+from chamberlain.requests.lookup import look_for
+from chamberlain.requests.models import Progress, RequestResult, RequestState
+from chamberlain.requests.steps import after_faults, after_outcome
+from chamberlain.requests.steps_progress import Settlement, Task, learned_name, summary_of_task, with_caller
+from chamberlain.requests.steps_timeline import entries_of
+from chamberlain.templates.cache_revisions import Revisions
+from chamberlain.templates.models_mailbox_templates import CompiledMailboxTemplate, completed
+from chamberlain.tenants import records as tenant_records
 
 # A new mailbox may become visible with a delay.
 NOT_SHOWN = TryAgain(timedelta(seconds=5), "The directory says that the mailbox is made, and does not show it.")
@@ -102,8 +104,8 @@ class MailboxProvisioner:
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
         # If the directory shares the database, its writes are never durable before this one.
         async with self.database.across_tenants(before_disk=self.directory.capabilities.shares_database) as tx:
-            tasks = await request_tasks.take_up(tx, [job.subject for job in claim.jobs])
-            ids = await mailboxes.ids_of_requests(tx, [task.request_id for task in tasks])
+            tasks = await finish_request_tasks.take_up(tx, [job.subject for job in claim.jobs])
+            ids = await records.ids_of_requests(tx, [task.request_id for task in tasks])
             templates = [await self.revisions.mailbox_template(tx, task) for task in tasks]
         self.notifier.tell([task.request_id for task in tasks])
         return [_plan(task, ids[task.request_id], each) for task, each in zip(tasks, templates, strict=True)]
@@ -134,7 +136,7 @@ class MailboxProvisioner:
     async def _situation(self, plan: Plan) -> MailboxSituation:
         task = plan.task
         async with self.database.across_tenants() as tx:
-            tenant = await tenants.find(tx, task.tenant_id)
+            tenant = await tenant_records.find(tx, task.tenant_id)
         if tenant is None:
             raise LookupError(f"The tenant of request {task.request_id} is not there.")
         caller = Caller(

@@ -9,13 +9,9 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.directory.port import People
-from chamberlain.requests.conflicts import visible_owner
-from chamberlain.requests.results import await_result
-from chamberlain.rules.approver_questions import approvers_question
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.drafts import Moment
-from chamberlain.rules.errors import (
+from chamberlain.auth.models import Caller
+from chamberlain.auth.permissions import Operation
+from chamberlain.core.errors import (
     Conflict,
     Fault,
     Forbidden,
@@ -25,36 +21,42 @@ from chamberlain.rules.errors import (
     Unavailable,
     first_faults,
 )
-from chamberlain.rules.idempotency import Submission
-from chamberlain.rules.ids import EventId, MailboxId, RequestId
-from chamberlain.rules.mailbox_drafts import at_acceptance, mailbox_draft_of, record_of_draft
-from chamberlain.rules.mailbox_faults import (
+from chamberlain.core.idempotency import Submission
+from chamberlain.core.ids import EventId, MailboxId, RequestId
+from chamberlain.core.paging import Page, PageWanted
+from chamberlain.database.transactions import Database
+from chamberlain.directory.mailboxes import MailboxOrder, MailboxType
+from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
+from chamberlain.directory.port import People
+from chamberlain.mailboxes import records, store
+from chamberlain.mailboxes.dry_run import MailboxRehearsal, rehearse_mailbox
+from chamberlain.mailboxes.models import AcceptedMailbox, MailboxFilter, MailboxRecord
+from chamberlain.mailboxes.names import MailboxNames, address_taken, name_taken, names_of
+from chamberlain.mailboxes.rules import at_acceptance, mailbox_draft_of, record_of_draft
+from chamberlain.mailboxes.rules_mailbox_faults import (
     faults_in_directory,
     faults_without_directory,
     mailbox_not_allowed,
     sent_user_faults,
 )
-from chamberlain.rules.mailbox_names import MailboxNames, address_taken, name_taken, names_of
-from chamberlain.rules.mailbox_questions import caller_question, named_in, people_question
-from chamberlain.rules.mailbox_records import AcceptedMailbox, MailboxFilter, MailboxRecord
-from chamberlain.rules.mailbox_rehearsals import MailboxRehearsal, rehearse_mailbox
-from chamberlain.rules.mailbox_situations import MailboxSituation, situation_of
-from chamberlain.rules.mailbox_templates import MAILBOX_KINDS
-from chamberlain.rules.mailbox_types import no_default_template, type_of_body
-from chamberlain.rules.mailboxes import MailboxOrder, MailboxType
-from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.rules.permissions import Operation
-from chamberlain.rules.rehearsals import NO_REQUEST
-from chamberlain.rules.requests import Accepted, RequestResult
-from chamberlain.rules.submissions import AddressTaken, Draft, NameTaken, Replayed, Written
-from chamberlain.rules.templates import template_fault
-from chamberlain.shapes.mailboxes import write_mailbox_order
-from chamberlain.store import counters, mailbox_lists, mailboxes, requests
-from chamberlain.store.catalog import Catalog, Choice
-from chamberlain.store.database import Database
-from chamberlain.store.submit import Basis, Submitter, again
-from chamberlain.store.timelines import Timelines
+from chamberlain.mailboxes.rules_mailbox_questions import caller_question, named_in, people_question
+from chamberlain.mailboxes.rules_mailbox_situations import MailboxSituation, situation_of
+from chamberlain.mailboxes.schema import write_mailbox_order
+from chamberlain.requests import records as request_records
+from chamberlain.requests.approvals_approver_questions import approvers_question
+from chamberlain.requests.conflicts import visible_owner
+from chamberlain.requests.conflicts_results import await_result
+from chamberlain.requests.dry_run import NO_REQUEST
+from chamberlain.requests.models import Accepted, RequestResult
+from chamberlain.requests.models_submissions import AddressTaken, Draft, NameTaken, Replayed, Written
+from chamberlain.requests.timeline_timelines import Timelines
+from chamberlain.templates import submission_counters
+from chamberlain.templates.cache import Catalog, Choice
+from chamberlain.templates.drafts import Moment
+from chamberlain.templates.mailbox_types import no_default_template, type_of_body
+from chamberlain.templates.models import template_fault
+from chamberlain.templates.models_mailbox_templates import MAILBOX_KINDS
+from chamberlain.templates.submission import Basis, Submitter, again
 
 
 @dataclass(slots=True)
@@ -98,7 +100,7 @@ class MailboxService:
         """
         reader = await self.authorization.reader(caller, Operation.READ_MAILBOXES)
         async with self.database.transaction(caller.tenant_id) as tx:
-            record = await mailboxes.find(tx, mailbox_id, reader=reader)
+            record = await records.find(tx, mailbox_id, reader=reader)
         if record is None:
             raise NotFound("There is no such mailbox, or it is not yours to read.")
         return record
@@ -110,7 +112,7 @@ class MailboxService:
         """
         reader = await self.authorization.reader(caller, Operation.READ_MAILBOXES)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await mailbox_lists.find_page(tx, wanted, reader=reader, page=page)
+            return await store.find_page(tx, wanted, reader=reader, page=page)
 
     async def dry_run(self, caller: Caller, order: MailboxOrder) -> MailboxRehearsal:
         """Validate and plan a mailbox without writing.
@@ -122,8 +124,8 @@ class MailboxService:
         situation = await self._situation(caller, order, Basis(entry, ask_addresses=False), NO_REQUEST)
         names, answer = await self._checked(situation, await self._caller(situation), None)
         async with self.database.transaction(caller.tenant_id) as tx:
-            addresses = await mailboxes.reserved(tx, "address", names.addresses)
-            is_name_reserved = bool(await mailboxes.reserved(tx, "name", [names.name_key]))
+            addresses = await records.reserved(tx, "address", names.addresses)
+            is_name_reserved = bool(await records.reserved(tx, "name", [names.name_key]))
         approvers = None
         if (rule := situation.template.approval) is not None:
             question = approvers_question(rule.levels, tenant_id=caller.tenant_id, requester=situation.requester)
@@ -156,7 +158,7 @@ class MailboxService:
     async def _again(self, caller: Caller, replayed: Replayed) -> AcceptedMailbox:
         """Return the first answer of an idempotency key."""
         async with self.database.transaction(caller.tenant_id) as tx:
-            record = await mailboxes.find_of_request(tx, replayed.request_id)
+            record = await records.find_of_request(tx, replayed.request_id)
         if record is None:
             raise LookupError(f"Request {replayed.request_id} was accepted under this key and has no mailbox.")
         return AcceptedMailbox(at_acceptance(record), again(caller, replayed))
@@ -259,7 +261,7 @@ class MailboxService:
     async def _number(self, situation: MailboxSituation) -> int:
         template = situation.template
         async with self.database.transaction(situation.tenant.id) as tx:
-            return await counters.next_number(tx, template.head.id, template.address_rule)
+            return await submission_counters.next_number(tx, template.head.id, template.address_rule)
 
     async def _taken(
         self, caller: Caller, order: MailboxOrder, names: MailboxNames, in_directory: frozenset[str]
@@ -269,7 +271,7 @@ class MailboxService:
         The directory may report the address of a mailbox that has the name.
         """
         async with self.database.transaction(caller.tenant_id) as tx:
-            is_name_taken = bool(await mailboxes.reserved(tx, "name", [names.name_key]))
+            is_name_taken = bool(await records.reserved(tx, "name", [names.name_key]))
         if is_name_taken:
             return await self._name_taken(caller, order, names)
         return await self._address_taken(caller, names, in_directory)
@@ -277,18 +279,18 @@ class MailboxService:
     async def _name_taken(self, caller: Caller, order: MailboxOrder, names: MailboxNames) -> Conflict:
         conflict, reader = name_taken(order), await self._reader(caller)
         async with self.database.transaction(caller.tenant_id) as tx:
-            holder = await mailboxes.find_holder(tx, "name", names.name_key, reader=reader)
+            holder = await records.find_holder(tx, "name", names.name_key, reader=reader)
         conflict.conflicting_id = None if holder is None else str(holder)
         return conflict
 
     async def _address_taken(self, caller: Caller, names: MailboxNames, in_directory: frozenset[str]) -> Conflict:
         reader = await self._reader(caller)
         async with self.database.transaction(caller.tenant_id) as tx:
-            reserved = await mailboxes.reserved(tx, "address", names.addresses)
+            reserved = await records.reserved(tx, "address", names.addresses)
             taken = in_directory | reserved
             address = next((each for each in names.addresses if each in taken), "")
-            mailbox = await mailboxes.find_holder(tx, "address", address, reader=reader)
-            record = None if mailbox else await requests.find_by_address(tx, address)
+            mailbox = await records.find_holder(tx, "address", address, reader=reader)
+            record = None if mailbox else await request_records.find_by_address(tx, address)
         conflict = address_taken(names, taken, reserved=reserved)
         told = mailbox or await visible_owner(self.authorization, caller, record)
         conflict.conflicting_id = None if told is None else str(told)

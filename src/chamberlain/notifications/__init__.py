@@ -1,1 +1,1 @@
-"""Notifications by e-mail: their job; not the mail server."""
+"""Notifications by e-mail: recipients, texts, the job that sends them, and the mail server."""

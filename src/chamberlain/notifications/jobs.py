@@ -10,24 +10,35 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
+from chamberlain.core.ids import NoticeId, RequestId, TenantId, UserId
+from chamberlain.database.clock import ReadTime
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.directory.models import PeopleQuestion, Person
 from chamberlain.directory.port import People
-from chamberlain.notices.server import MailServer
-from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.ids import NoticeId, RequestId, TenantId, UserId
-from chamberlain.rules.jobs import Claim, Job, Postponed
-from chamberlain.rules.letters import Letter
-from chamberlain.rules.notice_mails import Mail, address_of, language_for, mail_of
-from chamberlain.rules.notice_words import Language
-from chamberlain.rules.notices import AboutRequest, AboutSubject, Notice, concerned_by, still_to_be_told, wait_after
-from chamberlain.rules.people import PeopleQuestion, Person
-from chamberlain.rules.policy_letters import PolicyNews, policy_letter
-from chamberlain.rules.policy_reports import POLICY_REPORT, Report, named
-from chamberlain.rules.report_readers import candidates, question_of, readers
-from chamberlain.rules.request_letters import RequestNews, request_letter
-from chamberlain.rules.tenants import Tenant
-from chamberlain.store import jobs, notices, policy_reports, requests, tenants
-from chamberlain.store.clocks import ReadTime
-from chamberlain.store.database import Database, Transaction
+from chamberlain.guests.policies import reports_policy_reports
+from chamberlain.guests.policies.reports import POLICY_REPORT, Report, named
+from chamberlain.notifications import store
+from chamberlain.notifications.mail_server import MailServer
+from chamberlain.notifications.models import (
+    AboutRequest,
+    AboutSubject,
+    Notice,
+    concerned_by,
+    still_to_be_told,
+    wait_after,
+)
+from chamberlain.notifications.recipients import candidates, question_of, readers
+from chamberlain.notifications.rendering import Letter
+from chamberlain.notifications.rendering_notice_mails import Mail, address_of, language_for, mail_of
+from chamberlain.notifications.rendering_policy_letters import PolicyNews, policy_letter
+from chamberlain.notifications.rendering_request_letters import RequestNews, request_letter
+from chamberlain.notifications.words import Language
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import Claim, Job, Postponed
+from chamberlain.requests import records as request_records
+from chamberlain.tenants import records as tenant_records
+from chamberlain.tenants.models import Tenant
 
 # How many go over one connection before those who have theirs are put down.
 TOGETHER = 20
@@ -77,19 +88,19 @@ class SendNotices:
 
     async def _load(self, job: Job) -> RequestNews | WantedReport | None:
         async with self.database.transaction(job.tenant_id) as tx:
-            notice = await notices.find(tx, NoticeId(job.subject))
-            tenant = await tenants.find(tx, job.tenant_id)
+            notice = await store.find(tx, NoticeId(job.subject))
+            tenant = await tenant_records.find(tx, job.tenant_id)
             if notice is None or tenant is None:
                 return None
             match notice.about:
                 case AboutRequest() as about:
                     return await self._news(tx, notice, about, tenant)
                 case AboutSubject(subject_id):
-                    report = await policy_reports.find(tx, tenant.id, subject_id, notice.id)
+                    report = await reports_policy_reports.find(tx, tenant.id, subject_id, notice.id)
                     return None if report is None or report.is_empty else WantedReport(notice, report, tenant)
 
     async def _news(self, tx: Transaction, notice: Notice, about: AboutRequest, tenant: Tenant) -> RequestNews | None:
-        request = await requests.find(tx, about.request_id)
+        request = await request_records.find(tx, about.request_id)
         if request is None:
             return None
         return RequestNews(notice, about, request, tenant.name, self.link_of(tenant.id, about.request_id))
@@ -155,7 +166,7 @@ class SendNotices:
     async def _put_down(self, notice: Notice, users: Sequence[UserId]) -> None:
         if users:
             async with self.database.transaction(notice.tenant_id) as tx:
-                await notices.note_told(tx, notice.id, users)
+                await store.note_told(tx, notice.id, users)
 
     async def _try_later(self, claim: Claim, job: Job, notice: Notice) -> None:
         async with self.database.across_tenants() as tx:
@@ -166,13 +177,13 @@ class SendNotices:
             await self._complete(claim, job)
             return
         async with self.database.transaction(job.tenant_id) as tx:
-            if await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)]):
-                await notices.note_attempt(tx, notice.id)
+            if await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)]):
+                await store.note_attempt(tx, notice.id)
 
     async def _complete(self, claim: Claim, job: Job) -> None:
         async with self.database.transaction(job.tenant_id) as tx:
-            if await jobs.complete(tx, claim.lease_id, [job.id]):
-                await notices.remove(tx, NoticeId(job.subject))
+            if await queue_jobs.complete(tx, claim.lease_id, [job.id]):
+                await store.remove(tx, NoticeId(job.subject))
 
 
 def _letter(news: RequestNews | PolicyNews, language: Language) -> Letter:

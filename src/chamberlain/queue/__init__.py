@@ -1,4 +1,4 @@
-"""Jobs that are held: hold them, list them and release them.
+"""The queue: jobs, the loops that claim and run them, and held jobs.
 
-The loops that claim and run jobs are in `chamberlain.worker`.
+Job handlers are in the folders of their nouns.
 """

@@ -7,17 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.callers import Actor, Caller
-from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.errors import NotFound
-from chamberlain.rules.idempotency import Act, KeptAnswer
-from chamberlain.rules.ids import ClientId, JobId, TraceId
-from chamberlain.rules.jobs import HeldJob
-from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.permissions import Operation
-from chamberlain.store import changes, held_jobs, idempotency
-from chamberlain.store.database import Database, Transaction
-from chamberlain.store.notifier import Notifier
+from chamberlain.auth.models import Actor, Caller
+from chamberlain.auth.permissions import Operation
+from chamberlain.changes import record
+from chamberlain.changes.models import Change, Subject
+from chamberlain.core.errors import NotFound
+from chamberlain.core.idempotency import Act, KeptAnswer
+from chamberlain.core.ids import ClientId, JobId, TraceId
+from chamberlain.core.paging import Page, PageWanted
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.http import idempotency_idempotency
+from chamberlain.queue import jobs_held_jobs
+from chamberlain.queue.models import HeldJob
+from chamberlain.queue.notifier import Notifier
 
 
 @dataclass(slots=True)
@@ -36,7 +38,7 @@ class JobService:
         """List held jobs, newest first."""
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await held_jobs.find_page(tx, page)
+            return await jobs_held_jobs.find_page(tx, page)
 
     async def release(self, caller: Caller, job_id: JobId, act: Act, render: Callable[[HeldJob], bytes]) -> KeptAnswer:
         """Release a held job and return the result of `render`.
@@ -47,11 +49,11 @@ class JobService:
         actor = await self.authorization.actor(caller)
 
         async def work() -> bytes:
-            held = await held_jobs.release(tx, job_id)
+            held = await jobs_held_jobs.release(tx, job_id)
             return render(await _record_release(tx, held, actor, caller.client_id, act))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency.once(tx, caller, act.idempotency, work)
+            answer = await idempotency_idempotency.once(tx, caller, act.idempotency, work)
         self.workers.flag()
         return answer
 
@@ -68,7 +70,7 @@ class JobOperations:
     async def list(self) -> Sequence[HeldJob]:
         """List held jobs, oldest first."""
         async with self.database.across_tenants() as tx:
-            return await held_jobs.find_all(tx)
+            return await jobs_held_jobs.find_all(tx)
 
     async def release(self, job_id: JobId, *, actor: Actor, trace_id: TraceId) -> HeldJob:
         """Release a held job; workers find it at their next poll.
@@ -76,7 +78,7 @@ class JobOperations:
         Raises NotFound.
         """
         async with self.database.across_tenants() as tx:
-            held = await held_jobs.release_of_any(tx, job_id)
+            held = await jobs_held_jobs.release_of_any(tx, job_id)
             return await _record_release(tx, held, actor, None, Act(None, None, trace_id))
 
 
@@ -97,5 +99,5 @@ async def _record_release(
         trace_id=act.trace_id,
         client_address=act.client_address,
     )
-    await changes.record(tx, change)
+    await record.record(tx, change)
     return replace(held, held_reason=None, attempts=0)

@@ -7,15 +7,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from chamberlain.rules.actions import Action, Deed, change_of, not_now, present, require_allowed
-from chamberlain.rules.events import Event
-from chamberlain.rules.ids import EventId
-from chamberlain.rules.request_events import request_cancelled, summary_of
-from chamberlain.rules.request_jobs import job_kind_of
-from chamberlain.rules.requests import RequestRecord, RequestState
-from chamberlain.rules.values import Json
-from chamberlain.store import approvals, changes, jobs, requests
-from chamberlain.store.database import Transaction
+from chamberlain.changes import record
+from chamberlain.changes.models_events import Event
+from chamberlain.core.ids import EventId
+from chamberlain.core.values import Json
+from chamberlain.database.transactions import Transaction
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.requests import records, store_approvals
+from chamberlain.requests.events import request_cancelled, summary_of
+from chamberlain.requests.models import RequestRecord, RequestState
+from chamberlain.requests.models_request_jobs import job_kind_of
+from chamberlain.requests.rules import Action, Deed, change_of, not_now, present, require_allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,10 @@ Carry = Callable[[Transaction, RequestRecord], Awaitable[Done]]
 
 async def perform(tx: Transaction, deed: Deed, carry: Carry) -> RequestRecord:
     """Lock the request, change it and audit the change. Raises Conflict."""
-    before = present(await requests.hold(tx, deed.request_id))
+    before = present(await records.hold(tx, deed.request_id))
     require_allowed(deed.action, before.state)
     done = await carry(tx, before)
-    await changes.record(tx, change_of(deed, before, done.after, done.event, done.told))
+    await record.record(tx, change_of(deed, before, done.after, done.event, done.told))
     return done.after
 
 
@@ -48,11 +50,11 @@ async def cancel(tx: Transaction, before: RequestRecord, *, event_id: EventId, a
 
     Raises Conflict if its state does not allow it.
     """
-    after = await requests.cancel(tx, before, at=at)
+    after = await records.cancel(tx, before, at=at)
     if after is None:
         raise not_now(Action.CANCEL, before.state)
     if before.state in {RequestState.QUEUED, RequestState.WAITING}:
-        await jobs.withdraw(tx, job_kind_of(before.kind), before.request_id)
+        await queue_jobs.withdraw(tx, job_kind_of(before.kind), before.request_id)
     if before.state is RequestState.PENDING_APPROVAL:
-        await approvals.withdraw(tx, before.request_id)
+        await store_approvals.withdraw(tx, before.request_id)
     return Done(after, request_cancelled(event_id, summary_of(after), now=at))

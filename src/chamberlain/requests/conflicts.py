@@ -1,11 +1,11 @@
 """Find the visible owner of a conflicting address."""
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.requests.visibility import require_visible
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.errors import NotFound, Unavailable
-from chamberlain.rules.permissions import Operation
-from chamberlain.rules.requests import RequestRecord
+from chamberlain.auth.models import Caller
+from chamberlain.auth.permissions import Operation
+from chamberlain.core.errors import NotFound, Unavailable
+from chamberlain.requests.models import RequestRecord
+from chamberlain.requests.rules_visibility import require_visible
 
 
 async def visible_owner(authorization: Authorization, caller: Caller, record: RequestRecord | None) -> str | None:

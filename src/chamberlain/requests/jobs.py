@@ -11,26 +11,28 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from chamberlain.auth.models import SERVICE
+from chamberlain.changes import record as change_record
+from chamberlain.changes.models import Change, Subject
+from chamberlain.changes.models_events import Event
+from chamberlain.core.errors import TryAgain
+from chamberlain.core.ids import EventId, RequestId, UserId
+from chamberlain.core.values import Json
+from chamberlain.database.clock import ReadTime
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.directory.models import PeopleAnswer
 from chamberlain.directory.port import People
-from chamberlain.rules.approval_levels import attend, current_level, has_run_out
-from chamberlain.rules.approvals import ApprovalRecord, ApprovalState
-from chamberlain.rules.approver_questions import attention_question
-from chamberlain.rules.callers import SERVICE
-from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.decisions import expired, moved_on, next_look, until_deadline
-from chamberlain.rules.errors import TryAgain
-from chamberlain.rules.events import Event
-from chamberlain.rules.ids import EventId, RequestId, UserId
-from chamberlain.rules.jobs import NOBODY, Claim, Job, Postponed
-from chamberlain.rules.people import PeopleAnswer
-from chamberlain.rules.request_events import approval_required, request_expired, summary_of
-from chamberlain.rules.requests import RequestRecord, RequestState
-from chamberlain.rules.values import Json
-from chamberlain.store import approvals, changes, jobs, requests
-from chamberlain.store.approvals import Origin
-from chamberlain.store.clocks import ReadTime
-from chamberlain.store.database import Database, Transaction
-from chamberlain.store.notifier import Notifier
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import NOBODY, Claim, Job, Postponed
+from chamberlain.queue.notifier import Notifier
+from chamberlain.requests import records, store_approvals
+from chamberlain.requests.approvals import attend, current_level, has_run_out
+from chamberlain.requests.approvals_approver_questions import attention_question
+from chamberlain.requests.events import approval_required, request_expired, summary_of
+from chamberlain.requests.models import RequestRecord, RequestState
+from chamberlain.requests.models_approvals import ApprovalRecord, ApprovalState
+from chamberlain.requests.rules_decisions import expired, moved_on, next_look, until_deadline
+from chamberlain.requests.store_approvals import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class RequestJobs:
         looks = await asyncio.gather(*[self._look(job, *found) for job, found in waiting if found is not None])
         over = [job.id for job, found in waiting if found is None]
         async with self.database.across_tenants() as tx:
-            await jobs.complete(tx, claim.lease_id, over)
+            await queue_jobs.complete(tx, claim.lease_id, over)
         for look in looks:
             await self._attend(claim, look)
         self.watchers.tell([look.seen.request_id for look in looks])
@@ -75,8 +77,8 @@ class RequestJobs:
     async def _waiting(self, job: Job) -> tuple[RequestRecord, Origin] | None:
         """Return the request if it still waits for approval."""
         async with self.database.transaction(job.tenant_id) as tx:
-            record = await requests.find(tx, RequestId(job.subject))
-            origin = await approvals.find_origin(tx, RequestId(job.subject))
+            record = await records.find(tx, RequestId(job.subject))
+            origin = await store_approvals.find_origin(tx, RequestId(job.subject))
         if record is None or origin is None or record.state is not RequestState.PENDING_APPROVAL:
             return None
         return record, origin
@@ -91,12 +93,12 @@ class RequestJobs:
     async def _attend(self, claim: Claim, look: Look) -> None:
         # Locks the request before its job, as decisions do, to avoid deadlocks.
         async with self.database.transaction(look.seen.tenant_id) as tx:
-            before = await requests.hold(tx, look.seen.request_id)
+            before = await records.hold(tx, look.seen.request_id)
             again = None if before is None else await self._again(tx, before, look)
             if again is None:
-                await jobs.complete(tx, claim.lease_id, [look.job.id])
+                await queue_jobs.complete(tx, claim.lease_id, [look.job.id])
             else:
-                await jobs.postpone(tx, claim.lease_id, [Postponed(look.job.id, again)])
+                await queue_jobs.postpone(tx, claim.lease_id, [Postponed(look.job.id, again)])
 
     async def _again(self, tx: Transaction, before: RequestRecord, look: Look) -> timedelta | None:
         """Return the time until the next run, None if there is none."""
@@ -117,8 +119,8 @@ class RequestJobs:
         return None if after.state is not RequestState.PENDING_APPROVAL else next_look(after, now=now)
 
     async def _write(self, tx: Transaction, before: RequestRecord, after: RequestRecord, origin: Origin) -> None:
-        await approvals.move(tx, before, after, origin.trace_id)
-        await changes.record(tx, _change(before, after, origin, self._event(after)))
+        await store_approvals.move(tx, before, after, origin.trace_id)
+        await change_record.record(tx, _change(before, after, origin, self._event(after)))
 
     def _event(self, after: RequestRecord) -> Event | None:
         event_id, at = EventId(self.new_id()), after.updated_at

@@ -10,16 +10,31 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.auth.authorization import Authorization
+from chamberlain.auth.models import Actor, Caller
+from chamberlain.auth.permissions import Extent, Operation
+from chamberlain.changes import record as change_record
+from chamberlain.changes.models import Change, Subject
+from chamberlain.changes.models_events import Event
+from chamberlain.core.errors import Malformed, NotPossible, TryAgain, Unavailable
+from chamberlain.core.idempotency import Act, KeptAnswer
+from chamberlain.core.ids import ClientId, EventId, RequestId, TraceId, UserId
+from chamberlain.core.paging import Page, PageWanted
+from chamberlain.core.values import Json
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.directory.models import NamedPerson, PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
+from chamberlain.http import idempotency_idempotency
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.notifier import Notifier
+from chamberlain.requests import records, store, store_approvals
 from chamberlain.requests.actions import Carry, Done, cancel, perform
-from chamberlain.requests.timeline import follow, follow_while_concerned
-from chamberlain.requests.visibility import concerns, require_requester, require_visible
-from chamberlain.rules.actions import Action, Deed, RequestView, not_now, operation_of, present, viewed, viewed_by
-from chamberlain.rules.approval_levels import current_level, decide, name_approvers, waited_for, was_asked
-from chamberlain.rules.approvals import NO_APPROVER, Decision
-from chamberlain.rules.callers import Actor, Caller
-from chamberlain.rules.changes import Change, Subject
-from chamberlain.rules.decisions import (
+from chamberlain.requests.approvals import current_level, decide, name_approvers, waited_for, was_asked
+from chamberlain.requests.events import approval_required, request_rejected, summary_of
+from chamberlain.requests.models import RequestFilter, RequestRecord, RequestState
+from chamberlain.requests.models_approvals import NO_APPROVER, Decision
+from chamberlain.requests.models_request_jobs import job_kind_of
+from chamberlain.requests.rules import Action, Deed, RequestView, not_now, operation_of, present, viewed, viewed_by
+from chamberlain.requests.rules_decisions import (
     OUTCOMES,
     Naming,
     has_left,
@@ -30,23 +45,11 @@ from chamberlain.rules.decisions import (
     require_others,
     require_turn,
 )
-from chamberlain.rules.errors import Malformed, NotPossible, TryAgain, Unavailable
-from chamberlain.rules.events import Event
-from chamberlain.rules.idempotency import Act, KeptAnswer
-from chamberlain.rules.ids import ClientId, EventId, RequestId, TraceId, UserId
-from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.people import NamedPerson, PeopleAnswer, PeopleQuestion
-from chamberlain.rules.permissions import Extent, Operation
-from chamberlain.rules.request_events import approval_required, request_rejected, summary_of
-from chamberlain.rules.request_jobs import job_kind_of
-from chamberlain.rules.requests import RequestFilter, RequestRecord, RequestState
-from chamberlain.rules.timeline import Happenings
-from chamberlain.rules.values import Json
-from chamberlain.store import approvals, changes, idempotency, jobs, request_lists, requests
-from chamberlain.store.database import Database, Transaction
-from chamberlain.store.notifier import Notifier
-from chamberlain.store.request_looks import RequestLooks
-from chamberlain.store.timelines import Timelines
+from chamberlain.requests.rules_visibility import concerns, require_requester, require_visible
+from chamberlain.requests.steps_timeline import Happenings
+from chamberlain.requests.store_request_looks import RequestLooks
+from chamberlain.requests.timeline import follow, follow_while_concerned
+from chamberlain.requests.timeline_timelines import Timelines
 
 
 @dataclass(slots=True)
@@ -83,8 +86,8 @@ class RequestService:
             return Page([], None)
         owner = caller.id if extent is Extent.OWN or is_own else None
         async with self.database.transaction(caller.tenant_id) as tx:
-            found = await request_lists.find_page(tx, wanted, owner=owner, page=page)
-            turn = frozenset[RequestId]() if user is None else await request_lists.to_decide(tx, user, found.items)
+            found = await store.find_page(tx, wanted, owner=owner, page=page)
+            turn = frozenset[RequestId]() if user is None else await store.to_decide(tx, user, found.items)
         views = [
             viewed(
                 each,
@@ -107,7 +110,7 @@ class RequestService:
         that does not exist yet. Following raises nothing.
         """
         async with self.database.transaction(caller.tenant_id) as tx:
-            found = await requests.find(tx, request_id)
+            found = await records.find(tx, request_id)
         record = await require_visible(self.authorization, caller, Operation.READ_REQUESTS, found)
         timeline = await self.timelines.find(record.tenant_id, request_id)
         if timeline is None or (timeline.has_ended and timeline.newest == after):
@@ -163,13 +166,13 @@ class RequestService:
         actor = await self.authorization.actor(caller)
 
         async def work() -> bytes:
-            before = present(await requests.hold(tx, request_id))
+            before = present(await records.hold(tx, request_id))
             after = await self._name(tx, before, naming.level, named, act.trace_id)
-            await changes.record(tx, self._change_of_naming(after, naming, actor, caller.client_id, act))
+            await change_record.record(tx, self._change_of_naming(after, naming, actor, caller.client_id, act))
             return render(viewed_by(caller, after))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            kept = await idempotency.once(tx, caller, act.idempotency, work)
+            kept = await idempotency_idempotency.once(tx, caller, act.idempotency, work)
         self.watchers.tell((request_id,))
         return kept
 
@@ -195,10 +198,10 @@ class RequestService:
         """
 
         async def carry(tx: Transaction, before: RequestRecord) -> Done:
-            after = await requests.retry(tx, before, at=self.now())
+            after = await records.retry(tx, before, at=self.now())
             if after is None:
                 raise not_now(Action.RETRY, before.state)
-            await jobs.queue(tx, job_kind_of(before.kind), request_id, act.trace_id)
+            await queue_jobs.queue(tx, job_kind_of(before.kind), request_id, act.trace_id)
             return Done(after, None)
 
         answer = await self._act(Action.RETRY, caller, request_id, act, carry=carry, render=render)
@@ -214,14 +217,14 @@ class RequestService:
         actor = await self.authorization.actor(caller)
 
         async def carry(tx: Transaction, before: RequestRecord) -> Done:
-            await approvals.require_served(tx)
+            await store_approvals.require_served(tx)
             require_approver(before, caller)
             # Read under the lock: the deadline may have passed during the wait for it.
             at = self.now()
             require_turn(before, user, action, now=at)
             decision = Decision(actor, OUTCOMES[action], act.comment, at)
             after = moved_on(before, decide(before.approvals, decision, gone=gone), at=at)
-            await approvals.move(tx, before, after, act.trace_id)
+            await store_approvals.move(tx, before, after, act.trace_id)
             return Done(after, self._rejected(after, at), _decided_level(before))
 
         deed = Deed(action, caller.client_id, actor, act, request_id)
@@ -257,11 +260,11 @@ class RequestService:
     async def _name(
         self, tx: Transaction, before: RequestRecord, level: int, named: Sequence[NamedPerson], trace_id: TraceId
     ) -> RequestRecord:
-        await approvals.require_served(tx)
+        await store_approvals.require_served(tx)
         at = self.now()
         require_blocked(before, level, now=at)
         after = moved_on(before, name_approvers(before.approvals, named), at=at)
-        await approvals.move(tx, before, after, trace_id)
+        await store_approvals.move(tx, before, after, trace_id)
         return after
 
     def _change_of_naming(
@@ -316,14 +319,14 @@ class RequestService:
             return render(viewed_by(caller, await perform(tx, deed, carry)))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency.once(tx, caller, deed.act.idempotency, work)
+            answer = await idempotency_idempotency.once(tx, caller, deed.act.idempotency, work)
         self.watchers.tell((deed.request_id,))
         return answer
 
     async def _find(self, caller: Caller, request_id: RequestId) -> RequestRecord | None:
         """Find a request without authorization."""
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await requests.find(tx, request_id)
+            return await records.find(tx, request_id)
 
     async def _look_up(self, caller: Caller, users: frozenset[UserId], detail: str) -> PeopleAnswer:
         """Look up users. Raises Unavailable with the detail."""

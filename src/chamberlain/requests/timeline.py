@@ -3,11 +3,11 @@
 from contextlib import aclosing
 from dataclasses import replace
 
-from chamberlain.requests.visibility import concerns
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.requests import RequestRecord
-from chamberlain.rules.timeline import Happening, Happenings, Timeline, approvals_after, happenings_of
-from chamberlain.store.timelines import Timelines
+from chamberlain.auth.models import Caller
+from chamberlain.requests.models import RequestRecord
+from chamberlain.requests.rules_visibility import concerns
+from chamberlain.requests.steps_timeline import Happening, Happenings, Timeline, approvals_after, happenings_of
+from chamberlain.requests.timeline_timelines import Timelines
 
 
 async def follow(timelines: Timelines, record: RequestRecord, after: int) -> Happenings:

@@ -1,1 +1,1 @@
-"""Encryption keys: list, add, rotate and drop them."""
+"""Encryption keys: the keys file and the key ring that encrypts stored secrets."""

@@ -10,16 +10,23 @@ from uuid import UUID
 from msgspec import json
 
 from chamberlain.auth.authorization import Authorization
+from chamberlain.auth.models import Caller
+from chamberlain.auth.models_edits import Edit, Editor, require_match
+from chamberlain.changes import record as change_record
+from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
+from chamberlain.core.idempotency import Act, KeptAnswer
+from chamberlain.core.ids import GroupId, TemplateId
+from chamberlain.core.paging import Page, PageWanted
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.edits import Edit, Editor, require_match
-from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
-from chamberlain.rules.idempotency import Act, KeptAnswer
-from chamberlain.rules.ids import GroupId, TemplateId
-from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.template_areas import TemplateArea
-from chamberlain.rules.template_records import (
+from chamberlain.events import outbox
+from chamberlain.guests.policies.models_uses import require_unused
+from chamberlain.guests.subjects import records as subject_records
+from chamberlain.http import idempotency_idempotency
+from chamberlain.template_admin import records, webhook_secrets_webhook_states
+from chamberlain.template_admin.documents import TemplateBody, identified, stored_template, webhook_of
+from chamberlain.template_admin.models import (
     TemplateRecord,
     created,
     default_lost,
@@ -29,23 +36,13 @@ from chamberlain.rules.template_records import (
     removed,
     replaced,
 )
-from chamberlain.rules.templates import StoredTemplate, TemplateHead, TemplateKind
-from chamberlain.rules.uses import require_unused
-from chamberlain.rules.webhooks import SettledSecret
-from chamberlain.shapes.templates import TemplateBody, identified, stored_template, webhook_of
-from chamberlain.shapes.webhooks import WebhookBody, kept_webhook
-from chamberlain.store import (
-    changes,
-    idempotency,
-    outbox,
-    subjects,
-    template_records,
-    templates,
-    webhook_states,
-)
-from chamberlain.store.database import Database, Transaction
-from chamberlain.store.template_checks import faults_in_directory, faults_in_tenant
-from chamberlain.store.webhook_secrets import WebhookSecrets
+from chamberlain.template_admin.validation import faults_in_directory, faults_in_tenant
+from chamberlain.template_admin.webhook_secrets import WebhookSecrets
+from chamberlain.templates import records as template_records
+from chamberlain.templates.models import StoredTemplate, TemplateHead, TemplateKind
+from chamberlain.templates.rules_template_areas import TemplateArea
+from chamberlain.templates.webhook import WebhookBody, kept_webhook
+from chamberlain.templates.webhook_webhooks import SettledSecret
 
 
 @dataclass(slots=True)
@@ -66,7 +63,7 @@ class TemplateService:
         """List the templates of an area, newest first, including inactive ones."""
         await self.authorization.require(caller, area.administer)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await template_records.find_page(tx, area.kinds, page)
+            return await records.find_page(tx, area.kinds, page)
 
     async def create(
         self,
@@ -88,20 +85,20 @@ class TemplateService:
         editor = await self.authorization.editor(caller, act)
 
         async def work() -> tuple[bytes, bytes]:
-            await templates.lock(tx, tenant_id)
+            await template_records.lock(tx, tenant_id)
             if faults := (*await faults_in_tenant(tx, tenant_id, shape), *unknown):
                 raise NotPossible(faults)
             template = stored_template(shape, tenant_id)
-            if (loser := await templates.losing_default(tx, template)) is not None:
-                await changes.record(tx, default_lost(loser.head, editor))
-            await templates.put(tx, template, created_by=editor.actor)
+            if (loser := await template_records.losing_default(tx, template)) is not None:
+                await change_record.record(tx, default_lost(loser.head, editor))
+            await template_records.put(tx, template, created_by=editor.actor)
             secret = await self.secrets.settle(tx, tenant_id, template.head.id, webhook_of(body))
-            await changes.record(tx, created(template.head, json.decode(template.content), editor, secret))
-            record = in_area(await template_records.find(tx, template.head.id), area)
+            await change_record.record(tx, created(template.head, json.decode(template.content), editor, secret))
+            record = in_area(await records.find(tx, template.head.id), area)
             return render(replace(record, made_secret=secret.made)), render(replace(record, made_secret=None))
 
         async with self.database.transaction(tenant_id) as tx:
-            return await idempotency.once_with_secret(tx, caller, act.idempotency, work)
+            return await idempotency_idempotency.once_with_secret(tx, caller, act.idempotency, work)
 
     async def read(self, caller: Caller, template_id: TemplateId, *, area: TemplateArea) -> TemplateRecord:
         """Read a template.
@@ -110,7 +107,7 @@ class TemplateService:
         """
         await self.authorization.require(caller, area.administer)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return in_area(await template_records.find(tx, template_id), area)
+            return in_area(await records.find(tx, template_id), area)
 
     async def replace(
         self, caller: Caller, template_id: TemplateId, body: TemplateBody, edit: Edit, *, area: TemplateArea
@@ -125,8 +122,8 @@ class TemplateService:
         tenant_id, shape, webhook = caller.tenant_id, identified(body, template_id), webhook_of(body)
         unknown = await faults_in_directory(self.people, tenant_id, shape)
         async with self.database.transaction(tenant_id) as tx:
-            await templates.lock(tx, tenant_id)
-            before = in_area(await template_records.find(tx, template_id), area)
+            await template_records.lock(tx, tenant_id)
+            before = in_area(await records.find(tx, template_id), area)
             require_match(before.etag, edit, "template")
             wrong = (*kind_faults(before, TemplateKind(shape.kind)), *await faults_in_tenant(tx, tenant_id, shape))
             if faults := (*wrong, *unknown):
@@ -137,7 +134,7 @@ class TemplateService:
             await _write(tx, before.stored, after, editor, secret=secret, disabled_reason=reason)
             if webhook is None or not webhook.active:
                 await outbox.cancel_pending(tx, tenant_id, template_id)
-            record = in_area(await template_records.find(tx, template_id), area)
+            record = in_area(await records.find(tx, template_id), area)
             return replace(record, made_secret=secret.made)
 
     async def delete(self, caller: Caller, template_id: TemplateId, edit: Edit, *, area: TemplateArea) -> None:
@@ -148,13 +145,13 @@ class TemplateService:
         await self.authorization.require(caller, area.administer)
         editor = await self.authorization.editor(caller, edit)
         async with self.database.transaction(caller.tenant_id) as tx:
-            await templates.lock(tx, caller.tenant_id)
-            record = in_area(await template_records.find(tx, template_id), area)
+            await template_records.lock(tx, caller.tenant_id)
+            record = in_area(await records.find(tx, template_id), area)
             require_match(record.etag, edit, "template")
             await _require_unused(tx, record.stored.head)
             await outbox.cancel_pending(tx, caller.tenant_id, template_id)
-            await templates.remove(tx, caller.tenant_id, template_id)
-            await changes.record(tx, removed(record, json.decode(record.stored.content), editor))
+            await template_records.remove(tx, caller.tenant_id, template_id)
+            await change_record.record(tx, removed(record, json.decode(record.stored.content), editor))
 
     async def offer(self, caller: Caller, page: PageWanted, *, area: TemplateArea) -> Page[TemplateRecord]:
         """List the active templates that the caller may use.
@@ -164,16 +161,14 @@ class TemplateService:
         await self.authorization.require(caller, area.read)
         member_of = await self._audience_groups(caller, area)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await template_records.find_offered(
-                tx, area.offered_kinds, page, user=caller.user_id, member_of=member_of
-            )
+            return await records.find_offered(tx, area.offered_kinds, page, user=caller.user_id, member_of=member_of)
 
     async def _audience_groups(self, caller: Caller, area: TemplateArea) -> frozenset[GroupId]:
         """Find the audience groups of the caller, including nested ones."""
         if caller.user_id is None:
             return frozenset()
         async with self.database.transaction(caller.tenant_id) as tx:
-            groups = await template_records.audience_groups(tx, area.offered_kinds)
+            groups = await records.audience_groups(tx, area.offered_kinds)
         if not groups:
             return groups
         try:
@@ -194,7 +189,7 @@ async def _enable_webhook(tx: Transaction, before: TemplateRecord, webhook: Webh
     was = kept_webhook(before.stored.content)
     if before.disabled_reason is None and webhook is not None and was is not None and was.url == webhook.url:
         return None
-    await webhook_states.enable(tx, before.stored.head.tenant_id, before.stored.head.id)
+    await webhook_secrets_webhook_states.enable(tx, before.stored.head.tenant_id, before.stored.head.id)
     return before.disabled_reason
 
 
@@ -207,22 +202,22 @@ async def _write(
     secret: SettledSecret,
     disabled_reason: str | None,
 ) -> None:
-    loser = await templates.losing_default(tx, after)
-    is_new = await templates.put(tx, after, created_by=editor.actor)
+    loser = await template_records.losing_default(tx, after)
+    is_new = await template_records.put(tx, after, created_by=editor.actor)
     if not is_new and not secret.has_changed and disabled_reason is None:
         return
     if loser is not None:
-        await changes.record(tx, default_lost(loser.head, editor))
+        await change_record.record(tx, default_lost(loser.head, editor))
     was, becomes = disabled(json.decode(before.content), disabled_reason), json.decode(after.content)
-    await changes.record(tx, replaced(after.head, was, becomes, editor=editor, secret=secret))
+    await change_record.record(tx, replaced(after.head, was, becomes, editor=editor, secret=secret))
 
 
 async def _require_unused(tx: Transaction, head: TemplateHead) -> None:
     if head.kind is not TemplateKind.GUEST:
         return
-    naming = await templates.find_naming(tx, head.tenant_id, guest_template_id=head.id)
+    naming = await template_records.find_naming(tx, head.tenant_id, guest_template_id=head.id)
     require_unused(
         "guest template",
-        is_assigned=await subjects.is_assigned(tx, head.tenant_id, template_id=head.id),
+        is_assigned=await subject_records.is_assigned(tx, head.tenant_id, template_id=head.id),
         named_by=None if naming is None else naming.head,
     )

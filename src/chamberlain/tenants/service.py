@@ -7,15 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from chamberlain.auth.authorization import Authorization
+from chamberlain.auth.models import Caller
+from chamberlain.auth.models_edits import Edit, require_match
+from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.permissions import Operation
+from chamberlain.changes import record as change_record
+from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
+from chamberlain.core.ids import TenantId
+from chamberlain.database.transactions import Database
+from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.edits import Edit, require_match
-from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
-from chamberlain.rules.ids import TenantId
-from chamberlain.rules.issuers import Issuer
-from chamberlain.rules.people import PeopleAnswer, PeopleQuestion
-from chamberlain.rules.permissions import Operation
-from chamberlain.rules.tenant_records import (
+from chamberlain.tenants import records, records_tenant_records
+from chamberlain.tenants.models_tenant_records import (
     TenantRecord,
     TenantSettings,
     changed,
@@ -25,8 +28,6 @@ from chamberlain.rules.tenant_records import (
     replaced,
     settings_faults,
 )
-from chamberlain.store import changes, tenant_records, tenants
-from chamberlain.store.database import Database
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class TenantService:
         """Read the tenant."""
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            record = present(await tenant_records.find(tx, caller.tenant_id))
+            record = present(await records_tenant_records.find(tx, caller.tenant_id))
         return self._with_own_issuers(record, caller.tenant_id)
 
     async def replace(self, caller: Caller, settings: TenantSettings, edit: Edit) -> TenantRecord:
@@ -62,15 +63,15 @@ class TenantService:
         further = members_question(answer, tenant_id)
         members = {} if further is None else (await self._look_up(further)).people
         async with self.database.transaction(tenant_id) as tx:
-            await tenant_records.lock(tx, tenant_id)
-            before = present(await tenant_records.find(tx, tenant_id))
+            await records_tenant_records.lock(tx, tenant_id)
+            before = present(await records_tenant_records.find(tx, tenant_id))
             require_match(before.etag, edit, "tenant")
             if faults := tuple(settings_faults(settings, before.tenant, answer, members)):
                 raise NotPossible(faults)
             after = changed(before.tenant, settings)
-            if await tenants.put(tx, after):
-                await changes.record(tx, replaced(before.tenant, after, editor))
-            record = present(await tenant_records.find(tx, tenant_id))
+            if await records.put(tx, after):
+                await change_record.record(tx, replaced(before.tenant, after, editor))
+            record = present(await records_tenant_records.find(tx, tenant_id))
         return self._with_own_issuers(record, tenant_id)
 
     async def _look_up(self, question: PeopleQuestion) -> PeopleAnswer:

@@ -10,8 +10,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from chamberlain.batching import Batcher
-from chamberlain.rules.deliveries import (
+from chamberlain.changes import record
+from chamberlain.core.ids import DeliveryId, EventId, TenantId
+from chamberlain.database.batching import Batcher
+from chamberlain.database.clock import ReadTime
+from chamberlain.database.transactions import Database, Transaction, repeat_if_deadlocked
+from chamberlain.events import outbox
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import Claim, Job
+from chamberlain.template_admin import webhook_secrets, webhook_secrets_webhook_states
+from chamberlain.template_admin.webhook_secrets import WebhookSecrets
+from chamberlain.templates.webhook_webhooks import SigningSecrets, WebhookKey
+from chamberlain.webhooks import store
+from chamberlain.webhooks.models import (
     DeliveryResult,
     DeliveryState,
     DueDelivery,
@@ -22,14 +33,7 @@ from chamberlain.rules.deliveries import (
     reason_to_disable,
     webhook_disabled,
 )
-from chamberlain.rules.ids import DeliveryId, EventId, TenantId
-from chamberlain.rules.jobs import Claim, Job
-from chamberlain.rules.webhooks import SigningSecrets, WebhookKey
-from chamberlain.store import changes, deliveries, jobs, outbox, webhook_secrets, webhook_states
-from chamberlain.store.clocks import ReadTime
-from chamberlain.store.database import Database, Transaction, repeat_if_deadlocked
-from chamberlain.store.webhook_secrets import WebhookSecrets
-from chamberlain.webhooks.send import Send
+from chamberlain.webhooks.sender import Send
 
 # Error of an attempt that could not be signed.
 UNSIGNED = (
@@ -89,7 +93,7 @@ class DeliverWebhooks:
         taken = await self._loads.submit((job.tenant_id, DeliveryId(job.subject)))
         if taken is None:
             async with self._database.across_tenants() as tx:
-                await jobs.complete(tx, lease_id, [job.id])
+                await queue_jobs.complete(tx, lease_id, [job.id])
             return
         result = await self._attempt(lease_id, job, taken)
         await self._records.submit(result)
@@ -112,7 +116,7 @@ class DeliverWebhooks:
 
     async def _load(self, wanted: Sequence[tuple[TenantId, DeliveryId]]) -> Sequence[_Taken | None]:
         async with self._database.across_tenants() as tx:
-            found = {(each.tenant_id, each.id): each for each in await deliveries.take_up(tx, wanted)}
+            found = {(each.tenant_id, each.id): each for each in await store.take_up(tx, wanted)}
             secrets = await self._signing(tx, {each.webhook for each in found.values() if each.url is not None})
         return [
             None if (each := found.get(key)) is None else _Taken(each, secrets.get(each.webhook, SigningSecrets()))
@@ -138,18 +142,20 @@ class DeliverWebhooks:
 
     async def _write(self, results: Sequence[DeliveryResult]) -> None:
         async with self._database.across_tenants() as tx:
-            await deliveries.record(tx, results)
+            await store.record(tx, results)
             await self._note(tx, [each for each in results if each.was_called])
 
     async def _note(self, tx: Transaction, results: Sequence[DeliveryResult]) -> None:
         """Update failure states, and disable webhooks that fail too long."""
         well = {each.delivery.webhook for each in results if each.state is DeliveryState.SUCCEEDED}
         ill = _worst([each for each in results if each.state is not DeliveryState.SUCCEEDED])
-        await webhook_states.recover(tx, sorted(well))
+        await webhook_secrets_webhook_states.recover(tx, sorted(well))
         # The address may have changed during a call. Then its outcome says nothing about the new receiver.
-        still = await webhook_states.still_at(tx, {webhook: each.delivery.url or "" for webhook, each in ill.items()})
+        still = await webhook_secrets_webhook_states.still_at(
+            tx, {webhook: each.delivery.url or "" for webhook, each in ill.items()}
+        )
         now = await self._decision_time(tx)
-        for webhook, failing_since in (await webhook_states.fail(tx, sorted(still), at=now)).items():
+        for webhook, failing_since in (await webhook_secrets_webhook_states.fail(tx, sorted(still), at=now)).items():
             await self._disable_if(tx, ill[webhook], failing_since, now)
 
     async def _disable_if(
@@ -159,13 +165,13 @@ class DeliverWebhooks:
         reason = None if result.reply is None else reason_to_disable(result.reply, failing_since, now)
         if reason is None:
             return
-        name = await webhook_states.disable(tx, due.webhook, reason=reason, at=now)
+        name = await webhook_secrets_webhook_states.disable(tx, due.webhook, reason=reason, at=now)
         if name is None:
             return
         await outbox.cancel_pending(tx, *due.webhook)
         event_id = EventId(self._new_id())
         event = webhook_disabled(event_id, *due.webhook, url=due.url or "", reason=reason, now=now)
-        await changes.record(tx, disabled_by(due, event, template_name=name, reason=reason))
+        await record.record(tx, disabled_by(due, event, template_name=name, reason=reason))
 
 
 def _worst(failed: Sequence[DeliveryResult]) -> Mapping[WebhookKey, DeliveryResult]:

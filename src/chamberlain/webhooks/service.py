@@ -8,15 +8,30 @@ from uuid import UUID
 from msgspec import json
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.deliveries import Attempt, DeliveryFilter, DeliveryRecord, WebhookCall
-from chamberlain.rules.edits import Editor
-from chamberlain.rules.errors import Fault, NotPossible
-from chamberlain.rules.idempotency import Act, KeptAnswer
-from chamberlain.rules.ids import DeliveryId, EventId, TemplateId
-from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.permissions import Operation
-from chamberlain.rules.redeliveries import (
+from chamberlain.auth.models import Caller
+from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.permissions import Operation
+from chamberlain.changes import record as change_record
+from chamberlain.core.errors import Fault, NotPossible
+from chamberlain.core.idempotency import Act, KeptAnswer
+from chamberlain.core.ids import DeliveryId, EventId, TemplateId
+from chamberlain.core.paging import Page, PageWanted
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.http import idempotency_idempotency
+from chamberlain.queue.notifier import Notifier
+from chamberlain.template_admin import records as template_admin_records
+from chamberlain.template_admin import webhook_secrets
+from chamberlain.template_admin.models import RotatedWebhook, in_area, secret_rotated
+from chamberlain.template_admin.webhook_secrets import WebhookSecrets
+from chamberlain.template_admin.webhook_secrets_webhook_urls import callable_url
+from chamberlain.templates import records as template_records
+from chamberlain.templates.models import TemplateHead
+from chamberlain.templates.rules_template_areas import TemplateArea
+from chamberlain.templates.webhook import kept_webhook
+from chamberlain.templates.webhook_webhooks import no_webhook
+from chamberlain.webhooks import store_delivery_lists, store_redeliveries
+from chamberlain.webhooks.models import Attempt, DeliveryFilter, DeliveryRecord, WebhookCall
+from chamberlain.webhooks.models_redeliveries import (
     BATCH,
     DeliverySpan,
     present_delivery,
@@ -24,26 +39,8 @@ from chamberlain.rules.redeliveries import (
     require_callable,
     span_redelivered,
 )
-from chamberlain.rules.template_areas import TemplateArea
-from chamberlain.rules.template_records import RotatedWebhook, in_area, secret_rotated
-from chamberlain.rules.templates import TemplateHead
-from chamberlain.rules.webhook_tests import no_secret, only_attempt, payload_of_test, tested
-from chamberlain.rules.webhooks import no_webhook
-from chamberlain.shapes.webhook_urls import callable_url
-from chamberlain.shapes.webhooks import kept_webhook
-from chamberlain.store import (
-    changes,
-    delivery_lists,
-    idempotency,
-    redeliveries,
-    template_records,
-    templates,
-    webhook_secrets,
-)
-from chamberlain.store.database import Database, Transaction
-from chamberlain.store.notifier import Notifier
-from chamberlain.store.webhook_secrets import WebhookSecrets
-from chamberlain.webhooks.send import Send
+from chamberlain.webhooks.models_webhook_tests import no_secret, only_attempt, payload_of_test, tested
+from chamberlain.webhooks.sender import Send
 
 
 @dataclass(slots=True)
@@ -68,7 +65,7 @@ class WebhookService:
         """List deliveries, newest first."""
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await delivery_lists.find_page(tx, wanted, page)
+            return await store_delivery_lists.find_page(tx, wanted, page)
 
     async def redeliver(
         self, caller: Caller, delivery_id: DeliveryId, act: Act, render: Callable[[DeliveryRecord], bytes]
@@ -82,14 +79,14 @@ class WebhookService:
         editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
-            before = present_delivery(await delivery_lists.find(tx, delivery_id))
-            require_callable(callable_url(await template_records.find(tx, before.template_id)))
-            await redeliveries.redeliver(tx, delivery_id)
-            await changes.record(tx, redelivered(before, editor, act.said))
-            return render(present_delivery(await delivery_lists.find(tx, delivery_id)))
+            before = present_delivery(await store_delivery_lists.find(tx, delivery_id))
+            require_callable(callable_url(await template_admin_records.find(tx, before.template_id)))
+            await store_redeliveries.redeliver(tx, delivery_id)
+            await change_record.record(tx, redelivered(before, editor, act.said))
+            return render(present_delivery(await store_delivery_lists.find(tx, delivery_id)))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency.once(tx, caller, act.idempotency, work)
+            answer = await idempotency_idempotency.once(tx, caller, act.idempotency, work)
         self.workers.flag()
         return answer
 
@@ -105,17 +102,17 @@ class WebhookService:
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         editor = await self.authorization.editor(caller, act)
         async with self.database.transaction(caller.tenant_id) as tx:
-            if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
+            if (kept := await idempotency_idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept
             await _require_template(tx, span)
-            await changes.record(tx, span_redelivered(caller.tenant_id, span, editor))
+            await change_record.record(tx, span_redelivered(caller.tenant_id, span, editor))
         count = await self._queue_span(caller, span)
 
         async def answer() -> bytes:
             return render(count)
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await idempotency.once(tx, caller, act.idempotency, answer)
+            return await idempotency_idempotency.once(tx, caller, act.idempotency, answer)
 
     async def rotate_secret(
         self,
@@ -135,13 +132,13 @@ class WebhookService:
         editor = await self.authorization.editor(caller, act)
 
         async def work() -> tuple[bytes, bytes]:
-            await templates.lock(tx, caller.tenant_id)
+            await template_records.lock(tx, caller.tenant_id)
             rotated = await self._rotate(tx, template_id, editor, act, area=area)
             to_keep = replace(rotated, record=replace(rotated.record, made_secret=None))
             return render(rotated), render(to_keep)
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await idempotency.once_with_secret(tx, caller, act.idempotency, work)
+            return await idempotency_idempotency.once_with_secret(tx, caller, act.idempotency, work)
 
     async def send_test(
         self,
@@ -160,23 +157,23 @@ class WebhookService:
         await self.authorization.require(caller, area.administer)
         editor = await self.authorization.editor(caller, act)
         async with self.database.transaction(caller.tenant_id) as tx:
-            if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
+            if (kept := await idempotency_idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept
             prepared = await self._prepare_test(tx, template_id, act, area=area)
         attempt = only_attempt(await self.send(prepared.call))
 
         async def work() -> bytes:
-            await changes.record(tx, tested(prepared.head, prepared.call.url, attempt, editor))
+            await change_record.record(tx, tested(prepared.head, prepared.call.url, attempt, editor))
             return render(attempt)
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await idempotency.once(tx, caller, act.idempotency, work)
+            return await idempotency_idempotency.once(tx, caller, act.idempotency, work)
 
     async def _queue_span(self, caller: Caller, span: DeliverySpan) -> int:
         count, behind = 0, None
         while True:
             async with self.database.transaction(caller.tenant_id) as tx:
-                queued = await redeliveries.redeliver_some(tx, span, behind=behind, most=self.batch)
+                queued = await store_redeliveries.redeliver_some(tx, span, behind=behind, most=self.batch)
             self.workers.flag()
             count += len(queued.ids)
             if (behind := queued.next) is None:
@@ -185,20 +182,20 @@ class WebhookService:
     async def _rotate(
         self, tx: Transaction, template_id: TemplateId, editor: Editor, act: Act, *, area: TemplateArea
     ) -> RotatedWebhook:
-        before = in_area(await template_records.find(tx, template_id), area)
+        before = in_area(await template_admin_records.find(tx, template_id), area)
         head = before.stored.head
         if kept_webhook(before.stored.content) is None:
             raise no_webhook()
         secret = await self.secrets.rotate(tx, head.tenant_id, template_id)
         was_there = before.secret_number is not None
-        await changes.record(tx, secret_rotated(head, editor, act.said, was_there=was_there))
-        after = in_area(await template_records.find(tx, template_id), area)
+        await change_record.record(tx, secret_rotated(head, editor, act.said, was_there=was_there))
+        after = in_area(await template_admin_records.find(tx, template_id), area)
         return RotatedWebhook(replace(after, made_secret=secret.made), secret.previous_until)
 
     async def _prepare_test(
         self, tx: Transaction, template_id: TemplateId, act: Act, *, area: TemplateArea
     ) -> "_TestCall":
-        record = in_area(await template_records.find(tx, template_id), area)
+        record = in_area(await template_admin_records.find(tx, template_id), area)
         head, webhook = record.stored.head, kept_webhook(record.stored.content)
         if webhook is None:
             raise no_webhook()
@@ -221,7 +218,7 @@ class _TestCall:
 async def _require_template(tx: Transaction, span: DeliverySpan) -> None:
     if span.template_id is None:
         return
-    template = await template_records.find(tx, span.template_id)
+    template = await template_admin_records.find(tx, span.template_id)
     if template is None:
         detail = f"There is no template {span.template_id}. Leave it out to send again what went to any."
         raise NotPossible((Fault("/templateId", "templateUnknown", detail),))

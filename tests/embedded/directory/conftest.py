@@ -16,15 +16,15 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from chamberlain.bootstrap.connections import Connections
-from chamberlain.bootstrap.graph import found_together, send_whole
-from chamberlain.bootstrap.listeners import Listener, make_server
+from chamberlain.app.directory_graph import found_together, send_whole
+from chamberlain.app.listeners import Listener, make_server
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import Unauthorized
 from chamberlain.embedded.directory.faults import Injection
 from chamberlain.embedded.directory.graph.server import Access, GraphServer
 from chamberlain.embedded.directory.load import load
+from chamberlain.http.connections import Connections
 from tests.databases import Databases, filled_database
 from tests.embedded.directory.houses import ADA, HOUSE, OTHER_HOUSE, SECTION
 

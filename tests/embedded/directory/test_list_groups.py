@@ -2,7 +2,7 @@ from urllib.parse import quote
 
 import pytest
 
-from chamberlain.store.database import open_database
+from chamberlain.database.transactions import open_database
 from tests.embedded.directory.conftest import REQUEST_ID, Houses, Served, serving
 from tests.embedded.directory.houses import CREW, HANDBOOK, OTHERS, SALES, STAFF
 

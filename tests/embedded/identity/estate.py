@@ -27,7 +27,7 @@ from chamberlain.embedded.identity import (
     routes,
 )
 from chamberlain.embedded.identity.database import Pool
-from chamberlain.store.keyring import Keyring
+from chamberlain.secrets.keyring import Keyring
 from tests.databases import Databases
 
 API = "https://api.estate.example"

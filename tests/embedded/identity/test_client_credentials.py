@@ -8,14 +8,14 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from chamberlain.bearer.keys import IssuerKeys
-from chamberlain.bearer.verify import Verifier
+from chamberlain.auth.issuers import IssuerKeys
+from chamberlain.auth.models import ActorType
+from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.verifier import Verifier
+from chamberlain.core.errors import Unauthenticated
+from chamberlain.core.ids import TenantId
 from chamberlain.embedded.identity import client_secrets
 from chamberlain.embedded.identity.secret_hashes import hash_secrets
-from chamberlain.rules.callers import ActorType
-from chamberlain.rules.errors import Unauthenticated
-from chamberlain.rules.ids import TenantId
-from chamberlain.rules.issuers import Issuer
 from tests.embedded.identity.estate import API, AUTOMATION, CLI, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
 
 ASKED = {"grant_type": "client_credentials", "scope": f"{API}/.default"}

@@ -2,8 +2,8 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
+from chamberlain.database.transactions import open_database
 from chamberlain.embedded.identity.id_tokens import CLAIMS
-from chamberlain.store.database import open_database
 from tests.databases import Databases
 from tests.embedded.identity.estate import OTHER_TENANT, TENANT, House, open_house
 

@@ -3,9 +3,9 @@ from datetime import timedelta
 
 import pytest
 
+from chamberlain.database.transactions import open_database
 from chamberlain.embedded.identity import IdentityUnreachable, SigningKeys
-from chamberlain.store.database import open_database
-from chamberlain.store.keyring import Keyring, KeysUnusable
+from chamberlain.secrets.keyring import Keyring, KeysUnusable
 from tests.databases import Databases
 from tests.embedded.identity.estate import KEYRING, START, Clock
 

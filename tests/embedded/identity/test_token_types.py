@@ -7,13 +7,13 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
-from chamberlain.bearer.keys import IssuerKeys
-from chamberlain.bearer.verify import Verifier
+from chamberlain.auth.issuers import IssuerKeys
+from chamberlain.auth.models import ActorType
+from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.verifier import Verifier
+from chamberlain.core.errors import Unauthenticated
+from chamberlain.core.ids import TenantId
 from chamberlain.embedded.identity.signatures import TokenType
-from chamberlain.rules.callers import ActorType
-from chamberlain.rules.errors import Unauthenticated
-from chamberlain.rules.ids import TenantId
-from chamberlain.rules.issuers import Issuer
 from tests.embedded.identity.estate import ADA, API, CLI, GRAPH, TENANT, House
 from tests.embedded.identity.sign_ins import COLLAB, part_of, refresh, sign_in
 

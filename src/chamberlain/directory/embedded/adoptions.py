@@ -4,9 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from chamberlain.core.errors import OutsideFault, Rejected
+from chamberlain.core.ids import WRITTEN_ID, TenantId
 from chamberlain.directory.embedded.entries import KEY_MEMBER
 from chamberlain.directory.embedded.mailbox_entries import observed_mailbox_of
 from chamberlain.directory.embedded.passing import passing
+from chamberlain.directory.models_object_types import ObjectType
 from chamberlain.directory.port import MOST_CHANGES, Adoptions, MailboxPage, Marking
 from chamberlain.embedded.directory import markings
 from chamberlain.embedded.directory.database import Pool
@@ -14,9 +17,6 @@ from chamberlain.embedded.directory.entries import Mark
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.mailbox_lists import list_mailboxes
 from chamberlain.embedded.directory.markings import MarkedObject, Markings
-from chamberlain.rules.errors import OutsideFault, Rejected
-from chamberlain.rules.ids import WRITTEN_ID, TenantId
-from chamberlain.rules.object_types import ObjectType
 
 
 class EmbeddedAdoptions(Adoptions):

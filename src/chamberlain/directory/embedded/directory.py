@@ -5,11 +5,11 @@ from datetime import timedelta
 
 from chamberlain.directory.embedded.groups import WholeGroups
 from chamberlain.directory.embedded.mailboxes import WholeMailboxes
+from chamberlain.directory.groups import GroupReference, ObservedGroup
+from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
-from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
-from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 
 # What is made can be found in the next moment; one second is the shortest that Retry-After can say.
 SHORTEST_LOOK = timedelta(seconds=1)

@@ -3,11 +3,11 @@
 from hashlib import sha1
 from uuid import UUID
 
+from chamberlain.core.ids import GroupId, RequestId, TenantId, UserId
+from chamberlain.core.text import clean_line, clean_lines
+from chamberlain.directory.groups import GroupReference, MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.embedded.directory.entries import GroupEntry, Mark
 from chamberlain.embedded.directory.groups import GroupShown
-from chamberlain.rules.directory_groups import GroupReference, MemberShipType, ObservedGroup, WantedGroup
-from chamberlain.rules.ids import GroupId, RequestId, TenantId, UserId
-from chamberlain.rules.lines import clean_line, clean_lines
 
 # The member of the extension attribute that a group or mailbox is found by; bootstrap makes both stores with it.
 KEY_MEMBER = "requestId"

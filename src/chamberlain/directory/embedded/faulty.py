@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from chamberlain.directory.embedded.directory import SHORTEST_LOOK
 from chamberlain.directory.embedded.faulty_groups import GroupSteps
 from chamberlain.directory.embedded.faulty_mailboxes import MailboxSteps
+from chamberlain.directory.groups import GroupReference, ObservedGroup
+from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes
-from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
-from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 
 
 class FaultyDirectory(Directory):

@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 
+from chamberlain.core.errors import OutsideFault, TryAgain
+from chamberlain.core.ids import TenantId
 from chamberlain.directory.embedded.adoptions import mailbox_page, marked_object_of, markings_of, rejected_of
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.port import Adoptions, MailboxPage, Marking
@@ -10,8 +12,6 @@ from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import NotNow, NotYet, Refused
 from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, Injection
 from chamberlain.embedded.directory.markings import MarkedObject, Markings
-from chamberlain.rules.errors import OutsideFault, TryAgain
-from chamberlain.rules.ids import TenantId
 
 # The wait that is fair before the next look; later ones are up to whoever looks.
 _LOOK_AGAIN = timedelta(seconds=1)

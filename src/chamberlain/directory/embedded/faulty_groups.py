@@ -6,12 +6,12 @@ from dataclasses import replace
 from chamberlain.directory.embedded.entries import entry_of, mark_of, observed_of
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.embedded.walking import walk
+from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.port import Outcome, Work
+from chamberlain.directory.steps import GUEST_MARKS, Step, remaining
 from chamberlain.embedded.directory.entries import GroupEntry
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.faulty import FaultyGroups
-from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
-from chamberlain.rules.directory_steps import GUEST_MARKS, Step, remaining
 
 
 class GroupSteps:

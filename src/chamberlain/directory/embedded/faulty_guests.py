@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from chamberlain.core.errors import Rejected, TryAgain
+from chamberlain.core.ids import TenantId
 from chamberlain.directory.embedded.guest_entries import (
     entry_of_steps,
     name_of,
@@ -24,14 +26,12 @@ from chamberlain.directory.port import (
     Stayed,
     SubjectChanges,
 )
+from chamberlain.directory.steps import Step
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference
+from chamberlain.directory.subjects_guest_plans import remaining_of_subject
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.faulty_guests import SuiteGuests
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.errors import Rejected, TryAgain
-from chamberlain.rules.guest_plans import remaining_of_subject
-from chamberlain.rules.ids import TenantId
-from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 
 
 class FaultyGuests(Guests):

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from chamberlain.directory.embedded.entries import entry_of, mark_of, observed_of
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.embedded.refusals import refusal_of
+from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.port import Outcome, Work
+from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.entries import Ensured, GroupEntry, Mark
 from chamberlain.embedded.directory.groups import Groups, GroupShown
-from chamberlain.rules.directory_groups import GroupReference, ObservedGroup
-from chamberlain.rules.directory_steps import Step
 
 
 class WholeGroups:

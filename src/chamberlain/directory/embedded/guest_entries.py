@@ -4,8 +4,20 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from uuid import UUID
 
+from chamberlain.core.ids import WRITTEN_ID, GroupId, PolicyId, RequestId, TemplateId, TenantId, UserId
+from chamberlain.core.text import clean_line
 from chamberlain.directory.embedded.entries import KEY_MEMBER
+from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.port import GuestWork, Stayed, SubjectChanges
+from chamberlain.directory.steps import Step
+from chamberlain.directory.subjects import (
+    ObservedSite,
+    ObservedSubject,
+    SubjectReference,
+    SubjectType,
+    WantedGuestRules,
+)
+from chamberlain.directory.subjects_guests import AddedBy, Guest, GuestRules, Sharing
 from chamberlain.embedded.directory.changes import ChangesShown
 from chamberlain.embedded.directory.guests import (
     GuestEntry,
@@ -15,12 +27,6 @@ from chamberlain.embedded.directory.guests import (
     SubjectName,
     SubjectShown,
 )
-from chamberlain.rules.directory_groups import MemberShipType
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.guests import AddedBy, Guest, GuestRules, Sharing
-from chamberlain.rules.ids import WRITTEN_ID, GroupId, PolicyId, RequestId, TemplateId, TenantId, UserId
-from chamberlain.rules.lines import clean_line
-from chamberlain.rules.subjects import ObservedSite, ObservedSubject, SubjectReference, SubjectType, WantedGuestRules
 
 TEMPLATE_MEMBER, POLICY_MEMBER = "templateId", "policyId"
 

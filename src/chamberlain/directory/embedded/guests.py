@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from chamberlain.core.errors import Rejected
+from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.directory.embedded.guest_entries import (
     changes_of,
     entry_of,
@@ -24,14 +26,12 @@ from chamberlain.directory.port import (
     Stayed,
     SubjectChanges,
 )
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.entries import Ensured
 from chamberlain.embedded.directory.errors import CursorUnknown
 from chamberlain.embedded.directory.guests import SubjectShown
-from chamberlain.rules.errors import Rejected
-from chamberlain.rules.ids import GroupId, TenantId, UserId
-from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 
 
 class EmbeddedGuests(Guests):

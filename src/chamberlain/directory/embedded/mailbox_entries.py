@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from chamberlain.core.ids import UserId
+from chamberlain.core.text import clean_line, clean_lines
 from chamberlain.directory.embedded.entries import KEY_MEMBER, request_object_id
-from chamberlain.embedded.directory.entries import Contact, MailboxEntry, Mark, Permission
-from chamberlain.embedded.directory.entries import Place as PlaceEntry
-from chamberlain.embedded.directory.mailboxes import MailboxShown
-from chamberlain.rules.ids import UserId
-from chamberlain.rules.lines import clean_line, clean_lines
-from chamberlain.rules.mailboxes import (
+from chamberlain.directory.mailboxes import (
     AddressFields,
     MailboxReference,
     MailboxType,
@@ -19,6 +16,9 @@ from chamberlain.rules.mailboxes import (
     RoomEquipment,
     WantedMailbox,
 )
+from chamberlain.embedded.directory.entries import Contact, MailboxEntry, Mark, Permission
+from chamberlain.embedded.directory.entries import Place as PlaceEntry
+from chamberlain.embedded.directory.mailboxes import MailboxShown
 
 _RECIPIENT_TYPES: Mapping[MailboxType, str] = MappingProxyType(
     {

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from chamberlain.directory.embedded.mailbox_entries import mailbox_entry_of, mark_of_mailbox, observed_mailbox_of
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.embedded.refusals import refusal_of
+from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
+from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.entries import Ensured, MailboxEntry, Mark
 from chamberlain.embedded.directory.mailboxes import Mailboxes, MailboxShown
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.mailboxes import MailboxReference, ObservedMailbox
 
 
 class WholeMailboxes:

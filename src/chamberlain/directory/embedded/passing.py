@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from chamberlain.core.errors import TryAgain
 from chamberlain.embedded.directory.errors import NotNow
-from chamberlain.rules.errors import TryAgain
 
 
 @contextmanager

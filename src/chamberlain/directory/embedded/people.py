@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from chamberlain.batching import Batcher
+from chamberlain.core.ids import UserId
+from chamberlain.core.text import clean_line
+from chamberlain.database.batching import Batcher
 from chamberlain.directory.embedded.passing import passing
+from chamberlain.directory.models import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
 from chamberlain.directory.port import People
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.membership import read_rule
 from chamberlain.embedded.directory.people import Card, Found, Question, Register, Relative
-from chamberlain.rules.ids import UserId
-from chamberlain.rules.lines import clean_line
-from chamberlain.rules.people import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
 
 
 class EmbeddedPeople(People):

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from chamberlain.core.errors import Rejected
+from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.errors import Refused
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.errors import Rejected
 
 
 def refusal_of(refused: Refused, steps: Sequence[Step]) -> tuple[tuple[Step, ...], Rejected]:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from chamberlain.directory.embedded.guest_entries import name_of, observed_of
 from chamberlain.directory.embedded.passing import passing
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 from chamberlain.embedded.directory.database import Pool, one_tenant
 from chamberlain.embedded.directory.guests import Guests
-from chamberlain.rules.subjects import ObservedSubject, SubjectReference
 
 
 class EmbeddedSubjects:

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.directory.embedded.passing import passing
+from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.errors import Refused
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 
 Shown = TypeVar("Shown")
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import asyncpg
 
+from chamberlain.core.outages import outage_of
 from chamberlain.embedded.directory.errors import Unreachable
-from chamberlain.outages import outage_of
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import asyncpg
 
+from chamberlain.core.outages import outage_of
 from chamberlain.embedded.identity.errors import IdentityUnreachable
-from chamberlain.outages import outage_of
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy

@@ -9,26 +9,29 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from chamberlain.changes.models_events import Event
+from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
+from chamberlain.core.ids import EventId, UserId
+from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed
-from chamberlain.rules.assignment_tasks import Assigned, AssignmentTask, Place
-from chamberlain.rules.directory_steps import Step
-from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.rules.events import Event
-from chamberlain.rules.findings import FindingKind, FindingSource, Found, Searched, guests_found, standpoint_of
-from chamberlain.rules.guest_plans import remaining_of_subject, without
-from chamberlain.rules.ids import EventId, UserId
-from chamberlain.rules.jobs import Claim, Postponed
-from chamberlain.rules.progress import Settlement
-from chamberlain.rules.request_events import RequestSummary, request_failed
-from chamberlain.rules.requests import Progress, RequestKind, RequestResult, RequestState
-from chamberlain.rules.steps import MOST_TOLD, after_outcome, warn
-from chamberlain.rules.subject_records import entry_of
-from chamberlain.rules.subjects import ObservedSubject, WantedGuestRules
-from chamberlain.rules.timeline import entries_of
-from chamberlain.store import acceptances, assignment_tasks, findings, jobs, subjects
-from chamberlain.store.database import Database, Transaction
-from chamberlain.store.notifier import Notifier
-from chamberlain.store.settle import Settled, settle_within
+from chamberlain.directory.steps import Step
+from chamberlain.directory.subjects import ObservedSubject, WantedGuestRules
+from chamberlain.directory.subjects_guest_plans import remaining_of_subject, without
+from chamberlain.guests import finding_records, finding_records_acceptances
+from chamberlain.guests.assignments import tasks as assignment_tasks
+from chamberlain.guests.models import FindingKind, FindingSource, Found, Searched, guests_found, standpoint_of
+from chamberlain.guests.models_assignment_tasks import Assigned, AssignmentTask, Place
+from chamberlain.guests.subjects import records as subject_records
+from chamberlain.guests.subjects.models import entry_of
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import Claim, Postponed
+from chamberlain.queue.notifier import Notifier
+from chamberlain.requests.events import RequestSummary, request_failed
+from chamberlain.requests.finish import Settled, settle_within
+from chamberlain.requests.models import Progress, RequestKind, RequestResult, RequestState
+from chamberlain.requests.steps import MOST_TOLD, after_outcome, warn
+from chamberlain.requests.steps_progress import Settlement
+from chamberlain.requests.steps_timeline import entries_of
 
 # Findings of this job. It settles no others.
 GUESTS = Searched(FindingSource.ASSIGNMENT, (FindingKind.GUEST_AGAINST_RULE,))
@@ -136,10 +139,10 @@ class AssignmentJobs:
         if not places:
             return plans
         async with self.database.across_tenants() as tx:
-            kept = await acceptances.hold(tx, places, GUESTS)
+            kept = await finding_records_acceptances.hold(tx, places, GUESTS)
             plans = [replace(plan, kept=kept.get(plan.assigned.place, frozenset())) for plan in plans]
             found = [each for plan in plans for each in plan.found if each.action is not None]
-            await findings.keep(tx, [(self.new_id(), each) for each in found], at=self.now())
+            await finding_records.keep(tx, [(self.new_id(), each) for each in found], at=self.now())
         return plans
 
     async def _outcomes(self, plans: Sequence[Plan], works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
@@ -172,7 +175,7 @@ class AssignmentJobs:
             again = [job for job in claim.jobs if job.subject in overtaken]
             kept = replace(claim, jobs=tuple(job for job in claim.jobs if job.subject not in overtaken))
             changed = await settle_within(tx, kept, settled, now=now)
-            await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, timedelta(0)) for job in again])
+            await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, timedelta(0)) for job in again])
             failed = _failed(tasks, settled)
             await self._keep(tx, [run for place, run in runs.items() if place in same], failed, now)
         self.notifier.tell(changed)
@@ -180,17 +183,17 @@ class AssignmentJobs:
     async def _keep(self, tx: Transaction, runs: Sequence[Run], failed: Collection[Place], now: datetime) -> None:
         """Store the observed state, and the guests who violate the rules."""
         shown = [(run.assigned.finding_subject, run.subject) for run in runs if run.subject is not None]
-        await subjects.observe(tx, [entry_of(subject, at=now) for _, subject in shown])
+        await subject_records.observe(tx, [entry_of(subject, at=now) for _, subject in shown])
         found = [each for run in runs for each in run.found]
-        await findings.keep(tx, [(self.new_id(), each) for each in found], at=now)
+        await finding_records.keep(tx, [(self.new_id(), each) for each in found], at=now)
         # Guests who are still present and violate no rule any more were not removed.
         stayed = {(of, str(guest.id)) for of, subject in shown for guest in subject.guests}
         stayed -= {(each.subject, each.about) for each in found}
-        await findings.call_off(tx, list(stayed), GUESTS)
+        await finding_records.call_off(tx, list(stayed), GUESTS)
         places = [(of.tenant_id, of.id) for of, _ in shown]
-        await findings.settle(tx, places, GUESTS, standing=[standpoint_of(each) for each in found], at=now)
+        await finding_records.settle(tx, places, GUESTS, standing=[standpoint_of(each) for each in found], at=now)
         off = [(run.assigned.finding_subject, None) for run in runs if run.assigned.place in failed]
-        await findings.call_off(tx, off, GUESTS)
+        await finding_records.call_off(tx, off, GUESTS)
 
     def _settled(self, task: AssignmentTask, runs: Mapping[Place, Run], started_at: datetime) -> Settled:
         run = None if task.assigned is None else runs[task.assigned.place]

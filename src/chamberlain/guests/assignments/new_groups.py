@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from chamberlain.database.transactions import Transaction
 from chamberlain.groups.provision import GuestRuleDraft, ReadyGroup
-from chamberlain.rules.assignments import Assignment
-from chamberlain.rules.new_groups import NewGroup, NewGroupDraft
-from chamberlain.rules.subject_records import new_entry
-from chamberlain.store import assignments
-from chamberlain.store.database import Transaction
+from chamberlain.guests.assignments import store
+from chamberlain.guests.assignments.rules_new_groups import NewGroup, NewGroupDraft
+from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.subjects.models import new_entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class NewGroupRules:
             )
             for each in groups
         ]
-        return await assignments.draft_new(tx, new, new_id=self.new_id, now=now)
+        return await store.draft_new(tx, new, new_id=self.new_id, now=now)
 
     async def write(self, tx: Transaction, drafts: Sequence[GuestRuleDraft]) -> None:
         """Write drafts. Raises Overtaken if another transaction holds a row that they need."""
         own = [draft.draft for draft in drafts if isinstance(draft, NewGroupDraft)]
-        await assignments.write(tx, [draft for draft in own if draft is not None])
+        await store.write(tx, [draft for draft in own if draft is not None])

@@ -6,22 +6,23 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.auth.authorization import Authorization
+from chamberlain.auth.models import Caller
+from chamberlain.auth.models_edits import Editor, require_match
+from chamberlain.auth.permissions import Operation
+from chamberlain.core.errors import Unavailable
+from chamberlain.core.ids import EventId, GroupId, RequestId, TenantId
+from chamberlain.core.paging import NamedPage, NamedPageWanted
+from chamberlain.database.transactions import Database
 from chamberlain.directory.port import Subjects
+from chamberlain.directory.subjects import SubjectType
+from chamberlain.guests.assignments.rules import AssignmentDraft, Situation, WantedAssignment, draft_of, written
+from chamberlain.guests.assignments.store import Assigner
+from chamberlain.guests.subjects import records as subject_records
+from chamberlain.guests.subjects import store as subject_store
 from chamberlain.guests.subjects.import_subject import import_subject
-from chamberlain.rules.assignment_drafts import AssignmentDraft, Situation, WantedAssignment, draft_of, written
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.drafts import Moment
-from chamberlain.rules.edits import Editor, require_match
-from chamberlain.rules.errors import Unavailable
-from chamberlain.rules.ids import EventId, GroupId, RequestId, TenantId
-from chamberlain.rules.pages import NamedPage, NamedPageWanted
-from chamberlain.rules.permissions import Operation
-from chamberlain.rules.subject_records import SubjectFilter, SubjectRecord, no_such
-from chamberlain.rules.subjects import SubjectType
-from chamberlain.store import subject_lists, subjects
-from chamberlain.store.assignments import Assigner
-from chamberlain.store.database import Database
-from chamberlain.store.notifier import Notifier
+from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord, no_such
+from chamberlain.queue.notifier import Notifier
+from chamberlain.templates.drafts import Moment
 
 # Optimistic-lock retries. So many conflicts in a row mean a bug or a hot row.
 MOST_ROUNDS = 100
@@ -47,7 +48,7 @@ class AssignmentService:
         """List groups or sites by name, assigned or not."""
         await self.authorization.require(caller, Operation.READ_MANAGED)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await subject_lists.find_page(tx, wanted, page)
+            return await subject_store.find_page(tx, wanted, page)
 
     async def read(self, caller: Caller, group_id: GroupId, wanted: SubjectType) -> SubjectRecord:
         """Read a group or site. Raises NotFound."""
@@ -106,7 +107,7 @@ class AssignmentService:
 
     async def _find(self, tenant_id: TenantId, group_id: GroupId) -> SubjectRecord | None:
         async with self.database.transaction(tenant_id) as tx:
-            return await subjects.find(tx, tenant_id, group_id)
+            return await subject_records.find(tx, tenant_id, group_id)
 
     async def _import(self, tenant_id: TenantId, group_id: GroupId, wanted: SubjectType) -> None:
         await import_subject(self.database, self.directory, tenant_id, group_id, wanted=wanted, at=self.now())

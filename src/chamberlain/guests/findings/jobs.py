@@ -7,12 +7,15 @@ another end has a job of its own.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from chamberlain.rules.acceptances import change_of_reopening, has_ended, place_of, reopened
-from chamberlain.rules.findings import FindingRecord, FindingState
-from chamberlain.rules.jobs import Claim, Job, JobKind, Postponed
-from chamberlain.store import acceptances, changes, findings, jobs, policy_tasks
-from chamberlain.store.clocks import ReadTime
-from chamberlain.store.database import Database
+from chamberlain.changes import record as change_record
+from chamberlain.database.clock import ReadTime
+from chamberlain.database.transactions import Database
+from chamberlain.guests import finding_records, finding_records_acceptances
+from chamberlain.guests.findings.rules import change_of_reopening, has_ended, place_of, reopened
+from chamberlain.guests.models import FindingRecord, FindingState
+from chamberlain.guests.policies import store_policy_tasks
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import Claim, Job, JobKind, Postponed
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,31 +31,31 @@ class FindingJobs:
             after = await self._reopen(job)
             async with self.database.across_tenants() as tx:
                 if after is None:
-                    await jobs.complete(tx, claim.lease_id, [job.id])
+                    await queue_jobs.complete(tx, claim.lease_id, [job.id])
                 else:
-                    await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
+                    await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after)])
 
     async def _reopen(self, job: Job) -> timedelta | None:
         """Return the time until the next attempt, None if there is none."""
         async with self.database.transaction(job.tenant_id) as tx:
-            seen = await findings.find(tx, job.tenant_id, job.subject)
+            seen = await finding_records.find(tx, job.tenant_id, job.subject)
             if seen is None:
                 return None
             # The evaluation of a policy locks the group before it writes findings.
-            await policy_tasks.hold(tx, [place_of(seen)])
-            before = await findings.hold(tx, job.tenant_id, job.subject)
+            await store_policy_tasks.hold(tx, [place_of(seen)])
+            before = await finding_records.hold(tx, job.tenant_id, job.subject)
             if before is None:
                 return None
             now = await self.now(tx)
             if not has_ended(before, now=now):
-                is_replaced = await jobs.has_newer(tx, job)
+                is_replaced = await queue_jobs.has_newer(tx, job)
                 return None if is_replaced else _left(before, now=now)
             after = reopened(before)
-            await acceptances.put(tx, after)
-            await changes.record(tx, change_of_reopening(before, after, job.trace_id))
+            await finding_records_acceptances.put(tx, after)
+            await change_record.record(tx, change_of_reopening(before, after, job.trace_id))
             if before.policy_id is not None:
                 # The timer of the policy was paused during the acceptance.
-                await jobs.queue(tx, JobKind.POLICY_EVALUATE, before.subject.id, job.trace_id)
+                await queue_jobs.queue(tx, JobKind.POLICY_EVALUATE, before.subject.id, job.trace_id)
             return None
 
 

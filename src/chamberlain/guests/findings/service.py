@@ -6,8 +6,19 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from chamberlain.auth.authorization import Authorization
+from chamberlain.auth.models import Caller
+from chamberlain.auth.permissions import Extent, Operation
+from chamberlain.changes import record as change_record
+from chamberlain.core.errors import TryAgain, Unavailable
+from chamberlain.core.idempotency import Act, KeptAnswer
+from chamberlain.core.ids import GroupId
+from chamberlain.core.paging import Page, PageWanted
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
-from chamberlain.rules.acceptances import (
+from chamberlain.guests import finding_records, finding_records_acceptances
+from chamberlain.guests.findings import store, store_confirmations
+from chamberlain.guests.findings.rules import (
     WantedAcceptance,
     accepted,
     change_of_acceptance,
@@ -16,8 +27,7 @@ from chamberlain.rules.acceptances import (
     require_at_rest,
     require_not_removed,
 )
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.confirmations import (
+from chamberlain.guests.findings.rules_confirmations import (
     change_of_confirmation,
     confirmed_clock,
     confirmed_finding,
@@ -29,27 +39,13 @@ from chamberlain.rules.confirmations import (
     require_other,
     require_owner,
 )
-from chamberlain.rules.errors import TryAgain, Unavailable
-from chamberlain.rules.findings import Ended, FindingFilter, FindingRecord
-from chamberlain.rules.idempotency import Act, KeptAnswer
-from chamberlain.rules.ids import GroupId
-from chamberlain.rules.jobs import JobKind
-from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.people import PeopleQuestion
-from chamberlain.rules.permissions import Extent, Operation
-from chamberlain.shapes.acceptances import require_ahead
-from chamberlain.store import (
-    acceptances,
-    changes,
-    confirmations,
-    finding_lists,
-    findings,
-    idempotency,
-    jobs,
-    policy_clocks,
-    policy_tasks,
-)
-from chamberlain.store.database import Database, Transaction
+from chamberlain.guests.findings.schema import require_ahead
+from chamberlain.guests.models import Ended, FindingFilter, FindingRecord
+from chamberlain.guests.policies import store as policy_store
+from chamberlain.guests.policies import store_policy_tasks
+from chamberlain.http import idempotency_idempotency
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import JobKind
 
 
 @dataclass(slots=True)
@@ -65,13 +61,13 @@ class FindingService:
     people: People
     authorization: Authorization
     now: Callable[[], datetime]
-    lock_timeout: timedelta = policy_tasks.PATIENCE
+    lock_timeout: timedelta = store_policy_tasks.PATIENCE
 
     async def list(self, caller: Caller, wanted: FindingFilter, page: PageWanted) -> Page[FindingRecord]:
         """List the findings that match the filter, newest first."""
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await finding_lists.find_page(tx, caller.tenant_id, wanted, page)
+            return await store.find_page(tx, caller.tenant_id, wanted, page)
 
     async def accept(
         self,
@@ -94,23 +90,23 @@ class FindingService:
             now = self.now()
             require_ahead(wanted, now=now)
             # The evaluation of a policy locks the group before it writes findings.
-            seen = present_finding(await findings.find(tx, caller.tenant_id, finding_id))
-            held = await policy_tasks.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
-            tasks = await policy_clocks.read(tx, held)
-            before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
+            seen = present_finding(await finding_records.find(tx, caller.tenant_id, finding_id))
+            held = await store_policy_tasks.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
+            tasks = await policy_store.read(tx, held)
+            before = present_finding(await finding_records.hold(tx, caller.tenant_id, finding_id))
             require_at_rest(before, [clock for task in tasks for clock in task.clocks])
-            require_not_removed(before, is_applied=await acceptances.is_applied(tx, before))
+            require_not_removed(before, is_applied=await finding_records_acceptances.is_applied(tx, before))
             after = accepted(before, wanted, editor, now=now)
-            await acceptances.put(tx, after)
-            await changes.record(tx, change_of_acceptance(before, after, editor))
+            await finding_records_acceptances.put(tx, after)
+            await change_record.record(tx, change_of_acceptance(before, after, editor))
             # Withdraws the job of the former end. A job that runs at present checks the end itself.
-            await jobs.withdraw(tx, JobKind.FINDING_REOPEN, finding_id)
+            await queue_jobs.withdraw(tx, JobKind.FINDING_REOPEN, finding_id)
             if wanted.until is not None:
-                await jobs.queue_at(tx, JobKind.FINDING_REOPEN, finding_id, act.trace_id, at=wanted.until)
+                await queue_jobs.queue_at(tx, JobKind.FINDING_REOPEN, finding_id, act.trace_id, at=wanted.until)
             return render(after)
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await idempotency.once(tx, caller, act.idempotency, work)
+            return await idempotency_idempotency.once(tx, caller, act.idempotency, work)
 
     async def confirm(
         self, caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]
@@ -127,15 +123,15 @@ class FindingService:
 
         async def work() -> bytes:
             before, after = await self._confirm(tx, caller, finding_id, extent)
-            await changes.record(tx, change_of_confirmation(before, after, editor, act))
+            await change_record.record(tx, change_of_confirmation(before, after, editor, act))
             return render(after)
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await idempotency.once(tx, caller, act.idempotency, work)
+            return await idempotency_idempotency.once(tx, caller, act.idempotency, work)
 
     async def _require_owner(self, caller: Caller, finding_id: UUID) -> None:
         async with self.database.transaction(caller.tenant_id) as tx:
-            record = await findings.find(tx, caller.tenant_id, finding_id)
+            record = await finding_records.find(tx, caller.tenant_id, finding_id)
         if record is None:
             raise not_theirs()
         group_id = GroupId(record.subject.id)
@@ -158,10 +154,10 @@ class FindingService:
     ) -> tuple[FindingRecord, FindingRecord]:
         """Return the finding before and after the confirmation."""
         # The evaluation of a policy locks the group before it writes findings.
-        seen = present_finding(await findings.find(tx, caller.tenant_id, finding_id))
-        held = await policy_tasks.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
-        task = next(iter(await policy_clocks.read(tx, held)), None)
-        before = present_finding(await findings.hold(tx, caller.tenant_id, finding_id))
+        seen = present_finding(await finding_records.find(tx, caller.tenant_id, finding_id))
+        held = await store_policy_tasks.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
+        task = next(iter(await policy_store.read(tx, held)), None)
+        before = present_finding(await finding_records.hold(tx, caller.tenant_id, finding_id))
         if extent is Extent.OWN:
             require_asked(task)
         require_other(caller, before)
@@ -169,7 +165,7 @@ class FindingService:
         if task is None:
             raise just_ended()
         now = self.now()
-        await confirmations.put(tx, task.subject, confirmed_clock(before, task, now=now))
+        await store_confirmations.put(tx, task.subject, confirmed_clock(before, task, now=now))
         after = confirmed_finding(before, now=now)
-        await findings.end(tx, [Ended(task.subject, before.kind, before.about, after.state)], at=now)
+        await finding_records.end(tx, [Ended(task.subject, before.kind, before.about, after.state)], at=now)
         return before, after

@@ -12,23 +12,26 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 from uuid import UUID
 
+from chamberlain.changes import record, record_event_log
+from chamberlain.core.errors import TryAgain
+from chamberlain.core.ids import EventId, GroupId, JobId, NoticeId, TraceId
+from chamberlain.database.clock import ReadTime
+from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.port import ActOutcome, DisableGuest, GuestAct, Guests, RemoveGuest
-from chamberlain.rules.assignment_tasks import Place
-from chamberlain.rules.errors import TryAgain
-from chamberlain.rules.guest_clocks import Clock
-from chamberlain.rules.guests import Guest
-from chamberlain.rules.ids import EventId, GroupId, JobId, NoticeId, TraceId
-from chamberlain.rules.jobs import Claim, Job, Postponed
-from chamberlain.rules.policies import PolicyAction
-from chamberlain.rules.policy_evaluation import Present, settle
-from chamberlain.rules.policy_events import action_taken, reminded
-from chamberlain.rules.policy_reports import RunReport, lines_of
-from chamberlain.rules.policy_runs import Run, begun, parts_of, portions_of, with_due
-from chamberlain.rules.policy_tasks import PolicyTask
-from chamberlain.store import changes, event_log, findings, jobs, policy_clocks, policy_reports, policy_tasks
-from chamberlain.store.clocks import ReadTime
-from chamberlain.store.database import Database, Transaction
-from chamberlain.store.policy_clocks import GuestPlace
+from chamberlain.directory.subjects_guests import Guest
+from chamberlain.guests import finding_records
+from chamberlain.guests.models_assignment_tasks import Place
+from chamberlain.guests.policies import reports_policy_reports, store, store_policy_tasks
+from chamberlain.guests.policies.evaluation import Present, settle
+from chamberlain.guests.policies.evaluation_policy_runs import Run, begun, parts_of, portions_of, with_due
+from chamberlain.guests.policies.evaluation_policy_tasks import PolicyTask
+from chamberlain.guests.policies.events import action_taken, reminded
+from chamberlain.guests.policies.models import PolicyAction
+from chamberlain.guests.policies.reports import RunReport, lines_of
+from chamberlain.guests.policies.store import GuestPlace
+from chamberlain.guests.policies.timers import Clock
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import Claim, Job, Postponed
 
 # A guest who is new has a clock after so long. The rules count in days.
 EVERY = timedelta(hours=24)
@@ -65,7 +68,7 @@ class EvaluatePolicies:
     async def begin(self, trace_id: TraceId) -> None:
         """See to it that whatever has a policy has its job. Raises Unavailable."""
         async with self.database.across_tenants() as tx:
-            await policy_tasks.spread(tx, trace_id)
+            await store_policy_tasks.spread(tx, trace_id)
 
     async def __call__(self, claim: Claim) -> None:
         """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
@@ -75,7 +78,7 @@ class EvaluatePolicies:
     async def _run(self, claim: Claim) -> None:
         wanted = {_place(job): job for job in claim.jobs}
         async with self.database.statement() as connection:
-            places = await policy_tasks.find_places(connection, list(wanted))
+            places = await store_policy_tasks.find_places(connection, list(wanted))
         try:
             shown = await self.guests.observe([each.reference for each in places]) if places else ()
         except TryAgain as fault:
@@ -106,7 +109,7 @@ class EvaluatePolicies:
 
     async def _wait(self, claim: Claim, after: timedelta) -> None:
         async with self.database.across_tenants() as tx:
-            await jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after) for job in claim.jobs])
+            await queue_jobs.postpone(tx, claim.lease_id, [Postponed(job.id, after) for job in claim.jobs])
 
     async def _evaluate(
         self, claim: Claim, wanted: Mapping[Place, Job], present: Mapping[Place, Present]
@@ -114,13 +117,13 @@ class EvaluatePolicies:
         """Write what happens now; gives the runs in which actions are due."""
         async with self.database.across_tenants() as tx:
             now = await self.now(tx)
-            held = await policy_tasks.hold(tx, list(wanted))
+            held = await store_policy_tasks.hold(tx, list(wanted))
             rests = {task.place: _rest(task, present.get(task.place), now) for task in held}
-            tasks = await policy_clocks.read(tx, [task for task in held if rests[task.place] is None])
+            tasks = await store.read(tx, [task for task in held if rests[task.place] is None])
             runs = [begun(wanted[task.place], task, present[task.place], now) for task in tasks]
             await self._write(tx, runs, now)
-            await policy_tasks.note(tx, {run.task.place: run.quiet for run in runs}, at=now)
-            await policy_tasks.gather(tx, [task.place for task in tasks], [job.id for job in claim.jobs])
+            await store_policy_tasks.note(tx, {run.task.place: run.quiet for run in runs}, at=now)
+            await store_policy_tasks.gather(tx, [task.place for task in tasks], [job.id for job in claim.jobs])
             waits = {wanted[place].id: rest for place, rest in rests.items() if rest is not None}
             waits |= {run.job.id: _after(run.evaluation.next_at, now) for run in runs if run.task.policy is not None}
             due = [run for run in runs if run.evaluation.due]
@@ -132,15 +135,15 @@ class EvaluatePolicies:
     ) -> None:
         """Jobs for which there is nothing to wait end: the group is gone, has no policy any more, or another job."""
         postponed = [Postponed(job_id, after) for job_id, after in waits.items() if job_id not in unfinished]
-        await jobs.postpone(tx, claim.lease_id, postponed)
-        await jobs.complete(tx, claim.lease_id, [job.id for job in claim.jobs if job.id not in waits])
+        await queue_jobs.postpone(tx, claim.lease_id, postponed)
+        await queue_jobs.complete(tx, claim.lease_id, [job.id for job in claim.jobs if job.id not in waits])
 
     async def _still_due(self, runs: Sequence[Run]) -> Sequence[Run]:
         """The runs with what is due by now: behind other portions, somebody may have taken the policy off."""
         guests = _guests_of(runs)
         async with self.database.across_tenants() as tx:
-            found = await policy_tasks.find(tx, [run.task.place for run in runs])
-            tasks = {task.place: task for task in await policy_clocks.read_guests(tx, found, guests)}
+            found = await store_policy_tasks.find(tx, [run.task.place for run in runs])
+            tasks = {task.place: task for task in await store.read_guests(tx, found, guests)}
         return [
             with_due(run, task.still_due(run.evaluation.due)) for run in runs if (task := tasks.get(run.task.place))
         ]
@@ -165,8 +168,8 @@ class EvaluatePolicies:
         off of which something is, in this portion or in one before."""
         async with self.database.across_tenants() as tx:
             now = await self.now(tx)
-            held = await policy_tasks.hold(tx, [run.task.place for run in runs])
-            tasks = {task.place: task for task in await policy_clocks.read_guests(tx, held, _guests_of(runs))}
+            held = await store_policy_tasks.hold(tx, [run.task.place for run in runs])
+            tasks = {task.place: task for task in await store.read_guests(tx, held, _guests_of(runs))}
             settled = [
                 _settled(run, task, done.get(task.place, ()), now, is_put_off=run.job.id in waits)
                 for run in runs
@@ -183,16 +186,18 @@ class EvaluatePolicies:
             await self._queue_again(tx, replace(claim, jobs=tuple([run.job for run in last])), ready, unfinished=())
 
     async def _write(self, tx: Transaction, runs: Sequence[Run], now: datetime) -> None:
-        await policy_clocks.remove(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.gone])
-        await policy_clocks.put(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.changed])
-        await findings.keep(tx, [(self.new_id(), found) for run in runs for found in run.evaluation.found], at=now)
-        await findings.end(tx, [ended for run in runs for ended in run.evaluation.ended], at=now)
+        await store.remove(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.gone])
+        await store.put(tx, [(run.subject, clock) for run in runs for clock in run.evaluation.changed])
+        await finding_records.keep(
+            tx, [(self.new_id(), found) for run in runs for found in run.evaluation.found], at=now
+        )
+        await finding_records.end(tx, [ended for run in runs for ended in run.evaluation.ended], at=now)
         told = [(run.subject, clock) for run in runs for clock in run.evaluation.reminders]
-        await event_log.append(tx, [reminded(self._event_id(), *each, now=now) for each in told])
+        await record_event_log.append(tx, [reminded(self._event_id(), *each, now=now) for each in told])
         taken = [(run.subject, clock, run.job.trace_id) for run in runs for clock in run.evaluation.taken]
-        await changes.record_all(tx, [action_taken(self._event_id(), *each, now=now) for each in taken])
+        await record.record_all(tx, [action_taken(self._event_id(), *each, now=now) for each in taken])
         if self.database.notices:
-            await policy_reports.put(tx, [self._report(run) for run in runs], at=now)
+            await reports_policy_reports.put(tx, [self._report(run) for run in runs], at=now)
 
     def _report(self, run: Run) -> RunReport:
         lines = lines_of(run.evaluation)

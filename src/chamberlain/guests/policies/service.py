@@ -10,21 +10,25 @@ from uuid import UUID
 from msgspec import json
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.guests.policies.simulation import Simulator
-from chamberlain.rules.callers import Caller
-from chamberlain.rules.edits import Edit, require_match
-from chamberlain.rules.errors import NotPossible
-from chamberlain.rules.idempotency import Act, KeptAnswer
-from chamberlain.rules.ids import PolicyId
-from chamberlain.rules.pages import Page, PageWanted
-from chamberlain.rules.permissions import Operation
-from chamberlain.rules.policies import policy_faults
-from chamberlain.rules.policy_records import PolicyRecord, created, present, removed, replaced
-from chamberlain.rules.simulations import Simulation, SimulationOrder
-from chamberlain.rules.uses import require_unused
-from chamberlain.shapes.policies import PolicyBody, identified_policy, stored_policy, to_policy_rules
-from chamberlain.store import changes, idempotency, policies, subjects, templates
-from chamberlain.store.database import Database
+from chamberlain.auth.models import Caller
+from chamberlain.auth.models_edits import Edit, require_match
+from chamberlain.auth.permissions import Operation
+from chamberlain.changes import record as change_record
+from chamberlain.core.errors import NotPossible
+from chamberlain.core.idempotency import Act, KeptAnswer
+from chamberlain.core.ids import PolicyId
+from chamberlain.core.paging import Page, PageWanted
+from chamberlain.database.transactions import Database
+from chamberlain.guests.policies import records
+from chamberlain.guests.policies.models import policy_faults
+from chamberlain.guests.policies.models_policy_records import PolicyRecord, created, present, removed, replaced
+from chamberlain.guests.policies.models_uses import require_unused
+from chamberlain.guests.policies.schema import PolicyBody, identified_policy, stored_policy, to_policy_rules
+from chamberlain.guests.policies.service_simulation import Simulator
+from chamberlain.guests.policies.simulation_simulations import Simulation, SimulationOrder
+from chamberlain.guests.subjects import records as subject_records
+from chamberlain.http import idempotency_idempotency
+from chamberlain.templates import records as template_records
 
 
 @dataclass(slots=True)
@@ -44,7 +48,7 @@ class PolicyService:
         """List policies, newest first, including inactive ones."""
         await self.authorization.require(caller, Operation.ADMINISTER_COLLAB)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await policies.find_page(tx, caller.tenant_id, page)
+            return await records.find_page(tx, caller.tenant_id, page)
 
     async def create(
         self, caller: Caller, body: PolicyBody, act: Act, render: Callable[[PolicyRecord], bytes]
@@ -61,20 +65,20 @@ class PolicyService:
 
         async def work() -> bytes:
             active = policy.head.active
-            await policies.put(
+            await records.put(
                 tx, caller.tenant_id, policy_id, active=active, content=policy.content, created_by=editor.actor
             )
-            await changes.record(tx, created(policy.head, json.decode(policy.content), editor))
-            return render(present(await policies.find(tx, caller.tenant_id, policy_id)))
+            await change_record.record(tx, created(policy.head, json.decode(policy.content), editor))
+            return render(present(await records.find(tx, caller.tenant_id, policy_id)))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await idempotency.once(tx, caller, act.idempotency, work)
+            return await idempotency_idempotency.once(tx, caller, act.idempotency, work)
 
     async def read(self, caller: Caller, policy_id: PolicyId) -> PolicyRecord:
         """Read a policy. Raises NotFound."""
         await self.authorization.require(caller, Operation.ADMINISTER_COLLAB)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return present(await policies.find(tx, caller.tenant_id, policy_id))
+            return present(await records.find(tx, caller.tenant_id, policy_id))
 
     async def replace(self, caller: Caller, policy_id: PolicyId, body: PolicyBody, edit: Edit) -> PolicyRecord:
         """Replace a policy and return it.
@@ -87,17 +91,17 @@ class PolicyService:
         editor = await self.authorization.editor(caller, edit)
         after = stored_policy(identified_policy(body, policy_id), caller.tenant_id)
         async with self.database.transaction(caller.tenant_id) as tx:
-            await templates.lock(tx, caller.tenant_id)
-            before = present(await policies.find(tx, caller.tenant_id, policy_id))
+            await template_records.lock(tx, caller.tenant_id)
+            before = present(await records.find(tx, caller.tenant_id, policy_id))
             require_match(before.etag, edit, "policy")
             _require_valid(body)
             active = after.head.active
-            if await policies.put(
+            if await records.put(
                 tx, caller.tenant_id, policy_id, active=active, content=after.content, created_by=editor.actor
             ):
                 contents = json.decode(before.stored.content), json.decode(after.content)
-                await changes.record(tx, replaced(after.head, *contents, editor))
-            return present(await policies.find(tx, caller.tenant_id, policy_id))
+                await change_record.record(tx, replaced(after.head, *contents, editor))
+            return present(await records.find(tx, caller.tenant_id, policy_id))
 
     async def delete(self, caller: Caller, policy_id: PolicyId, edit: Edit) -> None:
         """Delete a policy.
@@ -109,17 +113,17 @@ class PolicyService:
         tenant_id = caller.tenant_id
         async with self.database.transaction(tenant_id) as tx:
             # Keeps others from writing a template that names the policy.
-            await templates.lock(tx, tenant_id)
-            record = present(await policies.find(tx, tenant_id, policy_id))
+            await template_records.lock(tx, tenant_id)
+            record = present(await records.find(tx, tenant_id, policy_id))
             require_match(record.etag, edit, "policy")
-            naming = await templates.find_naming(tx, tenant_id, guest_policy_id=policy_id)
+            naming = await template_records.find_naming(tx, tenant_id, guest_policy_id=policy_id)
             require_unused(
                 "policy",
-                is_assigned=await subjects.is_assigned(tx, tenant_id, policy_id=policy_id),
+                is_assigned=await subject_records.is_assigned(tx, tenant_id, policy_id=policy_id),
                 named_by=None if naming is None else naming.head,
             )
-            await policies.remove(tx, tenant_id, policy_id)
-            await changes.record(tx, removed(record.stored.head, json.decode(record.stored.content), editor))
+            await records.remove(tx, tenant_id, policy_id)
+            await change_record.record(tx, removed(record.stored.head, json.decode(record.stored.content), editor))
 
     async def simulate(self, caller: Caller, policy_id: PolicyId, order: SimulationOrder) -> Simulation:
         """Simulate a policy over the longest period of its rules. Writes nothing.

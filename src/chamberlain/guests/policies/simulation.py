@@ -1,156 +1,183 @@
-"""Simulate the future effect of a policy on groups and sites.
+"""What a policy would do from now on, if nobody did anything: the rules that run it, let run ahead without effect.
 
-Writes nothing.
+Nothing is known of what people will do. Nobody confirms a guest, nobody is seen again, and the directory takes every
+action, but for the removal of those who are in a group by its membership rule.
 """
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TypeAlias
 
-from chamberlain.directory.port import Subjects
-from chamberlain.rules.directory_groups import MemberShipType
-from chamberlain.rules.errors import NotPossible, TryAgain, Unavailable
-from chamberlain.rules.findings import FindingSubject
-from chamberlain.rules.ids import GroupId, PolicyId, TenantId
-from chamberlain.rules.policies import PolicyRules
-from chamberlain.rules.policy_evaluation import AppliedPolicy, Present
-from chamberlain.rules.policy_records import present
-from chamberlain.rules.policy_simulation import Situation, period_of, simulate
-from chamberlain.rules.policy_tasks import PolicyTask
-from chamberlain.rules.simulations import Simulation, SimulationOrder, Tally, chosen_fault
-from chamberlain.rules.subjects import ObservedSubject, SubjectReference
-from chamberlain.shapes.policies import PolicyShape, to_policy_rules
-from chamberlain.shapes.stored import StoredDecoder
-from chamberlain.store import policies, policy_clocks, policy_tasks, subjects, tenants
-from chamberlain.store.database import Database
+from chamberlain.core.ids import UserId
+from chamberlain.directory.subjects_guests import Guest
+from chamberlain.guests.models import FindingKind, FindingSubject, Found
+from chamberlain.guests.policies.evaluation import AppliedPolicy, Evaluation, Present, evaluate, settle
+from chamberlain.guests.policies.events_policy_findings import about_of, kind_of
+from chamberlain.guests.policies.models import PolicyAction, PolicyRules
+from chamberlain.guests.policies.timers import NO_TIME, Clock, ClockPlace, courses_of
 
-# Groups and sites of one batch.
-BATCH = 200
-# Clients and proxies wait for a minute. This is enough for some ten thousand guests on an idle machine.
-TIMEOUT = timedelta(seconds=50)
+_BY_RULE = "The directory has them in this group by its membership rule."
 
-_decode = StoredDecoder(PolicyShape).decode
+# The guest whom a clock is about; None for that of the owners.
+_About: TypeAlias = UserId | None
+
+
+class OccurrenceType(StrEnum):
+    """What would happen: something is found, announced or done."""
+
+    FINDING = "finding"
+    REMINDER = "reminder"
+    ACTION = "action"
 
 
 @dataclass(frozen=True, slots=True)
-class Simulator:
-    """Simulates policies of all tenants. `timeout` limits one simulation."""
+class Occurrence:
+    """Something that would happen at a moment. `guest` is None for owners, `found` is there for findings alone."""
 
-    database: Database
-    subjects: Subjects
-    now: Callable[[], datetime]
-    timeout: timedelta = TIMEOUT
-
-    async def simulate(self, tenant_id: TenantId, policy_id: PolicyId, order: SimulationOrder) -> Simulation:
-        """Simulate over the longest period of the policy's rules.
-
-        Timers of a policy that is already assigned continue; elsewhere they start now. Raises NotFound, NotPossible
-        for unknown groups and sites, and Unavailable if the directory does not answer or the time is up.
-        """
-        rules, extension = await self._read(tenant_id, policy_id)
-        now = self.now()
-        tally = Tally(policy_id, now, now + period_of(rules))
-        limit = _Limit(time.monotonic() + self.timeout.total_seconds())
-        with limit:
-            async for batch in self._batches(tenant_id, extension, order):
-                situations = await self._situations(policy_id, rules, batch, now)
-                # A thread, so that the event loop serves other calls meanwhile.
-                await asyncio.to_thread(_add, tally, list(zip(batch, situations, strict=True)), limit)
-        return tally.simulation()
-
-    async def _read(self, tenant_id: TenantId, policy_id: PolicyId) -> tuple[PolicyRules, str]:
-        async with self.database.transaction(tenant_id) as tx:
-            record = present(await policies.find(tx, tenant_id, policy_id))
-            tenant = await tenants.find(tx, tenant_id)
-        prefix = "" if tenant is None else tenant.extension_prefix
-        return to_policy_rules(_decode(record.stored.content)), f"{prefix}_group"
-
-    async def _batches(
-        self, tenant_id: TenantId, extension: str, order: SimulationOrder
-    ) -> AsyncIterator[Sequence[ObservedSubject]]:
-        """Read the groups and sites from the directory, batch by batch."""
-        if order.chosen:
-            yield await self._chosen(tenant_id, extension, order)
-            return
-        after: GroupId | None = None
-        while True:
-            async with self.database.transaction(tenant_id) as tx:
-                ids = await subjects.ids_behind(tx, tenant_id, after, BATCH)
-            observed = await self._observe([SubjectReference(tenant_id, each, extension) for each in ids])
-            yield [each for each in observed if each is not None]
-            if len(ids) < BATCH:
-                return
-            after = ids[-1]
-
-    async def _chosen(self, tenant_id: TenantId, extension: str, order: SimulationOrder) -> Sequence[ObservedSubject]:
-        observed = await self._observe([SubjectReference(tenant_id, each, extension) for _, _, each in order.chosen])
-        asked = list(zip(order.chosen, observed, strict=True))
-        faults = [chosen_fault(type_, place, subject) for (type_, place, _), subject in asked]
-        if found := [fault for fault in faults if fault is not None]:
-            raise NotPossible(found)
-        return [each for each in observed if each is not None]
-
-    async def _observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
-        try:
-            return await self.subjects.observe(references) if references else ()
-        except TryAgain as error:
-            detail = "The directory cannot be asked who is in these groups. Send the request again."
-            raise Unavailable("overloaded", detail, after=error.after) from error
-
-    async def _situations(
-        self, policy_id: PolicyId, rules: PolicyRules, observed: Sequence[ObservedSubject], now: datetime
-    ) -> Sequence[Situation]:
-        if not observed:
-            return ()
-        tenant_id = observed[0].tenant_id
-        async with self.database.transaction(tenant_id) as tx:
-            tasks = await policy_clocks.read(
-                tx, await policy_tasks.find(tx, [(tenant_id, each.id) for each in observed])
-            )
-        by_id = {task.subject.id: task for task in tasks}
-        new = AppliedPolicy(policy_id, rules, now, is_begun=False)
-        return [_situation(each, by_id.get(each.id), new, now=now) for each in observed]
+    at: datetime
+    type: OccurrenceType
+    kind: FindingKind
+    subject: FindingSubject
+    guest: Guest | None
+    action: PolicyAction
+    action_at: datetime | None
+    found: Found | None = None
 
 
-@dataclass(slots=True)
-class _Limit:
-    """End a calculation at a time, or when its caller has left.
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A group or site as it is now: its policy, who is there, and how far the clocks have come. `accepted` are the
+    clocks that rest, each until its moment, for good where that is None. `follows_rule`: its members come by a rule."""
 
-    A thread cannot be cancelled.
-    """
-
-    end: float
-    is_left: bool = False
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        self.is_left = True
-
-    def require(self) -> None:
-        """Raise Unavailable if the time is up."""
-        if self.is_left or time.monotonic() > self.end:
-            detail = "To look ahead at all of these takes too long. Choose some of them: groupIds, siteIds."
-            raise Unavailable("overloaded", detail)
+    subject: FindingSubject
+    policy: AppliedPolicy
+    present: Present
+    clocks: tuple[Clock, ...]
+    accepted: Mapping[ClockPlace, datetime | None]
+    follows_rule: bool
 
 
-def _add(tally: Tally, situations: Sequence[tuple[ObservedSubject, Situation]], limit: _Limit) -> None:
-    for observed, situation in situations:
-        tally.add(observed, simulate(situation, now=tally.since, until=tally.until, before_each=limit.require))
+def period_of(rules: PolicyRules) -> timedelta:
+    """From now on the longest way to an action; nothing where no rule has one."""
+    return max([course.period + (course.answer or NO_TIME) for course in courses_of(rules)], default=NO_TIME)
 
 
-def _situation(observed: ObservedSubject, task: PolicyTask | None, new: AppliedPolicy, *, now: datetime) -> Situation:
-    """Describe a group or site with its current policy, or the new one."""
-    assigned = None if task is None else task.policy
-    stays = task is not None and assigned is not None and assigned.id == new.id
-    return Situation(
-        subject=FindingSubject(observed.tenant_id, observed.id, observed.type, observed.display_name),
-        policy=assigned.applied(now=now) if stays and assigned is not None else new,
-        present=Present(observed.guests, observed.owners),
-        clocks=task.clocks if stays and task is not None else (),
-        accepted=task.accepted if stays and task is not None else {},
-        follows_rule=observed.member_ship_type is MemberShipType.DYNAMIC,
+def simulate(
+    situation: Situation, *, now: datetime, until: datetime, before_each: Callable[[], None] = lambda: None
+) -> Iterator[Occurrence]:
+    """What would happen from now on to the end, that moment too, each guest after the other. What is found already is
+    not found again. `before_each` is called before each guest, and may end it by an error."""
+    for alone in _apart(situation):
+        before_each()
+        yield from _run(alone, now, until)
+
+
+def _apart(situation: Situation) -> Iterator[Situation]:
+    """Each guest without the others, and then the owners. What is of whom is sorted once, however many there are."""
+    rules, owners = situation.policy.rules, situation.present.owners
+    clocks: dict[_About, list[Clock]] = {}
+    for clock in situation.clocks:
+        clocks.setdefault(clock.place[1], []).append(clock)
+    accepted: dict[_About, dict[ClockPlace, datetime | None]] = {}
+    for place, end in situation.accepted.items():
+        accepted.setdefault(place[1], {})[place] = end
+    of_guests = replace(situation.policy, rules=replace(rules, minimum_owners=None))
+    of_owners = replace(situation.policy, rules=PolicyRules(None, None, None, rules.minimum_owners))
+    for guest in (*situation.present.guests, None):
+        about = None if guest is None else guest.id
+        yield replace(
+            situation,
+            policy=of_owners if guest is None else of_guests,
+            present=Present(() if guest is None else (guest,), owners),
+            clocks=tuple(clocks.get(about, ())),
+            accepted=accepted.get(about, {}),
+        )
+
+
+def _run(situation: Situation, now: datetime, until: datetime) -> Iterator[Occurrence]:
+    standing = {(kind_of(clock.rule), about_of(clock)) for clock in situation.clocks if clock.is_told}
+    moment: datetime | None = now
+    while moment is not None and moment <= until:
+        accepted = {place for place, end in situation.accepted.items() if end is None or end > moment}
+        evaluation = evaluate(
+            situation.subject,
+            situation.policy,
+            situation.present,
+            situation.clocks,
+            now=moment,
+            accepted=accepted,
+        )
+        new = {(each.kind, each.about): each for each in evaluation.found if (each.kind, each.about) not in standing}
+        yield from _told(situation, evaluation, new, moment)
+        situation, settled = _acted(situation, evaluation, accepted, moment)
+        yield from _told(situation, settled, {}, moment)
+        standing |= new.keys()
+        standing -= {(each.kind, each.about) for each in (*evaluation.ended, *settled.ended)}
+        moment = _next(situation, accepted, moment)
+
+
+def _acted(
+    situation: Situation, evaluation: Evaluation, accepted: set[ClockPlace], moment: datetime
+) -> tuple[Situation, Evaluation]:
+    """The situation when all is done that is due, and what came of that."""
+    acts = [(clock, _trouble(situation, clock)) for clock in evaluation.due]
+    rules = situation.policy.rules
+    settled = settle(situation.subject, rules, evaluation.clocks, acts, now=moment, accepted=accepted)
+    removed = {clock.guest for clock, why in acts if why is None and clock.action is PolicyAction.REMOVE}
+    gone = {guest.id for guest in removed if guest is not None}
+    guests = tuple([guest for guest in situation.present.guests if guest.id not in gone])
+    policy = replace(situation.policy, is_begun=True)
+    present = replace(situation.present, guests=guests)
+    return replace(situation, policy=policy, present=present, clocks=settled.clocks), settled
+
+
+def _trouble(situation: Situation, clock: Clock) -> str | None:
+    return _BY_RULE if situation.follows_rule and clock.action is PolicyAction.REMOVE else None
+
+
+def _next(situation: Situation, accepted: set[ClockPlace], moment: datetime) -> datetime | None:
+    """When something happens next, the end of an acceptance too. What is not done here is tried again every day, and
+    not done again: that is nothing to look at. What the directory has refused before, it takes now."""
+    clocks = [
+        each
+        for each in situation.clocks
+        if each.place not in accepted and (each.trouble is None or _trouble(situation, each) is None)
+    ]
+    ends = [end for end in situation.accepted.values() if end is not None and end > moment]
+    moments = [each for each in (*[clock.next_at for clock in clocks], *ends) if each is not None]
+    return min(moments, default=None)
+
+
+def _told(
+    situation: Situation, evaluation: Evaluation, new: Mapping[tuple[FindingKind, str], Found], moment: datetime
+) -> Iterator[Occurrence]:
+    guests = {str(guest.id): guest for guest in situation.present.guests}
+    for clock in evaluation.reminders:
+        yield _of_clock(situation, clock, OccurrenceType.REMINDER, moment)
+    for each in new.values():
+        yield Occurrence(
+            at=moment,
+            type=OccurrenceType.FINDING,
+            kind=each.kind,
+            subject=situation.subject,
+            guest=guests.get(each.about),
+            action=PolicyAction(each.action or PolicyAction.NOTIFY),
+            action_at=each.action_at,
+            found=each,
+        )
+    for clock in evaluation.taken:
+        yield _of_clock(situation, clock, OccurrenceType.ACTION, moment)
+
+
+def _of_clock(situation: Situation, clock: Clock, type_: OccurrenceType, moment: datetime) -> Occurrence:
+    return Occurrence(
+        at=moment,
+        type=type_,
+        kind=kind_of(clock.rule),
+        subject=situation.subject,
+        guest=clock.guest,
+        action=clock.action,
+        action_at=clock.action_at,
     )

@@ -3,14 +3,15 @@
 from dataclasses import replace
 from datetime import datetime
 
+from chamberlain.core.errors import TryAgain, Unavailable
+from chamberlain.core.ids import GroupId, TenantId
+from chamberlain.database.transactions import Database
 from chamberlain.directory.port import Subjects
-from chamberlain.rules.errors import TryAgain, Unavailable
-from chamberlain.rules.ids import GroupId, TenantId
-from chamberlain.rules.subject_records import entry_of, require_type
-from chamberlain.rules.subjects import ObservedSubject, SubjectReference, SubjectType
-from chamberlain.rules.tenants import Tenant
-from chamberlain.store import subjects, tenants
-from chamberlain.store.database import Database
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType
+from chamberlain.guests.subjects import records
+from chamberlain.guests.subjects.models import entry_of, require_type
+from chamberlain.tenants import records as tenant_records
+from chamberlain.tenants.models import Tenant
 
 
 async def import_subject(
@@ -27,7 +28,7 @@ async def import_subject(
     It must have the wanted type. Raises NotFound and Unavailable.
     """
     async with database.transaction(tenant_id) as tx:
-        tenant = await tenants.find(tx, tenant_id)
+        tenant = await tenant_records.find(tx, tenant_id)
     if tenant is None:
         # The tenant was deleted after the token was verified.
         require_type(None, group_id, wanted)
@@ -40,7 +41,7 @@ async def import_subject(
     require_type(None if observed is None else observed.type, group_id, wanted)
     if observed is not None:
         async with database.transaction(tenant_id) as tx:
-            await subjects.observe(tx, [entry_of(observed, at=at)])
+            await records.observe(tx, [entry_of(observed, at=at)])
 
 
 async def _observe(directory: Subjects, tenant: Tenant, group_id: GroupId) -> ObservedSubject | None:

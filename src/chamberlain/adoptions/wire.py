@@ -1,0 +1,154 @@
+"""Adoptions and their previews as they are sent."""
+
+from uuid import UUID
+
+from msgspec import Struct
+
+from chamberlain.adoptions.models import MOST_SHOWN, AdoptionRule, AdoptionState, Candidate, Obstacle
+from chamberlain.adoptions.models import Preview as RulePreview
+from chamberlain.adoptions.models_adoption_records import AdoptionRecord, AdoptionView, RefusedItem
+from chamberlain.directory.steps import Step
+from chamberlain.http.wire import Actor, Time, time_of
+from chamberlain.requests.dry_run_rehearsal_shapes import RehearsedTemplate
+from chamberlain.templates.models import TemplateKind
+
+
+class AdoptionFilter(Struct, rename="camel", frozen=True):
+    """Which were chosen; null is any."""
+
+    q: str | None
+    domain: str | None
+    ids: tuple[UUID, ...] | None
+
+
+class Adoptable(Struct, rename="camel", frozen=True):
+    """One that would be taken, by the id that the directory knows it by. `differences` are the steps of the template
+    whose effect it does not show; of a group, those whose effect it may not show."""
+
+    id: UUID
+    display_name: str
+    mail: str | None
+    differences: tuple[Step, ...]
+
+
+class NotAdoptable(Struct, rename="camel", frozen=True):
+    """One that is not taken, and why."""
+
+    id: UUID
+    display_name: str
+    mail: str | None
+    code: str
+    detail: str
+
+
+class PreviewCounts(Struct, rename="camel", frozen=True):
+    """How many would be taken, and how many not for which reason."""
+
+    taken: int
+    conflicts: dict[str, int]
+
+
+class AdoptionPreview(Struct, rename="camel", frozen=True):
+    """What a rule comes to now. `digest` names all that would be taken; `taken` and `conflicts` are the first hundred
+    by address."""
+
+    dry_run: bool
+    kind: TemplateKind
+    template: RehearsedTemplate
+    filter: AdoptionFilter
+    digest: str
+    counts: PreviewCounts
+    taken: tuple[Adoptable, ...]
+    conflicts: tuple[NotAdoptable, ...]
+
+
+class AdoptionCounts(Struct, rename="camel", frozen=True):
+    """How many were confirmed, and what has become of them: taken, not possible after all, given back."""
+
+    total: int
+    adopted: int
+    refused: int
+    released: int
+
+
+class Adoption(Struct, rename="camel", frozen=True):
+    """A rule that was confirmed, and how far it has come."""
+
+    id: UUID
+    kind: TemplateKind
+    template: RehearsedTemplate
+    filter: AdoptionFilter
+    state: AdoptionState
+    counts: AdoptionCounts
+    created_at: Time
+    created_by: Actor
+    updated_at: Time
+    finished_at: Time | None
+
+
+class WholeAdoption(Adoption, rename="camel", frozen=True):
+    """The same, with the first hundred that could not be taken, or whose mark the directory has kept."""
+
+    refused: tuple[NotAdoptable, ...]
+
+
+class AdoptionPage(Struct, rename="camel", frozen=True):
+    """Some adoptions, newest first; `nextCursor` is null on the last page."""
+
+    items: tuple[Adoption, ...]
+    next_cursor: str | None
+
+
+def preview_of(preview: RulePreview) -> AdoptionPreview:
+    """What administrators are shown of a rule."""
+    return AdoptionPreview(
+        dry_run=True,
+        kind=preview.rule.kind,
+        template=RehearsedTemplate(preview.template.id, preview.template.name),
+        filter=_filter(preview.rule),
+        digest=preview.digest,
+        counts=PreviewCounts(len(preview.taken), dict(preview.conflict_counts)),
+        taken=tuple([_adoptable(one) for one in preview.taken[:MOST_SHOWN]]),
+        conflicts=tuple([_conflict(one, obstacle) for one, obstacle in preview.conflicts[:MOST_SHOWN]]),
+    )
+
+
+def adoption_of(record: AdoptionRecord) -> Adoption:
+    """What a list shows of an adoption."""
+    by = record.editor.actor
+    return Adoption(
+        id=record.id,
+        kind=record.rule.kind,
+        template=RehearsedTemplate(record.template.id, record.template.name),
+        filter=_filter(record.rule),
+        state=record.state,
+        counts=AdoptionCounts(record.total, record.adopted, record.refused, record.released),
+        created_at=time_of(record.created_at),
+        created_by=Actor(by.type, by.id, by.display_name),
+        updated_at=time_of(record.updated_at),
+        finished_at=None if record.finished_at is None else time_of(record.finished_at),
+    )
+
+
+def whole_adoption_of(view: AdoptionView) -> WholeAdoption:
+    """What administrators are sent of one adoption."""
+    listed = {name: getattr(adoption_of(view.record), name) for name in Adoption.__struct_fields__}
+    return WholeAdoption(**listed, refused=tuple(map(_refused, view.refused)))
+
+
+def _filter(rule: AdoptionRule) -> AdoptionFilter:
+    chosen = rule.filter
+    return AdoptionFilter(chosen.prefix, chosen.domain, None if chosen.ids is None else tuple(sorted(chosen.ids)))
+
+
+def _adoptable(one: Candidate) -> Adoptable:
+    return Adoptable(one.id, one.display_name, one.mail, one.differences)
+
+
+def _conflict(one: Candidate, obstacle: Obstacle) -> NotAdoptable:
+    return NotAdoptable(one.id, one.display_name, one.mail, obstacle.code, obstacle.detail)
+
+
+def _refused(refused: RefusedItem) -> NotAdoptable:
+    item, obstacle = refused.item, refused.obstacle
+    return NotAdoptable(item.id, item.display_name, item.mail or None, obstacle.code, obstacle.detail)

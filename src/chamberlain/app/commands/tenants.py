@@ -1,0 +1,117 @@
+"""Tenants, for whoever has the database: listed, suspended, resumed, exported and deleted."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from datetime import UTC
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+
+from chamberlain.app.commands import tenants_tenants_by_hand as tenants
+from chamberlain.cli.errors import failed, told_faults
+from chamberlain.core.ids import WRITTEN_ID, TenantId
+from chamberlain.settings import Settings
+from chamberlain.tenant_admin.models_tenant_rows import TenantRow
+from chamberlain.tenants.models import Tenant
+
+
+def tenant_id_of(written: str) -> TenantId:
+    """The id as somebody has written it; one that is none ends the command."""
+    if not WRITTEN_ID.fullmatch(written):
+        raise failed(f"{written} is no id of a tenant. `chamberlain tenant list` shows those that there are.")
+    return TenantId(UUID(written))
+
+
+def list_tenants(settings: Settings) -> None:
+    """Print one line for each."""
+    with told_faults():
+        found = asyncio.run(tenants.list_tenants(settings))
+    for tenant in found:
+        state = "suspended" if tenant.suspended else "served"
+        print(f"{tenant.id}  {state:9}  {tenant.name}  {', '.join(tenant.domains)}")
+    if not found:
+        print("There is no tenant.")
+
+
+def list_deleted(settings: Settings) -> None:
+    """Print one line for each that was deleted: when, which, the last head of its audit trail, and by whom."""
+    with told_faults():
+        found = asyncio.run(tenants.list_deleted_tenants(settings))
+    for each in found:
+        when = f"{each.deleted_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        print(f"{when}  {each.id}  {each.name}  head {each.head}  {each.deleted_by}")
+    if not found:
+        print("No tenant was deleted.")
+
+
+def suspend(settings: Settings, tenant_id: TenantId) -> None:
+    """Serve it no longer."""
+    with told_faults():
+        before = asyncio.run(tenants.suspend_tenant(settings, tenant_id))
+    if before.suspended:
+        print(f"{before.name} is suspended already.")
+    else:
+        print(f"{before.name} is suspended: its tokens are refused within a minute, and its jobs rest.")
+
+
+def resume(settings: Settings, tenant_id: TenantId) -> None:
+    """Serve it again."""
+    with told_faults():
+        before = asyncio.run(tenants.resume_tenant(settings, tenant_id))
+    print(f"{before.name} is served again." if before.suspended else f"{before.name} is not suspended.")
+
+
+def export(settings: Settings, tenant_id: TenantId, path: Path | None) -> None:
+    """Write every row as a line of JSON, or print it where no file is named. The file is there whole or not at all."""
+    if path is None:
+        _export(settings, tenant_id, print)
+        return
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        # What is in it is for one person only.
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                count = _export(settings, tenant_id, lambda line: file.write(f"{line}\n"))
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise failed(f"{path} cannot be written ({error.strerror}).") from error
+    print(f"{count} rows of tenant {tenant_id} are in {path}.")
+
+
+def delete(settings: Settings, tenant_id: TenantId) -> None:
+    """Remove everything of it, when its name is typed."""
+    with told_faults():
+        tenant = asyncio.run(tenants.deletable_tenant(settings, tenant_id))
+    _ask(tenant)
+    with told_faults():
+        removed = asyncio.run(tenants.delete_tenant(settings, tenant_id))
+    for each in removed:
+        print(f"{each.count:10}  {each.table}")
+    rows = sum(each.count for each in removed)
+    print(f"{tenant.name} ({tenant.id}) is gone: {rows} rows were removed from {len(removed)} tables.")
+    print("`chamberlain tenant list --deleted` shows that it was there, and the last head of its audit trail.")
+
+
+def _export(settings: Settings, tenant_id: TenantId, write: Callable[[str], object]) -> int:
+    def take(row: TenantRow) -> None:
+        # What was sent is kept as it was sent, with its line breaks.
+        content = msgspec.json.format(row.content, indent=-1)
+        write(f'{{"table":{json.dumps(row.table)},"row":{content}}}')
+
+    with told_faults():
+        return asyncio.run(tenants.export_tenant(settings, tenant_id, take))
+
+
+def _ask(tenant: Tenant) -> None:
+    print(f"Everything of {tenant.name} ({tenant.id}) will be removed for good, its audit trail too.")
+    print("Its name, to go on: ", end="", flush=True)
+    if sys.stdin.readline().rstrip("\r\n") != tenant.name:
+        print()
+        raise failed("That is not its name. Nothing was removed.")

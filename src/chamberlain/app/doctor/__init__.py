@@ -1,0 +1,1 @@
+"""Checks of an installation for its operator. Nothing here writes."""

@@ -1,0 +1,147 @@
+"""What somebody who looks after an installation is told: what was looked at, how it stands, and what to do.
+
+The limits here are ours where no other source is named.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from chamberlain.core.checkups import Checkup, doubtful, faulty, well
+from chamberlain.database.clock_clocks import MOST_CLOCK_DIFFERENCE, ClockReading, ClockReport
+from chamberlain.queue.models_figures import counted
+
+# Clocks that are kept in step differ by milliseconds.
+_DOUBTFUL_CLOCK_DIFFERENCE = timedelta(seconds=5)
+# Tokens are taken with so much leeway (ARCHITECTURE.md, "Who may do what").
+_TOKEN_LEEWAY = timedelta(seconds=60)
+# What the service is made for and tested with (ARCHITECTURE.md).
+_OLDEST_SERVER, _NEWEST_SERVER = 15, 18
+# PostgreSQL stops when its disk is full; a day of write-ahead log of a small installation is about a gigabyte.
+_LITTLE_SPACE, _NO_SPACE = 2**30, 2**27
+_LITTLE_TIME = timedelta(days=30)
+# Where workers keep up, a job is due for less than a second.
+_LATE_JOB = timedelta(minutes=2)
+# The sweep that removes what does not sign any more comes by every hour.
+_LATE_SWEEP = timedelta(hours=3)
+
+
+def judge_version(number: int) -> Checkup:
+    """A server by its `server_version_num`, such as 170002."""
+    major = number // 10_000
+    seen = f"PostgreSQL {major}.{number % 10_000} answers."
+    if _OLDEST_SERVER <= major <= _NEWEST_SERVER:
+        return well("database", seen)
+    return faulty("database", seen, f"Use PostgreSQL {_OLDEST_SERVER} to {_NEWEST_SERVER}.")
+
+
+def judge_clock(difference: timedelta) -> Checkup:
+    """The database's clock less ours."""
+    seconds = difference.total_seconds()
+    seen = f"The database's clock and that of this machine differ by {abs(seconds):.1f} seconds."
+    cure = "Keep the clocks of both machines in step, by NTP: leases and waits go by the database's."
+    if abs(difference) > MOST_CLOCK_DIFFERENCE:
+        return faulty("clock", seen, cure)
+    return doubtful("clock", seen, cure) if abs(difference) > _DOUBTFUL_CLOCK_DIFFERENCE else well("clock", seen)
+
+
+def judge_process_clock(report: ClockReport) -> Checkup:
+    """Judge a process that has reported that its clock is wrong."""
+    seconds, process = report.difference.total_seconds(), "A worker" if report.is_worker else "An API process"
+    seen = f"{process} on {report.host} has a clock that differs from the database's by {seconds:.0f} seconds."
+    effect = "It claims no jobs until then." if report.is_worker else "It is not ready until then."
+    return faulty("clock", seen, f"Correct the clock of {report.host}, by NTP. {effect}")
+
+
+def judge_retention(reading: ClockReading | None) -> Checkup:
+    """Judge whether the database's clock allows retention to remove rows."""
+    if reading is None:
+        return well("retention", "No process has read the database's clock yet.")
+    written = f"{reading.record.trusted_at:%Y-%m-%dT%H:%M:%SZ}"
+    if reading.is_doubted:
+        days = (reading.now - reading.record.trusted_at).days
+        seen = f"The database's clock is {days} days past the last trusted reading ({written}). Retention is paused."
+        cure = "If the database's clock is right, run `chamberlain retention confirm`. If it is not, correct it."
+        return faulty("retention", seen, cure)
+    if reading.is_behind:
+        seen = f"The database's clock shows a time before the last trusted reading ({written})."
+        cure = "Correct the clock of the database server, by NTP. If it is right, run `chamberlain retention confirm`."
+        return faulty("retention", seen, cure)
+    return well("retention", "The database's clock agrees with its earlier readings.")
+
+
+def judge_issuer_clock(name: str, answered: str, difference: timedelta | None) -> Checkup:
+    """An issuer that answers, by its clock less ours; `answered` says what it has told. Its own header counts whole
+    seconds."""
+    if difference is None:
+        return well(name, f"{answered} It does not tell the time.")
+    seconds = abs(difference.total_seconds())
+    seen = f"{answered} Its clock and ours differ by {seconds:.0f} seconds."
+    cure = f"Keep the clock of this machine in step: tokens are refused beyond {_TOKEN_LEEWAY.seconds} seconds."
+    if abs(difference) > _TOKEN_LEEWAY:
+        return faulty(name, seen, cure)
+    return doubtful(name, seen, cure) if abs(difference) > _TOKEN_LEEWAY / 2 else well(name, seen)
+
+
+def judge_space(place: str, free: int) -> Checkup:
+    """The disk that the data folder is on, by the bytes that are left."""
+    seen = f"{place} has {free / 2**30:.1f} GiB left."
+    cure = "Make room, or move the data folder to a larger disk: the database stops when there is none left."
+    if free < _NO_SPACE:
+        return faulty("disk", seen, cure)
+    return doubtful("disk", seen, cure) if free < _LITTLE_SPACE else well("disk", seen)
+
+
+def judge_connections(used: int, most: int, *, needed: int) -> Checkup:
+    """The connections of the database server, and how many of them one more process may take."""
+    seen = f"{used} of {most} connections are in use."
+    if most - used >= needed:
+        return well("connections", seen)
+    cure = f"A process takes up to {needed}: raise max_connections, put a pooler before it, or run fewer processes."
+    return doubtful("connections", seen, cure)
+
+
+def judge_keys(known: Collection[str], used: Collection[str], *, file: str) -> Checkup:
+    """The keys of the keys file, and those that stored secrets are sealed with."""
+    missing = sorted(set(used) - set(known))
+    if not missing:
+        keys = "1 key" if len(known) == 1 else f"{len(known)} keys"
+        return well("keys", f"{file} has {keys}, and every stored secret is sealed with one of them.")
+    names = ", ".join(f'"{name}"' for name in missing)
+    return faulty(
+        "keys",
+        f"{file} lacks {names}, with which stored secrets are sealed.",
+        "Put the lines of these keys back, behind the first one. Without them the secrets cannot be opened.",
+    )
+
+
+def judge_certificate(ends: datetime, now: datetime) -> Checkup:
+    """The self-made certificate behind the https listener, which is made anew at every start."""
+    seen = f"The self-made certificate (ca.pem) ends on {ends:%Y-%m-%d}."
+    if ends > now + _LITTLE_TIME:
+        return well("certificate", seen)
+    cure = "Restart the service, which makes a new one, and give ca.pem to those who trust it."
+    return (doubtful if ends > now else faulty)("certificate", seen, cure)
+
+
+def judge_queue(due: int, oldest: timedelta, *, is_stopped: bool) -> Checkup:
+    """The jobs that are due, and for how long the oldest of them has been. While the service is stopped they rest."""
+    if not due:
+        return well("queue", "No job is due.")
+    are = "is" if due == 1 else "are"
+    seen = f"{counted(due, 'job')} {are} due, the oldest for {oldest.total_seconds():.0f} seconds."
+    if is_stopped or oldest <= _LATE_JOB:
+        return well("queue", seen)
+    return doubtful("queue", seen, "Look whether a worker runs, and start more of them if they do not keep up.")
+
+
+def judge_overlaps(ends: Sequence[datetime], now: datetime) -> Checkup:
+    """Webhooks that are signed with two secrets, by the times when the older ones end."""
+    if not ends:
+        return well("webhook secrets", "No webhook is between two secrets.")
+    last = max(ends)
+    count = "1 webhook is" if len(ends) == 1 else f"{len(ends)} webhooks are"
+    seen = f"{count} signed with two secrets, until {last:%Y-%m-%dT%H:%M:%SZ} at the latest."
+    if min(ends) < now - _LATE_SWEEP:
+        cure = "The older secret should be removed by now: look whether a worker runs."
+        return doubtful("webhook secrets", seen, cure)
+    return well("webhook secrets", f"{seen} Receivers should take up the newer one by then.")

@@ -1,0 +1,82 @@
+"""Telling an operator how an installation stands."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+import httpx2
+import msgspec
+import typer
+
+from chamberlain.app.doctor.examine import examine
+from chamberlain.cli.errors_exit_codes import ExitCode
+from chamberlain.cli.output import show_json
+from chamberlain.core.checkups import Checkup, CheckupState, has_fault
+from chamberlain.core.text import one_line
+from chamberlain.settings import Settings
+
+# The service answers on this machine; what it looks at has two seconds.
+_PATIENCE_SECONDS = 5.0
+
+
+def examine_installation(settings: Settings, *, as_json: bool) -> None:
+    """Print what was seen, a line for each thing; any fault ends the command with 1."""
+    checkups = asyncio.run(examine(settings, _ask_service))
+    if as_json:
+        show_json(_document(checkups))
+    else:
+        for checkup in checkups:
+            for line in _lines(checkup):
+                print(line)
+        print(_sum(checkups))
+    if has_fault(checkups):
+        raise typer.Exit(ExitCode.FAILED)
+
+
+async def _ask_service(address: str) -> Sequence[str] | None:
+    """List the failed checks of the service at an address; None when no service answers there."""
+    async with httpx2.AsyncClient(timeout=_PATIENCE_SECONDS, trust_env=False) as client:
+        try:
+            answer = await client.get(f"{address}/health/ready")
+            health = msgspec.json.decode(answer.content, type=_Health)
+        except (httpx2.HTTPError, httpx2.InvalidURL, msgspec.DecodeError):
+            return None
+    if health.status not in {"ready", "notReady"}:
+        return None
+    return [check.detail or f"{check.name}." for check in health.checks if not check.passed]
+
+
+class _HealthCheck(msgspec.Struct):
+    name: str
+    passed: bool
+    detail: str | None = None
+
+
+class _Health(msgspec.Struct):
+    status: str
+    checks: list[_HealthCheck]
+
+
+def _lines(checkup: Checkup) -> Iterator[str]:
+    yield f"{checkup.state:8} {checkup.name:19} {one_line(checkup.seen)}"
+    if checkup.cure is not None:
+        for line in checkup.cure.splitlines():
+            yield f"{'':28} {one_line(line)}"
+
+
+def _sum(checkups: Sequence[Checkup]) -> str:
+    states = [checkup.state for checkup in checkups]
+    faults, warnings = states.count(CheckupState.FAULT), states.count(CheckupState.WARNING)
+    if not faults and not warnings:
+        return "All is well."
+    return f"{_counted(faults, 'fault')}, {_counted(warnings, 'warning')}."
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _document(checkups: Sequence[Checkup]) -> object:
+    states = {checkup.state for checkup in checkups}
+    worst = next((state for state in (CheckupState.FAULT, CheckupState.WARNING) if state in states), CheckupState.OK)
+    checks = [{"name": each.name, "state": each.state, "seen": each.seen, "cure": each.cure} for each in checkups]
+    return {"state": worst, "checks": checks}

@@ -1,0 +1,83 @@
+"""Issuers of tokens: whether they can be asked for their keys, and what their clocks show."""
+
+import asyncio
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from chamberlain.app.clock_and_ids import local_now
+from chamberlain.app.data_folder import DataFolder
+from chamberlain.app.doctor.checks import judge_issuer_clock
+from chamberlain.app.doctor.checks_looks import look
+from chamberlain.app.doctor.database import Opened
+from chamberlain.app.identity import believed_base_url, embedded_issuers
+from chamberlain.auth.issuers_discovery import UNANSWERED, UnusableAnswer, ask_issuer, issuers_client
+from chamberlain.core.checkups import Checkup, doubtful, faulty, well
+from chamberlain.database.transactions import Transaction
+from chamberlain.tenants import records as tenant_records
+
+if TYPE_CHECKING:
+    from chamberlain.tenants.models import Tenant
+
+# All that is asked about one issuer.
+_PATIENCE_SECONDS = 10.0
+
+
+async def look_at_issuers(opened: Opened, *, is_served: bool) -> Sequence[Checkup]:
+    """Each that is registered, and the embedded one while the service runs; `is_served` says that it does."""
+    registered: set[str] = set()
+    found: list[Tenant] = []
+
+    async def read(tx: Transaction) -> Sequence[Checkup]:
+        found.extend(await tenant_records.find_all(tx))
+        issuers = await tenant_records.issuers_of(tx, [tenant.id for tenant in found])
+        registered.update(each.issuer for each in issuers)
+        return ()
+
+    faults = await look("issuers", opened.worker, read)
+    # The platform is one, whichever tenant it is asked for.
+    issuers_for = embedded_issuers(believed_base_url(opened.settings))
+    embedded = {each.issuer for tenant in found[:1] for each in issuers_for(tenant.id)}
+    asked = sorted(registered | embedded if is_served else registered)
+    silent = is_served or not opened.settings.embedded_identity
+    told = [] if silent else [well("issuers", "The embedded identity platform runs with the service: not asked.")]
+    return [*faults, *told, *await _ask_all(opened, asked)]
+
+
+async def _ask_all(opened: Opened, issuers: Sequence[str]) -> Sequence[Checkup]:
+    pem = _authority_pem(DataFolder(opened.settings.data_dir).authority)
+    return await asyncio.gather(*(_ask(issuer, pem) for issuer in issuers))
+
+
+def _authority_pem(authority: Path) -> str | None:
+    """None where it is of no use, which is told of elsewhere."""
+    try:
+        pem = authority.read_text(encoding="ascii")
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
+    # An ssl.SSLError is an OSError, and no text at all a ValueError.
+    except (OSError, ValueError):
+        return None
+    return pem
+
+
+async def _ask(issuer: str, authority_pem: str | None) -> Checkup:
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS), issuers_client(authority_pem) as client:
+            published = await ask_issuer(client, issuer)
+    except UnusableAnswer as error:
+        cure = "Tokens of this issuer are refused. Mend its address in the configuration file, or the issuer."
+        return faulty("issuers", f"{issuer} cannot be used: {error}.", cure)
+    except UNANSWERED as error:
+        cure = "Look whether this machine can reach it, by name and without a proxy, and trusts its certificate."
+        return faulty("issuers", f"{issuer} does not answer ({str(error) or type(error).__name__}).", cure)
+    if not published.keys:
+        cure = "It has to publish a key for RS256 or ES256."
+        return faulty("issuers", f"{issuer} publishes no key that tokens could be checked with.", cure)
+    if urlsplit(issuer).scheme != "https":
+        cure = "Use https: keys that come over a line that others can write to prove nothing."
+        return doubtful("issuers", f"{issuer} answers without https.", cure)
+    keys = "1 key" if len(published.keys) == 1 else f"{len(published.keys)} keys"
+    difference = None if published.at is None else published.at - local_now()
+    return judge_issuer_clock("issuers", f"{issuer} publishes {keys}.", difference)

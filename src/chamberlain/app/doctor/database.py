@@ -1,0 +1,137 @@
+"""The database as each role sees it, opened for a look: what cannot be opened is told and left out."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from chamberlain.app.data_folder import DataFolder
+from chamberlain.app.databases import embedded_outage
+from chamberlain.core.checkups import Checkup, doubtful, faulty, well
+from chamberlain.core.errors import DatabaseUnavailable
+from chamberlain.core.outages import Outage
+from chamberlain.database.connection_hosts import AddressUnusable
+from chamberlain.database.transactions import Database, connect, open_database
+from chamberlain.embedded import postgres
+from chamberlain.embedded.postgres import AlreadyRunning, EmbeddedPostgresError
+from chamberlain.settings import Settings, variable
+
+# One connection for each role is enough for a look.
+_APPLICATION, _WORKER = "database_url", "database_worker_url"
+
+
+@dataclass(slots=True)
+class Opened:
+    """The settings, and the database as those two roles see it; None where it cannot be reached so. One that
+    `was_stopped` was started for the look."""
+
+    settings: Settings
+    application: Database | None = None
+    worker: Database | None = None
+    checkups: list[Checkup] = field(default_factory=list)
+    was_stopped: bool = False
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it is the embedded one."""
+        return self.settings.database_url is None
+
+
+@asynccontextmanager
+async def opened_to_look(settings: Settings) -> AsyncIterator[Opened]:
+    """The database for as long as the block runs. The embedded one is started when nobody has started it."""
+    opened = Opened(settings)
+    async with AsyncExitStack() as stack:
+        addresses = await _addresses(stack, opened)
+        for name, address in addresses.items():
+            database = await _opened(stack, opened, name, address)
+            if name == _APPLICATION:
+                opened.application = database
+            elif name == _WORKER:
+                opened.worker = database
+        yield opened
+
+
+async def _addresses(stack: AsyncExitStack, opened: Opened) -> Mapping[str, str]:
+    """The addresses by the names of their settings."""
+    settings = opened.settings
+    if opened.is_embedded:
+        return await _embedded(stack, opened)
+    named = {
+        _APPLICATION: settings.database_url,
+        _WORKER: settings.database_worker_url,
+        "database_direct_url": None
+        if settings.database_direct_url == settings.database_url
+        else settings.database_direct_url,
+        "database_owner_url": settings.database_owner_url,
+    }
+    return {name: address.get_secret_value() for name, address in named.items() if address is not None}
+
+
+async def _embedded(stack: AsyncExitStack, opened: Opened) -> Mapping[str, str]:
+    settings, folder = opened.settings, DataFolder(opened.settings.data_dir).postgres
+    found = postgres.addresses_of(folder)
+    addresses = {_APPLICATION: found.application, _WORKER: found.worker}
+    if (outage := await _outage_of(found.worker)) is None:
+        return addresses
+    try:
+        if not postgres.has_data(folder):
+            seen = f"There is no embedded database in {settings.data_dir} yet."
+            opened.checkups.append(doubtful("database", seen, "Start `chamberlain serve`, or name its --data-dir."))
+            return {}
+        server = await postgres.start(folder, programs=settings.postgres_bin, run_as=settings.postgres_user)
+    except AlreadyRunning:
+        outage = embedded_outage(folder, outage)
+        seen = f"The service runs, and its embedded database does not. {outage.seen}"
+        opened.checkups.append(faulty("database", seen, outage.cure))
+        return {}
+    except EmbeddedPostgresError as error:
+        opened.checkups.append(faulty("database", "The embedded database cannot be started.", str(error)))
+        return {}
+    except OSError as error:
+        seen = f"The folder of the embedded database cannot be looked at ({error.strerror})."
+        opened.checkups.append(faulty("database", seen, "Run this as who runs the service, with its --data-dir."))
+        return {}
+    stack.push_async_callback(server.stop)
+    opened.was_stopped = True
+    opened.checkups.append(well("database", "The service is stopped: its database was started for this look."))
+    return addresses
+
+
+async def _outage_of(address: str) -> Outage | None:
+    """Answer why no connection can be made; None when one can."""
+    try:
+        connection = await connect(address)
+    except DatabaseUnavailable as error:
+        return error.outage
+    await connection.close()
+    return None
+
+
+async def _opened(stack: AsyncExitStack, opened: Opened, name: str, address: str) -> Database | None:
+    try:
+        # A look is over before a pooler could mind; what it prepares it prepares once.
+        database = await open_database(address, most=1, name="chamberlain doctor", most_statements=0)
+        stack.push_async_callback(database.close)
+        async with database.statement() as connection:
+            await connection.execute("SELECT")
+    except DatabaseUnavailable as error:
+        seen = f"{error.outage.seen} Seen through {variable(name)}: {_reason(error)}."
+        opened.checkups.append(faulty("database", seen, _cure(error.outage, opened, name)))
+        return None
+    except AddressUnusable as error:
+        seen = f"The database cannot be reached by {variable(name)}: {error.reason}."
+        opened.checkups.append(faulty("database", seen, f"Correct {variable(name)}."))
+        return None
+    return database
+
+
+def _cure(outage: Outage, opened: Opened, name: str) -> str:
+    where = "" if opened.is_embedded else f" The address is that of {variable(name)}."
+    return outage.cure + where
+
+
+def _reason(error: DatabaseUnavailable) -> str:
+    """Quote the server or the system. Neither of them quotes a password."""
+    cause = error.__cause__
+    said = str(cause).rstrip(".").splitlines()
+    return said[0] if said else type(cause).__name__

@@ -1,0 +1,36 @@
+"""Look at everything, one thing after another."""
+
+from collections.abc import Sequence
+
+from chamberlain.app.doctor.connections import look_at_directory
+from chamberlain.app.doctor.connections_issuers import look_at_issuers
+from chamberlain.app.doctor.connections_webhooks import look_at_webhooks
+from chamberlain.app.doctor.database import opened_to_look
+from chamberlain.app.doctor.database_queue import look_at_queue
+from chamberlain.app.doctor.database_server import look_at_server
+from chamberlain.app.doctor.database_texts import look_at_texts
+from chamberlain.app.doctor.machine import look_at_folder
+from chamberlain.app.doctor.machine_keys import look_at_keys
+from chamberlain.app.doctor.machine_listeners import AskService, look_at_listeners
+from chamberlain.app.doctor.machine_settings import look_at_settings
+from chamberlain.core.checkups import Checkup
+from chamberlain.settings import Settings
+
+
+async def examine(settings: Settings, ask: AskService) -> Sequence[Checkup]:
+    """How the installation stands, beside its running service or while it is stopped. `ask` asks the service at an
+    address whether it is ready."""
+    listeners = await look_at_listeners(settings, ask)
+    found = [*look_at_settings(settings), *look_at_folder(settings), *listeners.checkups]
+    async with opened_to_look(settings) as opened:
+        return [
+            *found,
+            *opened.checkups,
+            *await look_at_server(opened),
+            *await look_at_keys(opened),
+            *await look_at_issuers(opened, is_served=listeners.are_ours),
+            *await look_at_directory(opened),
+            *await look_at_webhooks(opened),
+            *await look_at_texts(opened),
+            *await look_at_queue(opened),
+        ]

@@ -1,0 +1,171 @@
+"""What an installation shows of itself to whoever looks after it, of all tenants. Nothing here writes."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import asyncpg
+
+from chamberlain.app.doctor.store_role_rights import APPLICATION, WORKER, RoleRights
+from chamberlain.core.ids import TemplateId, TenantId
+from chamberlain.core.text_bad_texts import BadText
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.webhooks.models_webhook_targets import WebhookTarget
+
+# Others' sessions show no more than the database that they are in; the server's own processes are in none.
+SERVER: Final = """
+SELECT current_setting('server_version_num')::integer AS version, clock_timestamp() AS now,
+    (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL)::integer AS used,
+    current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+    - coalesce(current_setting('reserved_connections', true), '0')::integer AS most
+"""
+
+ROLE: Final = """
+SELECT r.rolname AS name, r.rolsuper AS is_superuser, r.rolbypassrls AS passes_row_security,
+    ARRAY(
+        SELECT o.rolname FROM pg_roles o
+        WHERE o.rolname = ANY ($1) AND pg_has_role(r.oid, o.oid, 'USAGE') ORDER BY o.rolname
+    )::text[] AS acts_as,
+    EXISTS (
+        SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname IN ('chamberlain', 'directory', 'identity') AND pg_has_role(r.oid, c.relowner, 'USAGE')
+    ) AS owns_tables,
+    EXISTS (
+        SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'chamberlain' AND c.relname = 'audit'
+        AND (has_table_privilege(r.oid, c.oid, 'DELETE') OR has_any_column_privilege(r.oid, c.oid, 'UPDATE'))
+    ) AS changes_audit
+FROM pg_roles r WHERE r.rolname = current_user
+"""
+
+# What was deleted belongs to no tenant any more, and only workers may read that table.
+OPEN_TABLES: Final = """
+SELECT n.nspname || '.' || c.relname AS name
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped
+WHERE n.nspname IN ('chamberlain', 'directory', 'identity') AND c.relkind IN ('r', 'p') AND NOT c.relrowsecurity
+AND has_table_privilege($1, c.oid, 'SELECT')
+ORDER BY 1
+"""
+
+# What is sealed begins with the length of the key's id and the id (keyring.py).
+SEALING_KEYS: Final = """
+SELECT DISTINCT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), 'UTF8') AS key_id FROM (
+    SELECT s.sealed FROM chamberlain.webhook_secret s
+    UNION ALL SELECT s.previous_secret FROM chamberlain.webhook_secret s WHERE s.previous_secret IS NOT NULL
+) secrets (sealed) WHERE length(sealed) > 1 ORDER BY 1
+"""
+
+OVERLAPS: Final = "SELECT previous_until FROM chamberlain.webhook_secret WHERE previous_until IS NOT NULL ORDER BY 1"
+
+WEBHOOKS: Final = """
+SELECT t.tenant_id, t.template_id, chamberlain.clean(r.content) ->> 'name' AS name,
+    chamberlain.clean(r.content) #>> '{webhook,url}' AS url,
+    chamberlain.clean(r.content) #>> '{webhook,active}' = 'true' AS active,
+    s.failing_since, s.disabled_at, s.disabled_reason
+FROM chamberlain.template t
+JOIN chamberlain.template_revision r
+    ON r.tenant_id = t.tenant_id AND r.template_id = t.template_id AND r.revision = t.revision
+LEFT JOIN chamberlain.webhook_state s ON s.tenant_id = t.tenant_id AND s.template_id = t.template_id
+WHERE chamberlain.clean(r.content) #>> '{webhook,url}' IS NOT NULL ORDER BY t.tenant_id, name, t.template_id
+"""
+
+# The service writes an escape for control characters only, and those beyond ASCII as they are.
+BAD_TEXTS: Final = """
+SELECT 'template' AS noun, t.tenant_id, t.template_id AS id FROM chamberlain.template t
+JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+WHERE strpos(r.content::text, '\\u') > 0 OR r.content::text ~ '[\\x7f-\\x9f]'
+UNION ALL
+SELECT 'policy', p.tenant_id, p.policy_id FROM chamberlain.policy p
+WHERE strpos(p.content::text, '\\u') > 0 OR p.content::text ~ '[\\x7f-\\x9f]'
+ORDER BY 2, 1, 3
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """The database server: its `server_version_num`, its clock, and its connections."""
+
+    version: int
+    now: datetime
+    used_connections: int
+    most_connections: int
+
+
+class NotThere(Exception):
+    """A table, a column or a right is missing in the database."""
+
+
+@asynccontextmanager
+async def looking(database: Database) -> AsyncIterator[Transaction]:
+    """A transaction that sees what the role may see. Raises Unavailable, and NotThere."""
+    with telling():
+        async with database.across_tenants() as tx:
+            await tx.execute("SET TRANSACTION READ ONLY")
+            yield tx
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Tell what a database lacks in one way, whosever statements they are."""
+    try:
+        yield
+    except asyncpg.SyntaxOrAccessError as error:
+        raise NotThere(str(error)) from error
+
+
+async def server_state(tx: Transaction) -> ServerState:
+    """How the server is."""
+    (row,) = await tx.fetch(SERVER)
+    return ServerState(row["version"], row["now"], row["used"], row["most"])
+
+
+async def role_rights(tx: Transaction) -> RoleRights:
+    """What the role that is signed in may do."""
+    (row,) = await tx.fetch(ROLE, [APPLICATION, WORKER])
+    return RoleRights(
+        name=row["name"],
+        acts_as=frozenset(row["acts_as"]),
+        is_superuser=row["is_superuser"],
+        passes_row_security=row["passes_row_security"],
+        owns_tables=row["owns_tables"],
+        changes_audit=row["changes_audit"],
+    )
+
+
+async def open_tables(tx: Transaction) -> list[str]:
+    """The tables of tenants without row-level security that whoever answers calls may read."""
+    return [row["name"] for row in await tx.fetch(OPEN_TABLES, APPLICATION)]
+
+
+async def sealing_keys(tx: Transaction) -> frozenset[str]:
+    """The ids of the keys that secrets of ours are sealed with."""
+    return frozenset(row["key_id"] for row in await tx.fetch(SEALING_KEYS))
+
+
+async def overlaps(tx: Transaction) -> Sequence[datetime]:
+    """Until when webhooks are signed with an older secret as well, of each that is."""
+    return [row["previous_until"] for row in await tx.fetch(OVERLAPS)]
+
+
+async def webhook_targets(tx: Transaction) -> Sequence[WebhookTarget]:
+    """All webhooks of all tenants."""
+    return [
+        WebhookTarget(
+            tenant_id=TenantId(row["tenant_id"]),
+            template_id=TemplateId(row["template_id"]),
+            template_name=row["name"],
+            url=row["url"],
+            active=row["active"],
+            failing_since=row["failing_since"],
+            disabled_reason=row["disabled_reason"],
+        )
+        for row in await tx.fetch(WEBHOOKS)
+    ]
+
+
+async def bad_texts(tx: Transaction) -> Sequence[BadText]:
+    """Find templates and policies that an earlier version stored with control characters."""
+    return [BadText(row["noun"], TenantId(row["tenant_id"]), row["id"]) for row in await tx.fetch(BAD_TEXTS)]

@@ -1,0 +1,143 @@
+"""The embedded identity platform, wired: its keys are sealed by our key ring, its local tokens are on our audit trail.
+
+Its issuers follow the port, so they are worked out at each start and never stored.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from starlette.routing import Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from chamberlain.app.clock_and_ids import local_now, now
+from chamberlain.app.databases import Databases
+from chamberlain.app.identity_identity_database import identity_unavailable
+from chamberlain.auth.models import Actor, ActorType, ClientNames
+from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.verifier import FindIssuer
+from chamberlain.changes import record
+from chamberlain.changes.models import Change, Subject
+from chamberlain.core.ids import ClientId, TenantId
+from chamberlain.database.transactions import Database
+from chamberlain.embedded.identity.clients import find_clients
+from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken, issuer_of
+from chamberlain.embedded.identity.server import routes
+from chamberlain.embedded.identity.signing_keys import SigningKeys
+from chamberlain.http.calls_trace import new_trace_id
+from chamberlain.secrets.keyring import Keyring
+from chamberlain.settings import Settings
+from chamberlain.tenants import records as tenant_records
+
+if TYPE_CHECKING:
+    from chamberlain.core.values import Json
+
+
+def identity_base_url(settings: Settings) -> str:
+    """Where the platform's addresses begin; MSAL insists on https and a path."""
+    return f"{settings.tls_url}/identity"
+
+
+def believed_base_url(settings: Settings) -> str | None:
+    """The same where the platform runs; None where the organisation's own is the only one."""
+    return identity_base_url(settings) if settings.embedded_identity else None
+
+
+def make_identity_platform(
+    settings: Settings, databases: Databases, keyring: Keyring, local_secret: str
+) -> IdentityPlatform:
+    """The platform on our database."""
+    pool = databases.application.pool
+    return IdentityPlatform(
+        base_url=identity_base_url(settings),
+        pool=pool,
+        keys=SigningKeys(pool, keyring, now),
+        now=now,
+        token_now=local_now,
+        local_secret=local_secret,
+        on_local_token=_recorded(databases.application),
+        serves_people=settings.listens_on_loopback,
+    )
+
+
+def identity_application(platform: IdentityPlatform) -> ASGIApp:
+    """The platform's endpoints. Its routes are whole paths, so nothing is cut off where they are mounted."""
+    router = Router(routes(platform))
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        await router({**scope, "root_path": ""}, receive, send)
+
+    return application
+
+
+def client_names(databases: Databases) -> ClientNames:
+    """What the platform calls the programs of a tenant; those of other platforms it does not know."""
+
+    async def names(tenant_id: TenantId) -> Mapping[ClientId, str]:
+        with identity_unavailable():
+            found = await find_clients(databases.application.pool, tenant_id)
+        return {ClientId(str(client.id)): client.name for client in found}
+
+    return names
+
+
+def issuer_finder(database: Database, base_url: str | None) -> FindIssuer:
+    """Finds whose tokens these are: those of the embedded platform at this address, and those that are registered."""
+
+    async def find(issuer: str, tid: str | None) -> Issuer | None:
+        tenant_id = None if base_url is None or tid is None else _tenant_of(issuer, tid, base_url)
+        if tenant_id is None:
+            return await tenant_records.find_issuer(database, issuer, tid)
+        if not await tenant_records.is_served(database, tenant_id):
+            return None
+        return Issuer(tenant_id=tenant_id, issuer=issuer, tid=tid, audiences={})
+
+    return find
+
+
+def embedded_issuers(base_url: str | None) -> Callable[[TenantId], tuple[Issuer, ...]]:
+    """What tells as whom the embedded platform speaks for a tenant, where it runs."""
+
+    def issuers(tenant_id: TenantId) -> tuple[Issuer, ...]:
+        if base_url is None:
+            return ()
+        issuer = issuer_of(base_url, tenant_id)
+        return (Issuer(tenant_id=tenant_id, issuer=issuer, tid=str(tenant_id), audiences={}),)
+
+    return issuers
+
+
+def _tenant_of(issuer: str, tid: str, base_url: str) -> TenantId | None:
+    try:
+        tenant_id = UUID(tid)
+    except ValueError:
+        return None
+    return TenantId(tenant_id) if issuer == issuer_of(base_url, tenant_id) else None
+
+
+def _recorded(database: Database) -> Callable[[LocalToken], Awaitable[None]]:
+    async def on_local_token(token: LocalToken) -> None:
+        actor = Actor(ActorType.SYSTEM, None, "chamberlain token")
+        subject = Subject(
+            "user" if token.user_id else "application", token.user_id or token.client_id, token.display_name
+        )
+        after: dict[str, Json] = {
+            "resource": token.resource,
+            "names": list(token.names),
+            "expiresAt": token.expires_at.isoformat(timespec="seconds"),
+        }
+        change = Change(
+            tenant_id=TenantId(token.tenant_id),
+            action="token.issue",
+            actor=actor,
+            client_id=ClientId(str(token.client_id)),
+            subject=subject,
+            before=None,
+            after=after,
+            request_id=None,
+            trace_id=new_trace_id(),
+        )
+        async with database.transaction(change.tenant_id) as tx:
+            await record.record(tx, change)
+
+    return on_local_token

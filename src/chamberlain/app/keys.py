@@ -1,0 +1,129 @@
+"""List, add, rotate and drop encryption keys, beside running services.
+
+Processes with the same keys file load a new key when they encrypt, or meet a secret that it encrypts.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+from uuid import UUID
+
+from chamberlain.app.keys_keys import KeyUse, Rotation, change_of_keys, key_unknown, key_uses, require_droppable
+from chamberlain.auth.models import Actor
+from chamberlain.changes import record as change_record
+from chamberlain.core.ids import TemplateId, TenantId, TraceId
+from chamberlain.database.transactions import Database
+from chamberlain.secrets.keyring import Keyring, load_keyring
+from chamberlain.secrets.keys_file import KeysFile, new_key
+from chamberlain.template_admin import webhook_secrets_sealed_secrets
+from chamberlain.templates.webhook_webhooks import WebhookKey
+from chamberlain.tenants import records as tenant_records
+
+# Short enough that calls which store a secret meanwhile do not wait noticeably.
+_BATCH: Final = 100
+_FIRST: Final[WebhookKey] = (TenantId(UUID(int=0)), TemplateId(UUID(int=0)))
+
+
+class OtherSecrets(Protocol):
+    """Secrets that other products encrypt with the same keys."""
+
+    async def count(self) -> Mapping[str, int]:
+        """Count the secrets of each key. Raises Unavailable."""
+        ...
+
+    async def reseal(self, keyring: Keyring) -> tuple[int, int]:
+        """Encrypt all secrets with the first key.
+
+        Returns how many it encrypted and how many it could not decrypt. Raises Unavailable.
+        """
+        ...
+
+
+def add_key(file: KeysFile) -> str:
+    """Add a key that only decrypts for now, and return its id.
+
+    It can be copied to every machine before it encrypts. Raises KeysUnusable.
+    """
+    with file.alone():
+        name, key = new_key()
+        file.write(file.read().with_last(name, key))
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class KeyService:
+    """Manage the keys of one installation.
+
+    The database has the role of a worker.
+    """
+
+    database: Database
+    file: KeysFile
+    others: OtherSecrets
+
+    async def list(self) -> Sequence[KeyUse]:
+        """List keys and their uses.
+
+        The keys of the file come first, in its order, then missing ones. Raises KeysUnusable.
+        """
+        keys = self.file.read()
+        counts = Counter(await self.others.count())
+        async with self.database.across_tenants() as tx:
+            counts.update(await webhook_secrets_sealed_secrets.count(tx))
+        return key_uses(list(keys.by_id), counts)
+
+    async def rotate(self, key_id: str | None, *, actor: Actor, trace_id: TraceId) -> Rotation:
+        """Encrypt all stored secrets with this key, or a new one.
+
+        It is the active key from then on. After an interruption, repeat it with the key that is the first by then.
+        Raises NotFound and KeysUnusable.
+        """
+        with self.file.alone():
+            before = self.file.read().first
+            chosen = await self._put_first(key_id, actor=actor, trace_id=trace_id)
+        keyring = load_keyring(self.file.path)
+        done, left = await self.others.reseal(keyring)
+        after: WebhookKey | None = _FIRST
+        while after is not None:
+            async with self.database.across_tenants() as tx:
+                batch = await webhook_secrets_sealed_secrets.reseal(tx, keyring, after, _BATCH)
+            done, left, after = done + batch.done, left + batch.left, batch.next
+        return Rotation(before, chosen, done, left)
+
+    async def drop(self, key_id: str, *, actor: Actor, trace_id: TraceId) -> None:
+        """Remove a key that encrypts nothing any more.
+
+        Raises NotFound, Conflict if a secret needs the key, and KeysUnusable.
+        """
+        with self.file.alone():
+            keys = self.file.read()
+            counts = Counter(await self.others.count())
+            async with self.database.across_tenants() as tx:
+                # Waits for secrets that are being written, and counts them.
+                await webhook_secrets_sealed_secrets.hold(tx)
+                counts.update(await webhook_secrets_sealed_secrets.count(tx))
+                require_droppable(key_id, key_uses(list(keys.by_id), counts))
+                record = [
+                    change_of_keys(each.id, "drop", key_id, actor=actor, trace_id=trace_id, before=None)
+                    for each in await tenant_records.find_all(tx)
+                ]
+                await change_record.record_all(tx, record)
+                self.file.write(keys.without(key_id))
+
+    async def _put_first(self, key_id: str | None, *, actor: Actor, trace_id: TraceId) -> str:
+        keys = self.file.read()
+        if key_id is not None and key_id not in keys.by_id:
+            raise key_unknown(key_id)
+        if key_id == keys.first:
+            return key_id
+        name, key = new_key() if key_id is None else (key_id, keys.by_id[key_id])
+        async with self.database.across_tenants() as tx:
+            record = [
+                change_of_keys(each.id, "rotate", name, actor=actor, trace_id=trace_id, before=keys.first)
+                for each in await tenant_records.find_all(tx)
+            ]
+            await change_record.record_all(tx, record)
+            # Last, so that only the commit can fail after it.
+            self.file.write(keys.with_first(name, key))
+        return name

@@ -1,0 +1,182 @@
+"""Two listeners, one application: plain HTTP, and the same with TLS for sign-in libraries that insist on it.
+
+Sockets are bound first, so that a port in use is told in a sentence of ours. Signals are not theirs to handle: the
+service stops its parts in order.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import logging
+import select
+import socket
+import ssl
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.server import ServerState
+
+from chamberlain.app.processes import running
+from chamberlain.core.errors import CannotStart
+from chamberlain.http.buffered_response import WholeAnswers
+from chamberlain.http.connections import BACKLOG, Connection, ConnectionLimits, Connections
+
+# How long answers that are under way may still take when the service stops; ten seconds are for everything together.
+GRACE_SECONDS = 8
+# How long idle connections stay open when the service stops: a call may be on its way on them.
+QUIET_SECONDS = 0.5
+QUIET_ROUNDS = 25
+# Each round accepts everything that waits; handshakes that end meanwhile need more.
+ACCEPT_ROUNDS = 100
+# Seconds for TCP handshakes that have begun: a round trip within a continent.
+HANDSHAKE_ROUND_TRIP = 0.1
+# The option of socket(7) that Python does not name, and its program (classic BPF: code, jump if true, jump if false,
+# value). It sees the TCP header, drops segments whose byte 13 has the flag SYN, and passes all others.
+SO_ATTACH_FILTER = 26
+NO_SYN = ((0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFF))
+# Bytes of an answer that the kernel keeps beside those that are on their way. With its default, megabytes of an answer
+# that no one reads would wait there.
+UNSENT_BYTES = 16 * 1024
+
+logger = logging.getLogger(__name__)
+
+
+class PortTaken(CannotStart):
+    """A port cannot be listened on; the sentence says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One bound socket, what is spoken on it (without a context that is plain HTTP), and who answers."""
+
+    socket: socket.socket
+    context: ssl.SSLContext | None
+    application: ASGIApp
+
+
+def bind(host: str, port: int, *, chosen_by: str = "--port") -> socket.socket:
+    """A socket that is bound, and listens as soon as it is served. Raises PortTaken, which names the option that
+    chose it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Accepted sockets inherit it.
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
+    try:
+        bound.bind((host, port))
+    except OSError as error:
+        bound.close()
+        raise PortTaken(
+            f"Nothing can listen on {host} port {port} ({error.strerror}). Stop what does, or change {chosen_by}."
+        ) from error
+    return bound
+
+
+class Server(uvicorn.Server):
+    """A server that leaves signals alone, and resets no connection when it stops."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Nothing is captured."""
+        yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer calls that are on their way, then end idle connections and wait for answers that are under way."""
+        await _accept_waiting(sockets or [])
+        for _ in range(QUIET_ROUNDS):
+            if not any(map(_is_idle, self.server_state.connections)):
+                break
+            await asyncio.sleep(QUIET_SECONDS / QUIET_ROUNDS)
+        await super().shutdown(sockets)
+
+
+async def _accept_waiting(sockets: Sequence[socket.socket]) -> None:
+    """Accept the connections that the kernel has begun: it resets those that are left when the socket closes."""
+    for each in sockets:
+        _refuse_new(each)
+    await asyncio.sleep(HANDSHAKE_ROUND_TRIP)
+    for _ in range(ACCEPT_ROUNDS):
+        waiting, _, _ = select.select(sockets, (), (), 0)
+        if not waiting:
+            return
+        await asyncio.sleep(0.001)
+
+
+def _refuse_new(listening: socket.socket) -> None:
+    """Have the kernel drop new connections before they begin. Their clients try again and find the port closed."""
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in NO_SYN))
+    try:
+        listening.setsockopt(
+            socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(NO_SYN), ctypes.addressof(program))
+        )
+    except OSError as error:
+        # A sandbox may emulate sockets without filters. A client that connects in the last moment is reset then.
+        logger.warning("New connections cannot be filtered during the stop: %s", error.strerror)
+        listening.listen(0)
+
+
+def _is_idle(connection: object) -> bool:
+    return isinstance(connection, WholeAnswers) and connection.is_idle
+
+
+def make_server(listener: Listener, connections: Connections, *, protocol: type[WholeAnswers] = WholeAnswers) -> Server:
+    """A server for one listener, ready to be run with `serve`. Connections over TLS make their handshake themselves."""
+
+    def begin(
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, object],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> Connection:
+        return Connection(connections, protocol(config, server_state, app_state, _loop), listener.context)
+
+    config = uvicorn.Config(
+        listener.application,
+        loop="none",
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    config.load()
+    config.http_protocol_class = begin  # type: ignore[assignment]  # It is only called.
+    return Server(config)
+
+
+async def serve_until(
+    stop: asyncio.Event, listeners: Sequence[Listener], limits: ConnectionLimits | None = None
+) -> None:
+    """Answer on all listeners until the event is set, then let what is under way end within the grace."""
+    try:
+        # A process that is to stop already would reset those that connect now.
+        if not stop.is_set():
+            await _serve_until(stop, listeners, Connections(limits))
+    finally:
+        for listener in listeners:
+            listener.socket.close()
+
+
+async def _serve_until(stop: asyncio.Event, listeners: Sequence[Listener], connections: Connections) -> None:
+    servers = [make_server(listener, connections) for listener in listeners]
+    async with running(connections.run()):
+        serving = [
+            asyncio.create_task(server.serve(sockets=[listener.socket]))
+            for server, listener in zip(servers, listeners, strict=True)
+        ]
+        stopped = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait({*serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            connections.stop()
+            for server in servers:
+                server.should_exit = True
+            stopped.cancel()
+            await asyncio.gather(*serving)

@@ -1,0 +1,79 @@
+"""All endpoints on one screen, and the application made of them."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from starlette.middleware.errors import ServerErrorMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from chamberlain.adoptions import endpoints as adoption_endpoints
+from chamberlain.audit import endpoints as audit_endpoints
+from chamberlain.drift import endpoints as drift_endpoints
+from chamberlain.events import endpoints as event_endpoints
+from chamberlain.groups import endpoints as group_endpoints
+from chamberlain.guests.assignments import endpoints as assignment_endpoints
+from chamberlain.guests.findings import endpoints as finding_endpoints
+from chamberlain.guests.policies import endpoints as policy_endpoints
+from chamberlain.http import endpoints as http_endpoints
+from chamberlain.http import endpoints_documents
+from chamberlain.http.calls_trace import echoes
+from chamberlain.http.context import HttpContext
+from chamberlain.http.openapi import describe
+from chamberlain.http.pipeline import TRACE_ID, Front
+from chamberlain.http.problems import problem_of_bug
+from chamberlain.http.router import AnyEndpoint, EndpointTable
+from chamberlain.mailboxes import endpoints as mailbox_endpoints
+from chamberlain.queue import endpoints as queue_endpoints
+from chamberlain.requests import endpoints as request_endpoints
+from chamberlain.requests import endpoints_timeline
+from chamberlain.template_admin import endpoints as template_admin_endpoints
+from chamberlain.template_admin import endpoints_collab_templates
+from chamberlain.tenants import endpoints as tenant_endpoints
+from chamberlain.webhooks import endpoints as webhook_endpoints
+from chamberlain.webhooks import endpoints_deliveries
+
+TABLES: tuple[EndpointTable[Any], ...] = (
+    group_endpoints.ENDPOINTS,
+    request_endpoints.ENDPOINTS,
+    endpoints_timeline.ENDPOINTS,
+    queue_endpoints.ENDPOINTS,
+    endpoints_deliveries.ENDPOINTS,
+    webhook_endpoints.ENDPOINTS,
+    audit_endpoints.ENDPOINTS,
+    mailbox_endpoints.ENDPOINTS,
+    template_admin_endpoints.ENDPOINTS,
+    assignment_endpoints.ENDPOINTS,
+    finding_endpoints.ENDPOINTS,
+    adoption_endpoints.ENDPOINTS,
+    drift_endpoints.ENDPOINTS,
+    event_endpoints.ENDPOINTS,
+    endpoints_collab_templates.ENDPOINTS,
+    tenant_endpoints.ENDPOINTS,
+    http_endpoints.ENDPOINTS,
+    policy_endpoints.ENDPOINTS,
+)
+ENDPOINTS: tuple[AnyEndpoint, ...] = tuple(endpoint for table in TABLES for endpoint in table.endpoints)
+
+
+def create_app(http: HttpContext, services: Sequence[object], mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
+    """Build the whole API. `services` has one instance for each table of endpoints.
+
+    `mounts` are other applications below a path prefix, such as the embedded directory.
+    """
+    published = endpoints_documents.endpoints(partial(describe, ENDPOINTS, http))
+    served = [each for table in (*TABLES, published) for each in table.serve([*services, http])]
+    # Answers unexpected errors, and raises them again so that the server logs each once, with its traceback.
+    return ServerErrorMiddleware(Front(http, served, mounts or {}), handler=_answer_bug)
+
+
+async def _answer_bug(request: Request, error: Exception) -> Response:
+    trace_id = request.scope[TRACE_ID]
+    # The server logs it when the call is over and its trace forgotten.
+    error.add_note(f"traceId: {trace_id}")
+    answer = problem_of_bug(request.scope["path"], trace_id)
+    echoed = echoes(dict(request.scope["headers"]), trace_id)
+    headers = {name.decode("ascii"): value.decode("ascii") for name, value in echoed}
+    return Response(answer.body, answer.status, headers, answer.content_type.decode("ascii"))

@@ -1,0 +1,232 @@
+"""The chain that seals the audit trail: put on as the worker's role, and read to be verified."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from chamberlain.audit.seals import AuditFacts, ErasureRecord, Head, Link, UnsealedRow
+from chamberlain.core.ids import RequestId, TenantId, TraceId
+from chamberlain.database.transactions import PLANNING, Record, Transaction
+from chamberlain.queue.models import JobKind
+
+# A tenant has its job from the first look on that finds it; one that is held counts.
+QUEUE = """
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
+SELECT t.tenant_id, $1, t.tenant_id, $2 FROM chamberlain.tenant t
+WHERE NOT EXISTS (SELECT FROM chamberlain.job j WHERE j.tenant_id = t.tenant_id AND j.kind = $1)
+"""
+
+
+def _tenants_in(table: str) -> str:
+    """The tenants that a table names, one look at its key for each: it may have very many rows."""
+    return f"""
+    SELECT known.tenant_id FROM (
+        WITH RECURSIVE known AS (
+            (SELECT r.tenant_id FROM {table} r ORDER BY r.tenant_id LIMIT 1)
+            UNION ALL
+            SELECT (
+                SELECT r.tenant_id FROM {table} r WHERE r.tenant_id > known.tenant_id ORDER BY r.tenant_id LIMIT 1
+            ) FROM known WHERE known.tenant_id IS NOT NULL
+        )
+        SELECT known.tenant_id FROM known WHERE known.tenant_id IS NOT NULL
+    ) known
+    """  # noqa: S608 - text of ours alone.
+
+
+# Those too of which somebody has left nothing but rows.
+SEALED_TENANTS: Final = f"""
+SELECT tenant_id FROM chamberlain.tenant UNION SELECT tenant_id FROM chamberlain.audit_head
+UNION {_tenants_in("chamberlain.audit_seal")} UNION {_tenants_in("chamberlain.audit")}
+ORDER BY tenant_id
+"""  # noqa: S608 - as above.
+
+IS_THERE = "SELECT FROM chamberlain.tenant WHERE tenant_id = $1"
+
+SEAL = "SELECT chamberlain.seal_audit($1, $2) AS number"
+
+# The head that is to be logged, unless it has been, or another one was a moment ago.
+NOTE_LOGGED = """
+UPDATE chamberlain.audit_head SET logged_position = position, logged_at = $2
+WHERE tenant_id = $1 AND position > logged_position AND logged_at <= $3
+RETURNING position, digest
+"""
+
+FIND_HEAD = "SELECT position, digest FROM chamberlain.audit_head WHERE tenant_id = $1"
+
+FIND_DIGEST = "SELECT digest FROM chamberlain.audit_seal WHERE tenant_id = $1 AND position = $2"
+
+# The trace of the erasure by which a row was emptied. The payload says that and nothing else, to the letter; the record
+# of an erasure is never emptied.
+_ERASURE: Final = """CASE
+        WHEN a.action <> 'user.erase'
+            AND a.payload::text = json_build_object('erased', chamberlain.readable(a.payload) ->> 'erased')::text
+        THEN chamberlain.readable(a.payload) ->> 'erased'
+    END AS erasure"""
+
+# What lists search by is compared with the row here, and the rest by whoever reads it. OFFSET 0 keeps the planner from
+# beginning at the other end.
+LINKS = f"""
+SELECT s.position, s.sequence, s.previous, s.digest, s.payload_digest, s.is_suspect, a.sequence IS NOT NULL AS is_there,
+    a.at, a.action, a.request_id, a.trace_id, sha256(convert_to(a.payload::text, 'UTF8')) AS payload_digest_now,
+    {_ERASURE}, chamberlain.readable(a.payload) IS NOT NULL AS is_readable,
+    (s.at, s.action, s.actor_id, s.subject_id) IS NOT DISTINCT FROM (
+        a.at, a.action, chamberlain.readable(a.payload) -> 'actor' ->> 'id',
+        chamberlain.readable(a.payload) -> 'subject' ->> 'id'
+    ) AS agrees
+FROM (
+    SELECT position, sequence, previous, digest, payload_digest, is_suspect, at, action, actor_id, subject_id
+    FROM chamberlain.audit_seal WHERE tenant_id = $1 AND position > $2 ORDER BY position LIMIT $3
+) s LEFT JOIN LATERAL (
+    SELECT a.sequence, a.at, a.action, a.request_id, a.trace_id, a.payload FROM chamberlain.audit a
+    WHERE a.tenant_id = $1 AND a.sequence = s.sequence OFFSET 0
+) a ON true
+ORDER BY s.position
+"""  # noqa: S608 - text of ours alone.
+
+# The end of the next rows behind a sequence; null when there are none.
+WINDOW = """
+SELECT max(sequence) AS last FROM (
+    SELECT sequence FROM chamberlain.audit WHERE tenant_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3
+) next
+"""
+
+# Rows without a seal. One that was there when the service looked last should have one.
+UNSEALED = f"""
+SELECT a.sequence, a.at, coalesce(
+    pg_visible_in_snapshot(a.written_in, h.snapshot)
+    OR chamberlain.is_suspect(a.written_in, a.written_by, a.sequence, a.at, h.horizon, h.newest, h.looked_at), false
+) AS is_suspect, {_ERASURE}
+FROM chamberlain.audit a LEFT JOIN chamberlain.audit_head h USING (tenant_id)
+WHERE a.tenant_id = $1 AND a.sequence > $2 AND a.sequence <= $3 AND (
+    SELECT s.position FROM chamberlain.audit_seal s WHERE s.tenant_id = $1 AND s.sequence = a.sequence
+) IS NULL
+ORDER BY a.sequence
+"""  # noqa: S608 - text of ours alone.
+
+ERASURES = """
+SELECT sequence, trace_id, chamberlain.readable(payload) -> 'after' ->> 'auditSequences' AS sequences
+FROM chamberlain.audit WHERE tenant_id = $1 AND action = 'user.erase'
+"""
+
+FIND_HELD = "SELECT held_reason FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NOT NULL"
+
+# Read in one piece, so that nothing is sealed meanwhile.
+FROZEN = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+
+PAGE = 5_000
+
+
+async def queue_for_all(tx: Transaction, kind: JobKind, trace_id: TraceId) -> None:
+    """See to it that every tenant has its job of this kind."""
+    await tx.execute(QUEUE, kind, trace_id)
+
+
+async def seal(tx: Transaction, tenant_id: TenantId, most: int) -> int:
+    """Seal the next rows of a tenant; gives their number, which is `most` when there may be more."""
+    (row,) = await tx.fetch(SEAL, tenant_id, most)
+    return int(row["number"])
+
+
+async def is_there(tx: Transaction, tenant_id: TenantId) -> bool:
+    """Whether there is such a tenant, still."""
+    return await tx.fetch_row(IS_THERE, tenant_id) is not None
+
+
+async def note_logged(tx: Transaction, tenant_id: TenantId, *, now: datetime, before: datetime) -> Head | None:
+    """The head, when it is to be logged: it has moved, and the last one was logged before that time."""
+    row = await tx.fetch_row(NOTE_LOGGED, tenant_id, now, before)
+    return None if row is None else _head(row)
+
+
+async def sealed_tenants(tx: Transaction) -> Sequence[TenantId]:
+    """The tenants that have a chain or should have one."""
+    await tx.execute(PLANNING)
+    return [TenantId(row["tenant_id"]) for row in await tx.fetch(SEALED_TENANTS)]
+
+
+async def freeze(tx: Transaction) -> None:
+    """See everything as it is now, to the end of the transaction, and walk along keys. To be called first."""
+    await tx.execute(FROZEN)
+    await tx.execute(PLANNING)
+
+
+async def find_head(tx: Transaction, tenant_id: TenantId) -> Head | None:
+    """The head as the service noted it."""
+    row = await tx.fetch_row(FIND_HEAD, tenant_id)
+    return None if row is None else _head(row)
+
+
+async def find_digest(tx: Transaction, tenant_id: TenantId, position: int) -> bytes | None:
+    """The digest at a position; None when the chain has no such one."""
+    row = await tx.fetch_row(FIND_DIGEST, tenant_id, position)
+    return None if row is None else bytes(row["digest"])
+
+
+async def links(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[Link]:
+    """The chain from its beginning, a page at a time."""
+    position = 0
+    while rows := await tx.fetch(LINKS, tenant_id, position, PAGE):
+        for row in rows:
+            yield _link(row)
+        position = rows[-1]["position"]
+
+
+async def unsealed(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[UnsealedRow]:
+    """The rows without a seal, a page at a time."""
+    sequence = -(2**63)
+    while (last := await _window(tx, tenant_id, sequence)) is not None:
+        for row in await tx.fetch(UNSEALED, tenant_id, sequence, last):
+            yield UnsealedRow(row["sequence"], row["at"], row["is_suspect"], _erasure(row))
+        sequence = last
+
+
+async def _window(tx: Transaction, tenant_id: TenantId, after: int) -> int | None:
+    (row,) = await tx.fetch(WINDOW, tenant_id, after, PAGE)
+    return None if row["last"] is None else int(row["last"])
+
+
+async def erasures(tx: Transaction, tenant_id: TenantId) -> Sequence[ErasureRecord]:
+    """The erasures on record, whoever has put them there."""
+    return [
+        ErasureRecord(row["sequence"], TraceId(row["trace_id"]), row["sequences"] or "")
+        for row in await tx.fetch(ERASURES, tenant_id)
+    ]
+
+
+async def find_held_reason(tx: Transaction, tenant_id: TenantId, kind: JobKind) -> str | None:
+    """Why the tenant's job of this kind is held; None when it is not."""
+    row = await tx.fetch_row(FIND_HELD, tenant_id, kind)
+    return None if row is None else str(row["held_reason"])
+
+
+def _head(row: Record) -> Head:
+    return Head(row["position"], bytes(row["digest"]))
+
+
+def _link(row: Record) -> Link:
+    return Link(
+        position=row["position"],
+        sequence=row["sequence"],
+        previous=bytes(row["previous"]),
+        digest=bytes(row["digest"]),
+        payload_digest=bytes(row["payload_digest"]),
+        is_suspect=row["is_suspect"],
+        facts=_facts(row) if row["is_there"] else None,
+        agrees=row["agrees"],
+    )
+
+
+def _facts(row: Record) -> AuditFacts:
+    return AuditFacts(
+        at=row["at"],
+        action=row["action"],
+        request_id=None if row["request_id"] is None else RequestId(row["request_id"]),
+        trace_id=TraceId(row["trace_id"]),
+        payload_digest=bytes(row["payload_digest_now"]),
+        erasure=_erasure(row),
+        is_readable=row["is_readable"],
+    )
+
+
+def _erasure(row: Record) -> TraceId | None:
+    return None if row["erasure"] is None else TraceId(row["erasure"])

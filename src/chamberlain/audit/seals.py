@@ -1,0 +1,259 @@
+"""Seals of the audit trail: a chain for each tenant, so that a row that was changed, removed or put in later shows.
+
+Each link is the SHA-256 of the link before and of what a row says; of its payload the chain holds the digest only, so
+that a payload can be emptied when somebody has to be forgotten, without breaking the chain.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from hashlib import sha256
+
+from chamberlain.core.ids import RequestId, TenantId, TraceId
+
+# What one transaction seals: a fraction of a second.
+BATCH = 10_000
+# What one run takes of that, so that it is over soon when the worker stops.
+BATCHES = 20
+# How long until the next look: when there is more at once, when something was there, and when nothing was.
+SHORT_PAUSE = timedelta(seconds=1)
+PAUSE = timedelta(seconds=5)
+LONG_PAUSE = timedelta(minutes=1)
+# How often the head is logged, while it moves.
+LOG_PERIOD = timedelta(minutes=1)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+# Of a position, which is a number of 63 bits, and of a digest.
+_MOST_DIGITS = 18
+_DIGEST_DIGITS = 64
+# What is before the first link.
+NO_DIGEST = bytes(32)
+
+
+def next_look(*, sealed: int) -> timedelta:
+    """How long to wait when a run has sealed so many rows."""
+    if sealed >= BATCH * BATCHES:
+        return SHORT_PAUSE
+    return PAUSE if sealed else LONG_PAUSE
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last link of a chain: all rows up to it are as they were as long as it is."""
+
+    position: int
+    digest: bytes
+
+    def __str__(self) -> str:
+        return f"{self.position}:{written(self.digest)}"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFacts:
+    """What is sealed of a row beside its payload. `payload_digest` is that of the payload as it is now; `erasure`
+    names the trace of the erasure by which it was emptied, if that and nothing else is what the payload says. One that
+    is not readable has in it what PostgreSQL cannot take out."""
+
+    at: datetime
+    action: str
+    request_id: RequestId | None
+    trace_id: TraceId
+    payload_digest: bytes
+    erasure: TraceId | None
+    is_readable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link as it is stored, with the row that it seals; None when that is not there. `agrees` says that what lists
+    search by is what the row says."""
+
+    position: int
+    sequence: int
+    previous: bytes
+    digest: bytes
+    payload_digest: bytes
+    is_suspect: bool
+    facts: AuditFacts | None
+    agrees: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureRecord:
+    """What a row of the trail says that an erasure has emptied: `sequences` is the digest of which rows."""
+
+    sequence: int
+    trace_id: TraceId
+    sequences: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnsealedRow:
+    """A row without a seal; one that is suspect should have one, or cannot be the service's."""
+
+    sequence: int
+    at: datetime
+    is_suspect: bool
+    erasure: TraceId | None
+
+
+class FaultKind(StrEnum):
+    """What can be wrong with an audit trail."""
+
+    CHANGED = "changed"
+    MISSING = "missing"
+    INSERTED = "inserted"
+    CUT = "cut"
+    UNREADABLE = "unreadable"
+    HELD = "held"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFault:
+    """One thing that is not as it was sealed; `sequence` names the row where one is known."""
+
+    kind: FaultKind
+    sequence: int | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditVerdict:
+    """What came of verifying the trail of a tenant. `waiting` rows were written since the last seal, the oldest of them
+    at `waiting_since`."""
+
+    tenant_id: TenantId
+    head: Head
+    erased: int
+    waiting: int
+    waiting_since: datetime | None
+    faults: int
+
+
+def head_of(text: str) -> Head | None:
+    """A head as it was logged; None when the text is none."""
+    position, _, digest = text.partition(":")
+    hexadecimal = digest.removeprefix("sha256:").lower()
+    if not (position.isascii() and position.isdigit() and len(position) <= _MOST_DIGITS):
+        return None
+    if len(hexadecimal) != _DIGEST_DIGITS or set(hexadecimal) - set("0123456789abcdef"):
+        return None
+    return Head(int(position), bytes.fromhex(hexadecimal))
+
+
+def written(digest: bytes) -> str:
+    """A digest as it is shown."""
+    return f"sha256:{digest.hex()}"
+
+
+def digest_of_sequences(sequences: Iterable[int]) -> str:
+    """Which rows these are, in whatever order they come."""
+    return written(sha256(json.dumps(sorted(sequences)).encode()).digest())
+
+
+def digest_of(tenant_id: TenantId, link: Link, facts: AuditFacts) -> bytes:
+    """The digest that a link must have. The database works it out in database/sql/seals.sql: the two say the same."""
+    content = [
+        "chamberlain audit 1",
+        str(tenant_id),
+        link.position,
+        link.sequence,
+        (facts.at - _EPOCH) // _MICROSECOND,
+        facts.action,
+        None if facts.request_id is None else str(facts.request_id),
+        facts.trace_id,
+        link.payload_digest.hex(),
+        link.is_suspect,
+    ]
+    return sha256(link.previous + json.dumps(content, ensure_ascii=False).encode()).digest()
+
+
+def faults_of(tenant_id: TenantId, link: Link, before: Head) -> Iterator[AuditFault]:
+    """What is wrong with a link, seen from the one before, and with its row."""
+    row = f"Row {link.sequence} (position {link.position})"
+    if link.position != before.position + 1:
+        span = _span(before.position + 1, link.position - 1)
+        yield AuditFault(FaultKind.MISSING, None, f"{span} of the chain is missing, with the rows that were there.")
+    elif link.previous != before.digest:
+        yield AuditFault(FaultKind.CHANGED, link.sequence, f"{row} does not follow the link before it.")
+    facts = link.facts
+    if facts is None:
+        yield AuditFault(FaultKind.MISSING, link.sequence, f"{row} is missing: it was removed after it was sealed.")
+    elif digest_of(tenant_id, link, facts) != link.digest:
+        yield AuditFault(
+            FaultKind.CHANGED, link.sequence, f"{row} is not as it was sealed: it or its seal was changed."
+        )
+    elif facts.erasure is None and facts.payload_digest != link.payload_digest:
+        yield AuditFault(FaultKind.CHANGED, link.sequence, f"{row} is not as it was sealed: its payload was changed.")
+    elif not link.agrees:
+        yield AuditFault(FaultKind.CHANGED, link.sequence, f"{row} is listed under other names than its own.")
+    if facts is not None and not facts.is_readable:
+        detail = (
+            f"{row} has in it what no text can have: \\u0000, or half a surrogate pair. No list finds whom it names."
+        )
+        yield AuditFault(FaultKind.UNREADABLE, link.sequence, detail)
+    if link.is_suspect:
+        yield AuditFault(FaultKind.INSERTED, link.sequence, f"{row} was inserted: the service did not write it then.")
+
+
+def faults_of_end(last: Head, stored: Head | None) -> Iterator[AuditFault]:
+    """What is wrong with the end of a chain. `stored` is what the service noted as the head, None when that is gone."""
+    if stored is None:
+        if last.position:
+            yield AuditFault(FaultKind.CHANGED, None, "The note of the head of the chain is gone.")
+    elif stored.position > last.position:
+        span = _span(last.position + 1, stored.position)
+        yield AuditFault(FaultKind.CUT, None, f"{span} of the chain was cut off, with the rows that were there.")
+    elif stored != last:
+        yield AuditFault(FaultKind.CHANGED, None, f"The head of the chain is {last}, and is noted as {stored}.")
+
+
+def faults_of_copy(kept: Head, found: bytes | None, last: Head) -> Iterator[AuditFault]:
+    """What a copy of a head from elsewhere shows. `found` is the digest that the chain has at its position now."""
+    if not kept.position:
+        # There is no link there, and what is before the first one is the same for ever.
+        found = NO_DIGEST
+    if found is None:
+        detail = f"The chain ends at position {last.position}, before {kept.position}: its tail was cut off."
+        yield AuditFault(FaultKind.CUT, None, detail)
+    elif found != kept.digest:
+        detail = (
+            f"Position {kept.position} has another digest than the copy: what is up to it was changed and sealed anew."
+        )
+        yield AuditFault(FaultKind.CHANGED, None, detail)
+
+
+def faults_of_erasures(
+    erased: Mapping[TraceId, Collection[int]], records: Iterable[ErasureRecord]
+) -> Iterator[AuditFault]:
+    """What is wrong with emptied rows: each names the trace of an erasure, and `records` tell which rows that has
+    emptied. Of two records of one trace the older one counts."""
+    on_record: dict[TraceId, str] = {}
+    for record in sorted(records, key=lambda each: each.sequence):
+        on_record.setdefault(record.trace_id, record.sequences)
+    nothing = digest_of_sequences(())
+    for trace_id in sorted({*erased, *on_record}):
+        sequences = erased.get(trace_id, frozenset())
+        if digest_of_sequences(sequences) != on_record.get(trace_id, nothing):
+            detail = (
+                f"{len(sequences)} rows say that they were emptied by the erasure of trace {trace_id}, and these are "
+                "not the rows that it has on record."
+            )
+            yield AuditFault(FaultKind.CHANGED, None, detail)
+
+
+def faults_of_sealer(held_reason: str | None) -> Iterator[AuditFault]:
+    """What is wrong with whoever seals: its job may be held for a person to look at."""
+    if held_reason is not None:
+        detail = (
+            f"The job that seals this trail is held ({held_reason}). `chamberlain jobs list` shows it; mend the cause "
+            "and release it."
+        )
+        yield AuditFault(FaultKind.HELD, None, detail)
+
+
+def _span(first: int, last: int) -> str:
+    return f"Position {first}" if first == last else f"Positions {first} to {last}"

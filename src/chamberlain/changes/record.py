@@ -1,0 +1,67 @@
+"""One record of a change: the audit row and, where others are told, the event, written together."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from chamberlain.changes import record_event_log
+from chamberlain.changes.models import Change
+from chamberlain.database.transactions import Transaction
+
+# The transaction draws its number before the row draws its sequence, also where this row is the first thing that it
+# writes: whoever seals the trail counts on that (sql/seals.sql). The condition is what makes it look at the number.
+RECORD_AUDIT = """
+INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
+SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::json
+FROM (SELECT pg_current_xact_id() AS number OFFSET 0) begun WHERE begun.number IS NOT NULL
+"""
+
+# As one, in their order.
+RECORD_AUDITS = """
+INSERT INTO chamberlain.audit (tenant_id, action, request_id, trace_id, payload)
+SELECT a.tenant_id, a.action, a.request_id, a.trace_id, a.payload::json
+FROM (SELECT pg_current_xact_id() AS number OFFSET 0) begun
+CROSS JOIN unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[]) WITH ORDINALITY
+    AS a (tenant_id, action, request_id, trace_id, payload, place)
+WHERE begun.number IS NOT NULL ORDER BY a.place
+"""
+
+_encode = msgspec.json.Encoder().encode
+
+
+async def record(tx: Transaction, change: Change) -> None:
+    """Write what was done, in the transaction that does it."""
+    await tx.execute(
+        RECORD_AUDIT, change.tenant_id, change.action, change.request_id, change.trace_id, audit_payload(change)
+    )
+    if change.event is not None:
+        await record_event_log.append(tx, (change.event,))
+
+
+async def record_all(tx: Transaction, changes: Sequence[Change]) -> None:
+    """Write what was done many times, in the transaction that does it."""
+    if changes:
+        await tx.execute(
+            RECORD_AUDITS,
+            [change.tenant_id for change in changes],
+            [change.action for change in changes],
+            [change.request_id for change in changes],
+            [change.trace_id for change in changes],
+            [audit_payload(change) for change in changes],
+        )
+        await record_event_log.append(tx, [change.event for change in changes if change.event is not None])
+
+
+def audit_payload(change: Change) -> str:
+    """The part of an audit row that can say something about people, as JSON."""
+    actor, subject = change.actor, change.subject
+    payload: dict[str, object] = {
+        "actor": {"type": actor.type, "id": actor.id, "displayName": actor.display_name},
+        "client": None if change.client_id is None else {"id": change.client_id},
+        "subject": {"type": subject.type, "id": subject.id, "displayName": subject.display_name},
+        "before": change.before,
+        "after": change.after,
+    }
+    if change.client_address is not None:
+        payload["clientAddress"] = change.client_address
+    return _encode(payload).decode()

@@ -1,0 +1,172 @@
+"""Whom a command calls, and as whom: worked out of options, settings and who is signed in."""
+
+import ssl
+from collections.abc import Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from enum import Enum
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
+
+import httpx2
+
+from chamberlain.cli.calls_service import Service
+from chamberlain.cli.errors_exit_codes import ExitCode
+from chamberlain.cli.errors_misuse import Misused
+from chamberlain.cli.errors_refusals import ended
+from chamberlain.cli.sign_in import SignInEnded, find_token
+from chamberlain.cli.sign_in_clock_warning import ClockWarning
+from chamberlain.cli.sign_ins import SignIns
+from chamberlain.settings import Settings, SettingsInvalid, read_settings
+from chamberlain_client.asynchronous.requests import AsyncRequests
+from chamberlain_client.asynchronous.transport import AsyncTransport
+from chamberlain_client.clocks import AsyncClock, Clock
+from chamberlain_client.operations import Server
+from chamberlain_client.retries import Retries
+from chamberlain_client.synchronous.transport import Transport
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+# Somebody looks on: a service that is away is told of after a few attempts.
+_RETRIES = Retries(attempts=3, within=20)
+# Who waits for a request waits for a service that restarts, too.
+_PATIENT = Retries(attempts=7, within=60)
+# Seconds in which an answer has to come.
+_TIMEOUT = 30.0
+# What `settings` may name that says where the service of this machine is.
+_HERE = {"host", "port", "base_url"}
+
+
+class Area(Enum):
+    """What a call is about. A platform may know these as resources of their own, each with a token of its own."""
+
+    MAIL = "mail/"
+    COLLAB = "collab/"
+    ADMIN = "admin/"
+    REQUESTS = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a command calls the service with, and whether its result is wanted as JSON."""
+
+    settings: Settings
+    sign_ins: SignIns
+    server: str
+    certificates: Path | None
+    as_json: bool
+
+    @classmethod
+    def from_options(
+        cls, *, server: str | None, port: int | None, data_dir: Path | None, ca: Path | None, as_json: bool
+    ) -> Self:
+        """The call that the options of a command ask for, and the settings where they say nothing."""
+        if server is not None and port is not None:
+            raise Misused("Name either the --server or the --port.")
+        named = {"server": server, "port": port, "data_dir": data_dir}
+        try:
+            settings = read_settings(**{name: value for name, value in named.items() if value is not None})
+        except SettingsInvalid as error:
+            raise ended(ExitCode.SETTINGS, str(error)) from None
+        sign_ins = SignIns(settings.config_dir)
+        return cls(settings, sign_ins, _server(settings, sign_ins, port), ca, as_json)
+
+    @contextmanager
+    def service(self, area: Area) -> Iterator[Service]:
+        """The service, for what a call is about."""
+        with httpx2.Client(
+            verify=self.tls(), trust_env=self._is_elsewhere(), event_hooks={"response": [ClockWarning()]}
+        ) as client:
+            tokens = dict.fromkeys(Server, lambda: self.token(area))
+            tokens[Server.GRAPH] = self.directory_token
+            yield Service(
+                Transport(client, self._addresses(), tokens, timeout=_TIMEOUT, retries=_RETRIES, clock=Clock())
+            )
+
+    @asynccontextmanager
+    async def requests(self) -> "AsyncIterator[AsyncRequests]":
+        """Requests, to be watched."""
+        async with httpx2.AsyncClient(verify=self.tls(), trust_env=self._is_elsewhere()) as client:
+            tokens = dict.fromkeys(Server, lambda: self.token(Area.REQUESTS))
+            clock = AsyncClock()
+            yield AsyncRequests(
+                AsyncTransport(client, self._addresses(), tokens, timeout=_TIMEOUT, retries=_PATIENT, clock=clock)
+            )
+
+    def token(self, area: Area) -> str:
+        """The token for what a call is about. Raises SignInEnded."""
+        return self.settings.token.get_secret_value() if self.settings.token else self._token(area.value)
+
+    def directory_token(self) -> str:
+        """The token of the directory. Raises SignInEnded."""
+        return self.settings.token.get_secret_value() if self.settings.token else self._token(None)
+
+    def tls(self) -> ssl.SSLContext:
+        """Whom to trust: the system's certificates, those that were named, and those of the service of this machine."""
+        context = ssl.create_default_context()
+        profile = self.sign_ins.profile(self.server)
+        named = self.certificates or (Path(profile.certificates) if profile and profile.certificates else None)
+        if named is not None:
+            try:
+                context.load_verify_locations(cafile=named)
+            except OSError as error:  # An ssl.SSLError is one too.
+                raise Misused(f"--ca {named} cannot be used ({error.strerror or error}).") from error
+        else:
+            # Where there is none, or none that one may read, no service of this machine is meant.
+            with suppress(OSError):
+                context.load_verify_locations(cafile=self.settings.data_dir / "ca.pem")
+        return context
+
+    def _token(self, word: str | None) -> str:
+        profile = self.sign_ins.profile(self.server)
+        if profile is None:
+            raise SignInEnded(f"Nobody is signed in at {self.server}.")
+        scopes = scopes_of(profile.scopes, word)
+        if scopes is None:
+            raise SignInEnded(f"The sign-in at {self.server} is not for the directory: name a --scope of it.")
+        return find_token(profile, scopes, self.sign_ins, self.tls)
+
+    def _addresses(self) -> dict[Server, str]:
+        # The settings name the other addresses of one service. Another one gets all calls where it is: each address
+        # serves every path, and a token is not to go elsewhere.
+        insiders = self.settings.insiders_base_url if self.server == self.settings.base_url else self.server
+        is_named = "graph_url" in self.settings.model_fields_set
+        graph = self.settings.graph_url if is_named else f"{self.server}/graph"
+        return {Server.BASE: self.server, Server.INSIDERS: insiders, Server.GRAPH: graph}
+
+    def _is_elsewhere(self) -> bool:
+        # What runs on this machine is not reached through a proxy that the environment names.
+        return not is_loopback(self.server)
+
+
+def is_loopback(server: str) -> bool:
+    """Whether an address is one of this machine that nobody else can reach."""
+    host = urlsplit(server).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def scopes_of(groups: Sequence[tuple[str, ...]], word: str | None) -> tuple[str, ...] | None:
+    """What the token is asked for that has permissions of this area; without a word, of none of ours."""
+    if word is None:
+        return next((group for group in groups if not any(_is_ours(scope) for scope in group)), None)
+    return next((group for group in groups if any(f"/{word}" in f"/{scope}" for scope in group)), groups[0])
+
+
+def _server(settings: Settings, sign_ins: SignIns, port: int | None) -> str:
+    if port is not None:
+        return f"http://127.0.0.1:{port}"
+    if settings.server is not None:
+        return settings.server
+    # Who has set a port, a host or a base address means the service of this machine.
+    last = None if settings.model_fields_set & _HERE else sign_ins.last_server()
+    return last or settings.base_url
+
+
+def _is_ours(scope: str) -> bool:
+    return any(f"/{area.value}" in f"/{scope}" for area in Area if area.value)

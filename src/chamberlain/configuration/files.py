@@ -1,0 +1,287 @@
+"""Configuration files: tenants with their templates and policies, and what the embedded products begin with.
+
+The sections `directory` and `clients` are handed through as they are: their shapes belong to those products.
+"""
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TypeVar
+from uuid import UUID
+
+from chamberlain.configuration.files_configuration_faults import ConfigurationFault, ConfigurationInvalid, Place, placed
+from chamberlain.configuration.yaml import DocumentInvalid, read_document
+from chamberlain.core.constraints_pointers import child
+from chamberlain.core.errors import MOST_FAULTS, BodyInvalid, Fault
+from chamberlain.core.text import find_unreadable
+from chamberlain.core.validation import Reader
+from chamberlain.core.validation_fields import ADDED_BY_THE_SERVICE
+from chamberlain.guests.policies.models import policy_faults
+from chamberlain.guests.policies.schema import PolicyShape, to_policy_rules
+from chamberlain.template_admin.documents import TemplateShape, read_template, template_faults
+from chamberlain.templates.schema_mailbox_templates import MailboxTemplateShape
+from chamberlain.tenants.schema import TenantShape, repair_faults
+
+T = TypeVar("T")
+
+_SECTIONS = ("tenants", "directory", "clients")
+_TENANT = Reader(TenantShape)
+_POLICY = Reader(PolicyShape)
+# It clears what is assigned, and is the tenant of what is nobody's: no thing can have it.
+_NOTHING = UUID(int=0)
+_PLAIN_FOR_TEXT = re.compile(r"must be a string, and is (?:a whole number|a number|true or false)\.$")
+
+
+@dataclass(frozen=True, slots=True)
+class TenantEntry:
+    """A tenant with what belongs to it, and where it stands. Templates or policies of None are left out: they stay."""
+
+    tenant: TenantShape
+    templates: tuple[TemplateShape, ...] | None
+    policies: tuple[PolicyShape, ...] | None
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What configuration files say, all of them together."""
+
+    tenants: tuple[TenantEntry, ...]
+    directory: Mapping[str, object]
+    clients: tuple[Mapping[str, object], ...]
+
+    @property
+    def domains(self) -> Sequence[str]:
+        """The domains of all tenants."""
+        return [domain for entry in self.tenants for domain in entry.tenant.domains]
+
+    @property
+    def issuers(self) -> Sequence[tuple[str, str | None]]:
+        """The issuers of all tenants, each with its tid."""
+        return [(each.issuer, each.tid) for entry in self.tenants for each in entry.tenant.issuers or ()]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationFile:
+    """The bytes of a file, and what it is called; without a name it is the only one."""
+
+    name: str | None
+    text: bytes
+
+
+def read_configuration(text: bytes) -> Configuration:
+    """What these bytes say. Raises ConfigurationInvalid with all faults."""
+    return read_configurations([ConfigurationFile(None, text)])
+
+
+def read_configurations(files: Sequence[ConfigurationFile]) -> Configuration:
+    """What these files say together. Raises ConfigurationInvalid with the faults of all of them."""
+    faults: list[ConfigurationFault] = []
+    each = [_read_file(file, faults) for file in files]
+    tenants = tuple(chain.from_iterable(found.tenants for found in each))
+    faults.extend(_doubled(_unique_of(tenants)))
+    if faults:
+        order = {file.name: place for place, file in reversed(list(enumerate(files)))}
+        raise ConfigurationInvalid(sorted(faults, key=lambda fault: (order[fault.file], fault.line or 0)))
+    return Configuration(
+        tenants=tenants,
+        directory=next((found.directory for found in each if found.directory), {}),
+        clients=tuple(chain.from_iterable(found.clients for found in each)),
+    )
+
+
+def _read_file(file: ConfigurationFile, faults: list[ConfigurationFault]) -> Configuration:
+    try:
+        document = read_document(file.text)
+    except DocumentInvalid as error:
+        faults.append(ConfigurationFault(file.name, error.line, "", error.detail))
+        return Configuration((), {}, ())
+    top, found = Place(file.name, document.lines, ""), list[Fault]()
+    configuration = _read(document.value, top, found)
+    known = {each.pointer for each in found}
+    found.extend(each for each in _unreadable(document.value, "") if each.pointer not in known)
+    faults.extend(placed([_with_cure(each) for each in found], top))
+    return configuration
+
+
+def _unreadable(value: object, pointer: str) -> Iterator[Fault]:
+    """Find texts and names of properties with characters that cannot be stored, in all sections.
+
+    An escape of YAML, such as \\0, can write any character.
+    """
+    if isinstance(value, str) and (found := find_unreadable(value)) is not None:
+        yield Fault(pointer, "invalidText", f"The character U+{ord(found):04X} is not allowed here. Remove it.")
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if find_unreadable(name) is not None:
+                detail = "The name of a property may not hold control characters. Remove them."
+                yield Fault(child(pointer, name), "invalidText", detail)
+            yield from _unreadable(each, child(pointer, name))
+    elif isinstance(value, list):
+        for place, each in enumerate(value):
+            yield from _unreadable(each, child(pointer, place))
+
+
+def _with_cure(fault: Fault) -> Fault:
+    """In YAML, a text that looks like a number or a word of the language is one."""
+    if fault.code == "wrongType" and _PLAIN_FOR_TEXT.search(fault.detail):
+        return replace(fault, detail=f"{fault.detail} Put it in quotation marks.")
+    return fault
+
+
+def _read(value: object, top: Place, faults: list[Fault]) -> Configuration:
+    sections = _object(value, "", faults)
+    faults.extend(
+        Fault(child("", name), "unknownProperty", f"There is no such section; known are {', '.join(_SECTIONS)}.")
+        for name in sections
+        if name not in _SECTIONS
+    )
+
+    def read_tenant(value: object, pointer: str, faults: list[Fault]) -> TenantEntry | None:
+        return _read_tenant(value, top.below(pointer), faults)
+
+    return Configuration(
+        tenants=tuple(entry for _, entry in _read_each(sections.get("tenants"), "/tenants", read_tenant, faults)),
+        directory=_object(sections.get("directory"), "/directory", faults),
+        clients=tuple(each for _, each in _read_each(sections.get("clients"), "/clients", _object, faults)),
+    )
+
+
+def _read_tenant(value: object, place: Place, faults: list[Fault]) -> TenantEntry | None:
+    pointer = place.pointer
+    members = _object(value, pointer, faults)
+    own = {name: each for name, each in members.items() if name not in {"templates", "policies"}}
+    tenant = _attempt(lambda: _TENANT.read_value(own, pointer), pointer, faults)
+    templates: list[tuple[str, TemplateShape]] = _read_each(
+        members.get("templates"), f"{pointer}/templates", _read_template, faults
+    )
+    policies = _read_each(members.get("policies"), f"{pointer}/policies", _read_policy, faults)
+    things: list[tuple[str, TemplateShape | PolicyShape]] = [*templates, *policies]
+    faults.extend(_ids_doubled(things, place))
+    faults.extend(_defaults_doubled(templates, place))
+    if tenant is None:
+        return None
+    faults.extend(_nothings([(pointer, tenant), *things]))
+    faults.extend(_foreign_domains(templates, tenant))
+    faults.extend(repair_faults(tenant.repair, f"{pointer}/repair"))
+    return TenantEntry(
+        tenant=tenant,
+        templates=None if members.get("templates") is None else tuple(each for _, each in templates),
+        policies=None if members.get("policies") is None else tuple(each for _, each in policies),
+        place=place,
+    )
+
+
+def _read_template(value: object, pointer: str, faults: list[Fault]) -> TemplateShape | None:
+    template = _attempt(lambda: read_template(value, pointer=pointer), pointer, faults)
+    if template is not None:
+        faults.extend(template_faults(template, pointer))
+    return template
+
+
+def _read_policy(value: object, pointer: str, faults: list[Fault]) -> PolicyShape | None:
+    members = _object(value, pointer, faults)
+    own = {name: each for name, each in members.items() if name not in ADDED_BY_THE_SERVICE}
+    policy = _attempt(lambda: _POLICY.read_value(own, pointer), pointer, faults)
+    if policy is not None:
+        faults.extend(policy_faults(to_policy_rules(policy), pointer))
+    return policy
+
+
+def _read_each(
+    value: object, pointer: str, read: Callable[[object, str, list[Fault]], T | None], faults: list[Fault]
+) -> list[tuple[str, T]]:
+    """Every entry of a list that could be read, with its pointer. A list that is not there is empty."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        faults.append(Fault(pointer, "wrongType", "A list is expected here, each entry behind a dash."))
+        return []
+    found = [(here, read(each, here, faults)) for here, each in _placed(value, pointer)]
+    return [(here, each) for here, each in found if each is not None]
+
+
+def _placed(values: Sequence[T], pointer: str) -> list[tuple[str, T]]:
+    return [(child(pointer, place), each) for place, each in enumerate(values)]
+
+
+def _object(value: object, pointer: str, faults: list[Fault]) -> Mapping[str, object]:
+    if value is None:
+        return {}
+    if isinstance(value, dict):
+        return value
+    faults.append(Fault(pointer, "wrongType", "An object is expected here, each property with a name and a colon."))
+    return {}
+
+
+def _attempt(read: Callable[[], T], pointer: str, faults: list[Fault]) -> T | None:
+    try:
+        return read()
+    except BodyInvalid as error:
+        faults.extend(error.faults)
+        if error.are_truncated:
+            detail = f"This part has more than {MOST_FAULTS} faults. Fix those above first."
+            faults.append(Fault(pointer, "invalidBody", detail))
+        return None
+
+
+def _unique_of(tenants: Iterable[TenantEntry]) -> Iterator[tuple[Place, str, Hashable]]:
+    """What may be there once in all files, with what it is called."""
+    for entry in tenants:
+        tenant, place = entry.tenant, entry.place
+        yield place.below("/id"), str(tenant.id), tenant.id
+        for pointer, domain in _placed(tenant.domains, "/domains"):
+            yield place.below(pointer), domain, domain
+        for pointer, issuer in _placed(tenant.issuers or (), "/issuers"):
+            called = issuer.issuer if issuer.tid is None else f"{issuer.issuer} with tid {issuer.tid}"
+            yield place.below(pointer), called, (issuer.issuer, issuer.tid)
+
+
+def _doubled(unique: Iterable[tuple[Place, str, Hashable]]) -> Iterator[ConfigurationFault]:
+    first: dict[Hashable, Place] = {}
+    for place, called, value in unique:
+        if value in first:
+            yield place.fault(_twice(called, first[value], place))
+        first.setdefault(value, place)
+
+
+def _twice(called: str, first: Place, second: Place) -> str:
+    where = f"{Place(None, first.lines, first.pointer)}" if first.file == second.file else f"{first}"
+    return f"{called} is there twice (first at {where}). Each may be there once."
+
+
+def _ids_doubled(things: Iterable[tuple[str, TemplateShape | PolicyShape]], within: Place) -> Iterator[Fault]:
+    first: dict[UUID, Place] = {}
+    for pointer, thing in things:
+        place = Place(within.file, within.lines, f"{pointer}/id")
+        if thing.id in first:
+            yield Fault(place.pointer, "unknownValue", _twice(str(thing.id), first[thing.id], place))
+        first.setdefault(thing.id, place)
+
+
+def _nothings(things: Iterable[tuple[str, TenantShape | TemplateShape | PolicyShape]]) -> Iterator[Fault]:
+    for pointer, thing in things:
+        if thing.id == _NOTHING:
+            yield Fault(f"{pointer}/id", "malformedId", "The all-zero id stands for nothing. Choose another.")
+
+
+def _defaults_doubled(templates: Iterable[tuple[str, TemplateShape]], within: Place) -> Iterator[Fault]:
+    first: dict[str, Place] = {}
+    for pointer, template in templates:
+        if not isinstance(template, MailboxTemplateShape) or not (template.active and template.is_default):
+            continue
+        if template.kind in first:
+            detail = f"Kind {template.kind} has a default already, at {first[template.kind].path}. Keep one of them."
+            yield Fault(f"{pointer}/isDefault", "unknownValue", detail)
+        first.setdefault(template.kind, Place(within.file, within.lines, pointer))
+
+
+def _foreign_domains(templates: Iterable[tuple[str, TemplateShape]], tenant: TenantShape) -> Iterator[Fault]:
+    for pointer, template in templates:
+        if not isinstance(template, MailboxTemplateShape):
+            continue
+        for name, domain in (("domain", template.domain), ("defaults/domain", template.defaults.domain)):
+            if domain and domain.lower() not in tenant.domains:
+                detail = f'"{domain}" is no domain of the tenant: expected {" or ".join(tenant.domains)}.'
+                yield Fault(f"{pointer}/{name}", "domainNotVerified", detail)

@@ -1,0 +1,71 @@
+"""What configuration files can say, as the tables hold it: tenants whole, and what stands in the way of others.
+
+It is read as the worker's role, which sees every tenant.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from chamberlain.configuration.rules import Configured, InUse
+from chamberlain.core.ids import TenantId
+from chamberlain.database.transactions import Transaction
+from chamberlain.guests.policies import records as policy_records
+from chamberlain.templates import records as template_records
+from chamberlain.tenants import records as tenant_records
+
+if TYPE_CHECKING:
+    from chamberlain.auth.models_issuers import Issuer
+    from chamberlain.guests.policies.models import StoredPolicy
+    from chamberlain.templates.models import StoredTemplate
+
+
+DOMAINS = """
+SELECT tenant_id, domain FROM chamberlain.tenant CROSS JOIN LATERAL unnest(domains) domain
+WHERE domains && $1 AND domain = ANY ($1) AND tenant_id <> ALL ($2)
+"""
+
+ASSIGNED = """
+SELECT t.tenant_id, t.template_id AS id FROM chamberlain.template t WHERE t.tenant_id = ANY ($1)
+AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = t.tenant_id AND s.template_id = t.template_id)
+UNION ALL
+SELECT p.tenant_id, p.policy_id FROM chamberlain.policy p WHERE p.tenant_id = ANY ($1)
+AND EXISTS (SELECT FROM chamberlain.subject s WHERE s.tenant_id = p.tenant_id AND s.policy_id = p.policy_id)
+"""
+
+
+async def find(tx: Transaction, tenant_ids: Collection[TenantId] | None = None) -> Mapping[TenantId, Configured]:
+    """These tenants, as far as there are such, or all; each with what belongs to it in the order in which it was
+    made."""
+    found = await tenant_records.find_all(tx, tenant_ids)
+    ids = [tenant.id for tenant in found]
+    of_tenant: Mapping[TenantId, list[StoredTemplate]] = defaultdict(list)
+    for template in await template_records.find_of(tx, ids):
+        of_tenant[template.head.tenant_id].append(template)
+    rules: Mapping[TenantId, list[StoredPolicy]] = defaultdict(list)
+    for policy in await policy_records.find_of(tx, ids):
+        rules[policy.head.tenant_id].append(policy)
+    issuers: Mapping[TenantId, list[Issuer]] = defaultdict(list)
+    for issuer in await tenant_records.issuers_of(tx, ids):
+        issuers[issuer.tenant_id].append(issuer)
+    return {
+        each.id: Configured(each, tuple(issuers[each.id]), tuple(of_tenant[each.id]), tuple(rules[each.id]))
+        for each in found
+    }
+
+
+async def find_in_use(
+    tx: Transaction,
+    tenant_ids: Collection[TenantId],
+    domains: Sequence[str],
+    issuers: Sequence[tuple[str, str | None]],
+) -> InUse:
+    """Which of these domains belong to other tenants than these, whose these issuers are, and what of these tenants is
+    assigned."""
+    ids = list(tenant_ids)
+    return InUse(
+        domains={row["domain"]: TenantId(row["tenant_id"]) for row in await tx.fetch(DOMAINS, list(domains), ids)},
+        issuers={(each.issuer, each.tid): each.tenant_id for each in await tenant_records.holders_of(tx, issuers)},
+        assigned=frozenset((TenantId(row["tenant_id"]), UUID(str(row["id"]))) for row in await tx.fetch(ASSIGNED, ids)),
+    )

@@ -1,0 +1,169 @@
+"""YAML, as much of it as a configuration file needs: objects, lists and plain values, with the line of each.
+
+It is built from the parser's events, so nothing but text, numbers, true, false and null can come of it. Tags, anchors
+and aliases are refused: a file that may hold them may hold anything, or grow without bound.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import yaml
+
+from chamberlain.core.constraints_pointers import child
+from chamberlain.core.json_numbers import number
+
+MOST_BYTES = 1024 * 1024
+# Far more than any configuration needs, far less than what exhausts the stack.
+MOST_LEVELS = 40
+
+_LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+# A part of the core schema of YAML 1.2: no dates, no `yes`, no numbers to the base of sixty. Longer digits are no
+# numbers here.
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
+_REAL = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
+_BEGINS_WITH_ZERO = re.compile(r"[-+]?0[0-9]+")
+# What YAML does not allow in a text; a file of it is refused without a line by the parser itself.
+_NOT_PRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_WORDS: Mapping[str, bool | None] = {"": None, "~": None, "null": None, "true": True, "false": False}
+
+
+class DocumentInvalid(ValueError):
+    """The text is no document that we read; `line` counts from 1, None when no line is to blame."""
+
+    def __init__(self, line: int | None, detail: str) -> None:
+        super().__init__(detail if line is None else f"Line {line}: {detail}")
+        self.line = line
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The value that the text stands for, and the line on which each of its parts begins, by JSON Pointer."""
+
+    value: object
+    lines: Mapping[str, int]
+
+
+def read_document(content: bytes) -> Document:
+    """The one document in these bytes. Raises DocumentInvalid."""
+    if len(content) > MOST_BYTES:
+        raise DocumentInvalid(None, f"The file has more than {MOST_BYTES} bytes. Split it.")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DocumentInvalid(line, "This is not UTF-8. Save the file in that encoding.") from error
+    if found := _NOT_PRINTABLE.search(text):
+        detail = f"A character that YAML does not allow (U+{ord(found[0]):04X}) is here. Take it out."
+        raise DocumentInvalid(text.count("\n", 0, found.start()) + 1, detail)
+    try:
+        return _Builder(_content_of(text)).build()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        detail = f"This is not YAML: {error.problem or error.context}."
+        raise DocumentInvalid(None if mark is None else mark.line + 1, detail) from error
+    except yaml.YAMLError as error:
+        raise DocumentInvalid(None, f"This is not YAML: {error}.") from error
+
+
+def plain_value(text: str) -> object:
+    """What a text without quotation marks stands for."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return number(text) if _REAL.fullmatch(text) else text
+
+
+def _content_of(text: str) -> Iterator[yaml.Event]:
+    """The events of the one document, without those around it."""
+    documents = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        match event:
+            case yaml.StreamStartEvent() | yaml.StreamEndEvent() | yaml.DocumentEndEvent():
+                continue
+            case yaml.DocumentStartEvent():
+                documents += 1
+                if documents > 1:
+                    raise DocumentInvalid(_line(event), "A second document begins here. Put it into a file of its own.")
+            case yaml.NodeEvent() if event.anchor is not None:
+                detail = "Anchors and aliases (& and *) are not read. Write the value out where it is needed."
+                raise DocumentInvalid(_line(event), detail)
+            case yaml.ScalarEvent() | yaml.CollectionStartEvent() if event.tag is not None:
+                raise DocumentInvalid(_line(event), f"Tags ({event.tag}) are not read. Leave it out.")
+            case _:
+                yield event
+
+
+class _Builder:
+    """Puts values together from events, and remembers lines."""
+
+    def __init__(self, events: Iterator[yaml.Event]) -> None:
+        self._events = events
+        self._lines: dict[str, int] = {}
+
+    def build(self) -> Document:
+        first = next(self._events, None)
+        if first is None:
+            return Document(value=None, lines={})
+        value = self._value(first, "", 0)
+        # Only at the end of the text is it known that nothing comes behind the document.
+        next(self._events, None)
+        return Document(value=value, lines=self._lines)
+
+    def _value(self, event: yaml.Event, pointer: str, level: int) -> object:
+        self._lines.setdefault(pointer, _line(event))
+        if level > MOST_LEVELS:
+            raise DocumentInvalid(_line(event), f"This is nested more than {MOST_LEVELS} levels deep.")
+        match event:
+            case yaml.ScalarEvent():
+                return _scalar(event)
+            case yaml.MappingStartEvent():
+                return self._object(pointer, level + 1)
+            case _:
+                return self._list(pointer, level + 1)
+
+    def _object(self, pointer: str, level: int) -> dict[str, object]:
+        members: dict[str, object] = {}
+        for key in self._until(yaml.MappingEndEvent):
+            if not isinstance(key, yaml.ScalarEvent):
+                raise DocumentInvalid(_line(key), "The name of a property is a text.")
+            name = str(key.value)
+            if name == "<<" and not key.style:
+                raise DocumentInvalid(_line(key), "Merges (<<) are not read. Write the properties out.")
+            here = child(pointer, name)
+            if name in members:
+                first = self._lines[here]
+                raise DocumentInvalid(_line(key), f'"{name}" is there twice (first on line {first}). Keep one of them.')
+            # The line of the name: its value may begin below.
+            self._lines[here] = _line(key)
+            members[name] = self._value(next(self._events), here, level)
+        return members
+
+    def _list(self, pointer: str, level: int) -> list[object]:
+        items: list[object] = []
+        for event in self._until(yaml.SequenceEndEvent):
+            items.append(self._value(event, child(pointer, len(items)), level))
+        return items
+
+    def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:
+        for event in self._events:
+            if isinstance(event, end):
+                return
+            yield event
+
+
+def _scalar(event: yaml.ScalarEvent) -> object:
+    text = str(event.value)
+    # In quotation marks, or as a block, everything is text.
+    if event.style:
+        return text
+    if _BEGINS_WITH_ZERO.fullmatch(text):
+        detail = f"{text} begins with a zero. Put it in quotation marks if it is a text; else leave the zero out."
+        raise DocumentInvalid(_line(event), detail)
+    return plain_value(text)
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1

@@ -1,0 +1,214 @@
+"""What can go wrong, as one family.
+
+    ChamberlainError
+    |-- Refusal                 somebody asked for what we do not do; nothing was changed
+    |   |-- Unauthenticated     who calls is not known
+    |   |-- Forbidden           known, but may not
+    |   |-- Malformed           the call itself cannot be read
+    |   |-- BodyInvalid         the body has faults of form; the first 100 are listed
+    |   |-- NotPossible         well-formed, but it cannot be carried out; the first 100 faults are listed
+    |   |-- KeyReused           an idempotency key came again with another body
+    |   |-- NotFound            no such thing, or not for this caller
+    |   |-- Stale               it has changed since the caller read it
+    |   |-- Conflict            something else stands in the way
+    |   |-- LimitReached        more than is granted at present
+    |   `-- Unavailable         not now; later it will work
+    |       `-- DatabaseUnavailable  the database, with the cause
+    |-- OutsideFault            the outside world, in two kinds
+    |   |-- TryAgain            not now: carries when
+    |   `-- Rejected            never: carries why
+    `-- OperatorFault           an operator has to correct the installation or a file
+        |-- CannotStart         a process or command cannot start
+        `-- FileInvalid         a configuration file cannot be read or written
+
+Each has a stable code (docs/reference/errors.md) and a sentence that says what to do. Which HTTP status belongs
+to which class is known to http/problems.py alone. Whatever is not of this family is a bug and is loud.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import chain, islice
+
+from chamberlain.core.outages import Outage
+from chamberlain.core.text import one_line
+
+# Faults of one body that an answer lists at most. No caller fixes more at once, and each costs processor time.
+MOST_FAULTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a body: where (a JSON Pointer, RFC 6901), which (a stable code) and how to mend it."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+def first_faults(*groups: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Take as many faults as a refusal needs, which is one more than it lists.
+
+    Generators of faults are not run further than that.
+    """
+    return tuple(islice(chain.from_iterable(groups), MOST_FAULTS + 1))
+
+
+class ChamberlainError(Exception):
+    """The root of the family."""
+
+
+class Refusal(ChamberlainError):
+    """What a caller gets told, with a stable code and a sentence."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+class Unauthenticated(Refusal):
+    """No token, or one that does not prove anything."""
+
+
+class Forbidden(Refusal):
+    """The caller is known but may not; `sufficient` names the permissions that would do, if any would."""
+
+    def __init__(self, code: str, detail: str, *, sufficient: Sequence[str] = ()) -> None:
+        super().__init__(code, detail)
+        self.sufficient = tuple(sufficient)
+
+
+class Malformed(Refusal):
+    """A parameter, an id in the path or the whole body cannot be read."""
+
+
+class BodyInvalid(Refusal):
+    """Faults of form in a body, of which the first 100 are listed.
+
+    A generator of faults stops there. `are_truncated` says that there are more; a caller that passes on the faults of
+    another refusal passes it on as well.
+    """
+
+    def __init__(self, faults: Iterable[Fault], *, are_truncated: bool = False) -> None:
+        taken = first_faults(faults)
+        self.faults = taken[:MOST_FAULTS]
+        self.are_truncated = are_truncated or len(taken) > MOST_FAULTS
+        number = _number(self.faults, are_truncated=self.are_truncated)
+        super().__init__("invalidBody", f"The body has {number} fault{'' if number == 'one' else 's'}.")
+
+
+class NotPossible(Refusal):
+    """Reasons against a well-formed body, of which the first 100 are listed as in BodyInvalid."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        taken = first_faults(faults)
+        self.faults = taken[:MOST_FAULTS]
+        self.are_truncated = len(taken) > MOST_FAULTS
+        number = _number(self.faults, are_truncated=self.are_truncated)
+        detail = "is one reason" if number == "one" else f"are {number} reasons"
+        super().__init__("notPossible", f"There {detail} against it.")
+
+
+class KeyReused(Refusal):
+    """An idempotency key was used before with another body."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "idempotencyKeyReused",
+            "This Idempotency-Key was used before for a different request. Use a new key for a new request.",
+        )
+
+
+class NotFound(Refusal):
+    """No such thing, as far as this caller may know."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("notFound", detail)
+
+
+class Stale(Refusal):
+    """The caller has read another version of it than the one that there is."""
+
+
+class Conflict(Refusal):
+    """Something stands in the way; `conflicting_id` names it when the caller may read it."""
+
+    def __init__(
+        self, code: str, detail: str, *, conflicting_id: str | None = None, after: timedelta | None = None
+    ) -> None:
+        super().__init__(code, detail)
+        self.conflicting_id = conflicting_id
+        self.after = after
+
+    @classmethod
+    def in_progress(cls) -> "Conflict":
+        """The first call with an idempotency key is not through yet."""
+        detail = "The first request with this Idempotency-Key is still in progress. Send it again after a second."
+        return cls("idempotencyKeyInProgress", detail, after=timedelta(seconds=1))
+
+
+class LimitReached(Refusal):
+    """More than is granted; `limit` names what was reached, `after` says when there is room again."""
+
+    def __init__(self, code: str, detail: str, *, limit: str, after: timedelta) -> None:
+        super().__init__(code, detail)
+        self.limit = limit
+        self.after = after
+
+
+class Unavailable(Refusal):
+    """The service cannot answer now, through no fault of the caller; `after` is a fair time to come back."""
+
+    def __init__(self, code: str, detail: str, *, after: timedelta = timedelta(seconds=1)) -> None:
+        super().__init__(code, detail)
+        self.after = after
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database cannot be used now; `outage` is the cause."""
+
+    def __init__(self, outage: Outage) -> None:
+        super().__init__("databaseUnavailable", f"{outage.seen} Send the request again.")
+        self.outage = outage
+
+
+class OutsideFault(ChamberlainError):
+    """The outside world did not do what was asked. Its sentence may come from there, and is kept and shown: it is made
+    one line."""
+
+
+class TryAgain(OutsideFault):
+    """It may work later: not before `after`, for the reason given."""
+
+    def __init__(self, after: timedelta, reason: str) -> None:
+        self.reason = one_line(reason)
+        super().__init__(self.reason)
+        self.after = after
+
+
+class Rejected(OutsideFault):
+    """It will never work as asked: a stable code and a sentence that a person can act on."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        self.detail = one_line(detail)
+        super().__init__(self.detail)
+        self.code = code
+
+
+class OperatorFault(ChamberlainError):
+    """An operator has to correct the installation or a file. The message says how."""
+
+
+class CannotStart(OperatorFault):
+    """A process or command cannot start. Commands know faults of the service by this class, without importing it."""
+
+
+class FileInvalid(OperatorFault):
+    """A configuration file cannot be read or written."""
+
+
+def _number(faults: Sequence[Fault], *, are_truncated: bool) -> str:
+    if are_truncated:
+        return f"more than {len(faults)}"
+    return "one" if len(faults) == 1 else str(len(faults))

@@ -1,0 +1,55 @@
+"""Bodies: from the bytes of a call, or of a stored row, to the JSON object that they are.
+
+Two members of one name in an object: the last one counts, as JSON libraries do it (RFC 8259 leaves it open).
+"""
+
+import msgspec
+
+from chamberlain.core.errors import Malformed
+from chamberlain.core.json_numbers import number
+
+
+def parse_object(raw: bytes) -> dict[str, object]:
+    """Parse a JSON object. A number with a point or an exponent is a float, whole or not. Raises Malformed."""
+    return _object(_DECODER, raw)
+
+
+def parse_with_whole_numbers(raw: bytes) -> dict[str, object]:
+    """Parse a JSON object in which 2.0 is 2, as its digest needs it. Raises Malformed.
+
+    It calls Python for each number, which takes 60 ms for a body full of them. Use it for bodies that were validated.
+    """
+    return _object(_WHOLE_NUMBERS, raw)
+
+
+def _object(decoder: msgspec.json.Decoder[object], raw: bytes) -> dict[str, object]:
+    value = _parse(decoder, raw)
+    if not isinstance(value, dict):
+        raise Malformed("notAnObject", "The body must be a JSON object: begin it with { and end it with }.")
+    return value
+
+
+def _parse(decoder: msgspec.json.Decoder[object], raw: bytes) -> object:
+    if not raw.strip():
+        raise Malformed("notJson", "The body is empty. Send a JSON object.")
+    try:
+        return decoder.decode(raw)
+    except UnicodeDecodeError as error:
+        raise Malformed("notJson", "The body is not UTF-8.") from error
+    except RecursionError as error:
+        raise Malformed("notJson", "The body is nested too deeply.") from error
+    except msgspec.ValidationError as error:
+        raise Malformed("notJson", "The body holds a number that is too large to be read.") from error
+    except msgspec.DecodeError as error:
+        raise Malformed("notJson", f"The body is not JSON: {_where(error)}.") from error
+
+
+# Without the hook, msgspec takes 8 us for a number such as 1e300, which is 0.6 s for a body full of them.
+_DECODER = msgspec.json.Decoder(object, float_hook=float)
+_WHOLE_NUMBERS = msgspec.json.Decoder(object, float_hook=number)
+
+
+def _where(error: msgspec.DecodeError) -> str:
+    """What the decoder says without its preamble: `invalid character (byte 19)`, `input data was truncated`."""
+    said = str(error).removeprefix("JSON is malformed: ")
+    return said[0].lower() + said[1:]

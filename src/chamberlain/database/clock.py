@@ -1,0 +1,176 @@
+"""Read the database's clock as the worker's role, and repair what a clock that went back has left."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from chamberlain.database.clock_clocks import (
+    FAULT_MARGIN,
+    MOST_GAP,
+    PAUSE,
+    REPORTED_FOR,
+    ClockReading,
+    ClockRecord,
+    ClockReport,
+    confirmed,
+)
+from chamberlain.database.transactions import Connection, Transaction
+
+# Reads the time that a use case decides by, in its transaction. Tests pass a clock of their own.
+ReadTime: TypeAlias = Callable[[Transaction], Awaitable[datetime]]
+ReadClock: TypeAlias = Callable[[Transaction], Awaitable[ClockReading]]
+
+NOW: Final = "SELECT clock_timestamp()"
+
+READ: Final = """
+SELECT now() AS now, c.seen_at, c.trusted_at,
+    EXISTS (SELECT FROM chamberlain.clock_fault f WHERE f.resumed_at IS NULL) AS has_open_fault
+FROM chamberlain.clock c
+"""
+
+# Before the first reading, the newest event, audit row or sweep says when the installation was last at work. A fresh
+# one has none of these. The sweep waits for an hour after each run.
+FIRST: Final = """
+INSERT INTO chamberlain.clock (seen_at, trusted_at)
+SELECT now(), coalesce(least(now(), greatest(
+    (SELECT max(a.at) FROM chamberlain.tenant t CROSS JOIN LATERAL (
+        SELECT a.at FROM chamberlain.audit a WHERE a.tenant_id = t.tenant_id ORDER BY a.sequence DESC LIMIT 1
+    ) a),
+    (SELECT max(e.at) FROM chamberlain.tenant t CROSS JOIN LATERAL (
+        SELECT e.at FROM chamberlain.event e WHERE e.tenant_id = t.tenant_id ORDER BY e.sequence DESC LIMIT 1
+    ) e),
+    (SELECT max(j.run_at) - $1::interval FROM chamberlain.job j WHERE j.kind = 'retentionSweep')
+)), now())
+ON CONFLICT DO NOTHING
+"""
+
+HOLD: Final = "SELECT FROM chamberlain.clock FOR UPDATE"
+
+CONFIRM: Final = "UPDATE chamberlain.clock SET confirmed_at = now(), confirmed_by = $1"
+
+STORE: Final = "UPDATE chamberlain.clock SET seen_at = $1, trusted_at = $2"
+
+BEGIN_FAULT: Final = "INSERT INTO chamberlain.clock_fault (from_at) VALUES ($1)"
+
+EXTEND_FAULT: Final = "UPDATE chamberlain.clock_fault SET from_at = least(from_at, $1) WHERE resumed_at IS NULL"
+
+END_FAULT: Final = """
+UPDATE chamberlain.clock_fault SET until_at = $1, resumed_at = $2 WHERE resumed_at IS NULL
+"""
+
+# Jobs were queued, postponed and leased by a clock that was ahead by $1. A worker that still runs one renews its lease
+# every three seconds. A job that becomes due early looks whether its time has come.
+BRING_JOBS_BACK: Final = """
+UPDATE chamberlain.job SET
+    run_at = least(run_at, greatest(now(), run_at - $1::interval)), queued_at = least(queued_at, now()),
+    lease_until = CASE
+        WHEN lease_until > now() + interval '1 minute' THEN now() + interval '10 seconds' ELSE lease_until
+    END
+WHERE run_at > now() OR queued_at > now() OR lease_until > now() + interval '1 minute'
+"""
+
+DECISION_TIME: Final = """
+SELECT coalesce(
+    (SELECT CASE WHEN now() > c.trusted_at + $1::interval THEN c.trusted_at END FROM chamberlain.clock c), now()
+) AS moment
+"""
+
+REPORT: Final = """
+INSERT INTO chamberlain.clock_report (process_id, host, is_worker, difference) VALUES ($1, $2, $3, $4)
+ON CONFLICT (process_id) DO UPDATE SET difference = excluded.difference, reported_at = excluded.reported_at
+"""
+
+WITHDRAW_REPORT: Final = """
+DELETE FROM chamberlain.clock_report WHERE process_id = $1 OR reported_at < now() - $2::interval
+"""
+
+REPORTS: Final = """
+SELECT host, is_worker, difference FROM chamberlain.clock_report
+WHERE reported_at >= now() - $1::interval ORDER BY host, is_worker
+"""
+
+
+async def read_time(connection: Connection) -> datetime:
+    """Read the database's clock."""
+    moment: datetime = await connection.fetchval(NOW)
+    return moment
+
+
+async def read(tx: Transaction) -> ClockReading | None:
+    """Read the clock as of this transaction, beside the stored readings; None before the first of these."""
+    row = await tx.fetch_row(READ)
+    if row is None:
+        return None
+    return ClockReading(row["now"], ClockRecord(row["seen_at"], row["trusted_at"], row["has_open_fault"]))
+
+
+async def observe(tx: Transaction) -> ClockReading:
+    """Read the clock and store a reading that is news. A clock that went back takes waiting jobs with it."""
+    reading = await _first(tx) if (known := await read(tx)) is None else known
+    if not reading.is_news:
+        return reading
+    await tx.execute(HOLD)
+    reading = await _known(tx)
+    if reading.is_news:
+        await _store(tx, reading, reading.stored())
+        if reading.step_back:
+            await tx.execute(BRING_JOBS_BACK, reading.step_back)
+    return reading
+
+
+async def confirm(tx: Transaction, *, by: str) -> ClockReading:
+    """Trust the clock as it is. Returns the reading as it was before."""
+    await observe(tx)
+    await tx.execute(HOLD)
+    reading = await _known(tx)
+    await _store(tx, reading, confirmed(reading))
+    await tx.execute(CONFIRM, by)
+    return reading
+
+
+async def decision_time(tx: Transaction) -> datetime:
+    """Read the time that deadlines are compared with, by the database's clock and in this transaction.
+
+    A doubted clock shows the last trusted time here, so that nothing ends early.
+    """
+    (row,) = await tx.fetch(DECISION_TIME, MOST_GAP)
+    moment: datetime = row["moment"]
+    return moment
+
+
+async def report(tx: Transaction, process_id: UUID, report: ClockReport) -> None:
+    """Store that the clock of a process is wrong."""
+    await tx.execute(REPORT, process_id, report.host, report.is_worker, report.difference)
+
+
+async def withdraw_report(tx: Transaction, process_id: UUID) -> None:
+    """Remove the report of a process, and those that are too old."""
+    await tx.execute(WITHDRAW_REPORT, process_id, REPORTED_FOR)
+
+
+async def reports(tx: Transaction) -> Sequence[ClockReport]:
+    """Read which processes have a wrong clock at present."""
+    rows = await tx.fetch(REPORTS, REPORTED_FOR)
+    return [ClockReport(row["host"], row["is_worker"], row["difference"]) for row in rows]
+
+
+async def _first(tx: Transaction) -> ClockReading:
+    await tx.execute(FIRST, PAUSE)
+    return await _known(tx)
+
+
+async def _known(tx: Transaction) -> ClockReading:
+    reading = await read(tx)
+    if reading is None:
+        raise LookupError("The clock was never read.")
+    return reading
+
+
+async def _store(tx: Transaction, reading: ClockReading, record: ClockRecord) -> None:
+    await tx.execute(STORE, record.seen_at, record.trusted_at)
+    if record.has_open_fault:
+        statement = EXTEND_FAULT if reading.record.has_open_fault else BEGIN_FAULT
+        await tx.execute(statement, reading.now - FAULT_MARGIN)
+    if reading.record.has_open_fault and not record.has_open_fault:
+        await tx.execute(END_FAULT, reading.record.seen_at + FAULT_MARGIN, reading.now)

@@ -1,0 +1,176 @@
+"""What is compared with the directory, property by property, and how each one that differs is treated.
+
+The table below is what holds where a tenant says nothing. What the directory's own people may change by themselves is
+observed or ignored in it; what only we are asked to change is managed.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from chamberlain.core.errors import Fault
+
+
+class Treatment(StrEnum):
+    """What is done about a property that differs: it is put right where the tenant has things repaired, it is only
+    reported, or it is not even looked at."""
+
+    MANAGED = "managed"
+    OBSERVED = "observed"
+    IGNORED = "ignored"
+
+
+class DriftProperty(StrEnum):
+    """What can differ: what it belongs to, a dot, and the property as findings name it."""
+
+    MAILBOX_EXISTS = "mailbox.exists"
+    MAILBOX_DISPLAY_NAME = "mailbox.displayName"
+    MAILBOX_ADDRESS = "mailbox.primarySmtpAddress"
+    MAILBOX_ALIAS = "mailbox.alias"
+    MAILBOX_STREET_ADDRESS = "mailbox.streetAddress"
+    MAILBOX_OFFICE_LOCATION = "mailbox.officeLocation"
+    MAILBOX_COMPANY_NAME = "mailbox.companyName"
+    MAILBOX_POSTAL_CODE = "mailbox.postalCode"
+    MAILBOX_CITY = "mailbox.city"
+    MAILBOX_COUNTRY = "mailbox.country"
+    MAILBOX_PHONE = "mailbox.phone"
+    MAILBOX_DEPARTMENT = "mailbox.department"
+    MAILBOX_BUSINESS_PHONES = "mailbox.businessPhones"
+    MAILBOX_NOTES = "mailbox.notes"
+    MAILBOX_CAPACITY = "mailbox.capacity"
+    MAILBOX_AUDIO_DEVICE = "mailbox.audioDeviceName"
+    MAILBOX_DISPLAY_DEVICE = "mailbox.displayDeviceName"
+    MAILBOX_VIDEO_DEVICE = "mailbox.videoDeviceName"
+    MAILBOX_WHEEL_CHAIR = "mailbox.isWheelChairAccessible"
+    MAILBOX_TAGS = "mailbox.tags"
+    MAILBOX_CONFERENCE_PHONE = "mailbox.roomMailboxMetadata.hasConferencePhone"
+    MAILBOX_WHITEBOARD = "mailbox.roomMailboxMetadata.hasWhiteboard"
+    MAILBOX_VIDEO_CONFERENCING = "mailbox.roomMailboxMetadata.hasVideoConferencing"
+    MAILBOX_BOOKING = "mailbox.booking"
+    MAILBOX_AUTOMATIC_REPLY = "mailbox.automaticReply"
+    MAILBOX_HIDDEN = "mailbox.hideFromGAL"
+    MAILBOX_PERMISSIONS = "mailbox.permissions"
+    MAILBOX_AUTO_MAPPING = "mailbox.autoMapping"
+    MAILBOX_ADDITIONAL_PERMISSIONS = "mailbox.additionalPermissions"
+    MAILBOX_OWNERS = "mailbox.owners"
+    GROUP_EXISTS = "group.exists"
+    GROUP_DISPLAY_NAME = "group.displayName"
+    GROUP_MAIL = "group.mail"
+    GROUP_DESCRIPTION = "group.description"
+    GROUP_MEMBER_SHIP_TYPE = "group.memberShipType"
+    GROUP_OWNERS = "group.owners"
+    GROUP_ADDITIONAL_OWNERS = "group.additionalOwners"
+    GROUP_MEMBERS = "group.members"
+    GROUP_ADDITIONAL_MEMBERS = "group.additionalMembers"
+    GROUP_LABEL = "group.labelId"
+    GROUP_IS_TEAM = "group.isTeam"
+    GROUP_CHANNELS = "group.channels"
+    ASSIGNMENT_TEMPLATE = "assignment.templateId"
+    ASSIGNMENT_POLICY = "assignment.policyId"
+    ASSIGNMENT_ALLOWED = "assignment.guests.allowed"
+    ASSIGNMENT_ADDED_BY = "assignment.guests.addedBy"
+    ASSIGNMENT_ALLOWED_DOMAINS = "assignment.guests.allowedDomains"
+    ASSIGNMENT_BLOCKED_DOMAINS = "assignment.guests.blockedDomains"
+    ASSIGNMENT_SHARING = "assignment.sharingCapability"
+
+    @property
+    def path(self) -> str:
+        """How findings name it."""
+        return self.partition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a property is called in a sentence and treated by default, and whether it can be put right at all."""
+
+    words: str
+    treatment: Treatment
+    is_repairable: bool = True
+
+
+# What a tenant says of its properties; what it does not name is treated as the table says.
+Treatments = Mapping[DriftProperty, Treatment]
+
+
+def treatment_of(drift_property: DriftProperty, said: Treatments) -> Treatment:
+    """How a tenant that says this has a property treated."""
+    return said.get(drift_property, PROPERTIES[drift_property].treatment)
+
+
+def treatment_faults(said: Treatments, pointer: str) -> Iterator[Fault]:
+    """What of it cannot be: nobody can put right what no step leads to. `pointer` is where it stands."""
+    for name, treatment in said.items():
+        if treatment is Treatment.MANAGED and not PROPERTIES[name].is_repairable:
+            detail = f"{name} cannot be put right, and can only be observed or ignored."
+            yield Fault(f"{pointer}/{name}", "unknownValue", detail)
+
+
+def _managed(words: str) -> Manner:
+    return Manner(words, Treatment.MANAGED)
+
+
+def _observed(words: str) -> Manner:
+    return Manner(words, Treatment.OBSERVED)
+
+
+def _only_observed(words: str) -> Manner:
+    return Manner(words, Treatment.OBSERVED, is_repairable=False)
+
+
+PROPERTIES: Mapping[DriftProperty, Manner] = {
+    # Whoever removes a mailbox or group in the directory means it; an empty one in its place would help nobody.
+    DriftProperty.MAILBOX_EXISTS: _only_observed("the mailbox"),
+    DriftProperty.MAILBOX_DISPLAY_NAME: _observed("the display name"),
+    # Mail goes to the address that is there now; to take it away would lose some.
+    DriftProperty.MAILBOX_ADDRESS: _only_observed("the address"),
+    DriftProperty.MAILBOX_ALIAS: _managed("the alias"),
+    DriftProperty.MAILBOX_STREET_ADDRESS: _managed("the street address"),
+    DriftProperty.MAILBOX_OFFICE_LOCATION: _managed("the office location"),
+    DriftProperty.MAILBOX_COMPANY_NAME: _managed("the company name"),
+    DriftProperty.MAILBOX_POSTAL_CODE: _managed("the postal code"),
+    DriftProperty.MAILBOX_CITY: _managed("the city"),
+    DriftProperty.MAILBOX_COUNTRY: _managed("the country"),
+    DriftProperty.MAILBOX_PHONE: _managed("the phone number"),
+    DriftProperty.MAILBOX_DEPARTMENT: _managed("the department"),
+    DriftProperty.MAILBOX_BUSINESS_PHONES: _managed("the business phone numbers"),
+    DriftProperty.MAILBOX_NOTES: _managed("the notes"),
+    DriftProperty.MAILBOX_CAPACITY: _managed("the capacity"),
+    DriftProperty.MAILBOX_AUDIO_DEVICE: _managed("the audio device"),
+    DriftProperty.MAILBOX_DISPLAY_DEVICE: _managed("the display device"),
+    DriftProperty.MAILBOX_VIDEO_DEVICE: _managed("the video device"),
+    DriftProperty.MAILBOX_WHEEL_CHAIR: _managed("the wheelchair access"),
+    DriftProperty.MAILBOX_TAGS: _managed("the tags"),
+    DriftProperty.MAILBOX_CONFERENCE_PHONE: _managed("the conference phone"),
+    DriftProperty.MAILBOX_WHITEBOARD: _managed("the whiteboard"),
+    DriftProperty.MAILBOX_VIDEO_CONFERENCING: _managed("the video conferencing"),
+    DriftProperty.MAILBOX_BOOKING: _managed("the automatic booking"),
+    # Where the mailbox says that its people may set another reply, it is not compared at all.
+    DriftProperty.MAILBOX_AUTOMATIC_REPLY: _managed("the automatic reply"),
+    DriftProperty.MAILBOX_HIDDEN: _managed("what the address list shows"),
+    DriftProperty.MAILBOX_PERMISSIONS: _managed("the permissions"),
+    DriftProperty.MAILBOX_AUTO_MAPPING: _managed("the automatic mapping"),
+    # Somebody may have given them for good reason, and somebody should know.
+    DriftProperty.MAILBOX_ADDITIONAL_PERMISSIONS: _observed("the permissions of others"),
+    DriftProperty.MAILBOX_OWNERS: _managed("the owners"),
+    DriftProperty.GROUP_EXISTS: _only_observed("the group"),
+    # Owners of a group may rename it and describe it.
+    DriftProperty.GROUP_DISPLAY_NAME: _observed("the display name"),
+    DriftProperty.GROUP_MAIL: _only_observed("the address"),
+    DriftProperty.GROUP_DESCRIPTION: Manner("the description", Treatment.IGNORED),
+    DriftProperty.GROUP_MEMBER_SHIP_TYPE: _observed("who may join"),
+    DriftProperty.GROUP_OWNERS: _managed("the owners"),
+    # People come and go in a group that they use.
+    DriftProperty.GROUP_ADDITIONAL_OWNERS: Manner("the further owners", Treatment.IGNORED, is_repairable=False),
+    DriftProperty.GROUP_MEMBERS: Manner("the members", Treatment.IGNORED),
+    DriftProperty.GROUP_ADDITIONAL_MEMBERS: Manner("the further members", Treatment.IGNORED, is_repairable=False),
+    DriftProperty.GROUP_LABEL: _managed("the label"),
+    DriftProperty.GROUP_IS_TEAM: _managed("the team"),
+    DriftProperty.GROUP_CHANNELS: _observed("the channels"),
+    DriftProperty.ASSIGNMENT_TEMPLATE: _managed("the mark of the guest template"),
+    DriftProperty.ASSIGNMENT_POLICY: _managed("the mark of the guest policy"),
+    DriftProperty.ASSIGNMENT_ALLOWED: _managed("whether guests may be added"),
+    DriftProperty.ASSIGNMENT_ADDED_BY: _managed("who may add guests"),
+    DriftProperty.ASSIGNMENT_ALLOWED_DOMAINS: _managed("the domains that guests may come from"),
+    DriftProperty.ASSIGNMENT_BLOCKED_DOMAINS: _managed("the domains that guests may not come from"),
+    DriftProperty.ASSIGNMENT_SHARING: _managed("with whom the site may be shared"),
+}

@@ -1,0 +1,117 @@
+"""Steps: idempotent changes of the directory."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from chamberlain.directory.groups import ObservedGroup, WantedGroup
+
+# Those of the marks that a step of their own sets.
+GUEST_MARKS = ("templateId", "policyId")
+
+
+class Step(StrEnum):
+    """One idempotent "ensure ..." towards the directory, by the name that the API shows."""
+
+    CHECK_PEOPLE = "checkPeople"
+    CREATE_GROUP = "createGroup"
+    ADD_OWNERS = "addOwners"
+    ADD_MEMBERS = "addMembers"
+    SET_LABEL = "setLabel"
+    CREATE_TEAM = "createTeam"
+    CREATE_CHANNELS = "createChannels"
+    ASSIGN_GUEST_RULES = "assignGuestRules"
+    SET_PROPERTIES = "setProperties"
+    CREATE_MAILBOX = "createMailbox"
+    SET_ADDRESS_FIELDS = "setAddressFields"
+    SET_PLACE = "setPlace"
+    SET_BOOKING = "setBooking"
+    SET_AUTOMATIC_REPLY = "setAutomaticReply"
+    SET_QUOTA = "setQuota"
+    SET_CAPACITY = "setCapacity"
+    SET_VISIBILITY = "setVisibility"
+    SET_ALIASES = "setAliases"
+    SET_PERMISSIONS = "setPermissions"
+    SET_OWNERS = "setOwners"
+    MARK_ASSIGNMENT = "markAssignment"
+    SET_GUEST_ACCESS = "setGuestAccess"
+    SET_GUEST_DOMAINS = "setGuestDomains"
+    SET_SHARING_CAPABILITY = "setSharingCapability"
+
+
+def remaining(wanted: WantedGroup, observed: ObservedGroup | None, steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Those of the steps whose effect the directory does not show yet."""
+    return tuple([step for step in steps if observed is None or not is_done(step, wanted, observed)])
+
+
+def is_done(step: Step, wanted: WantedGroup, observed: ObservedGroup) -> bool:
+    """Whether a group that exists shows what this step brings about."""
+    match step:
+        case Step.CHECK_PEOPLE | Step.CREATE_GROUP:
+            # A group is never created before its people are checked.
+            return True
+        case Step.ADD_OWNERS:
+            return observed.owners.issuperset(wanted.owners)
+        case Step.ADD_MEMBERS:
+            return observed.members.issuperset(wanted.members)
+        case Step.SET_LABEL:
+            return observed.label_id == wanted.label_id
+        case Step.SET_PROPERTIES:
+            is_same = (observed.display_name, observed.description) == (wanted.display_name, wanted.description)
+            return is_same and observed.member_ship_type in {None, wanted.member_ship_type}
+        case Step.CREATE_TEAM:
+            return observed.channels is not None
+        case Step.CREATE_CHANNELS:
+            return set(wanted.channels or ()).issubset(observed.channels or ())
+        case Step.ASSIGN_GUEST_RULES:
+            return all(observed.marks.get(mark) == wanted.marks[mark] for mark in GUEST_MARKS if mark in wanted.marks)
+        case (
+            Step.CREATE_MAILBOX
+            | Step.SET_ADDRESS_FIELDS
+            | Step.SET_PLACE
+            | Step.SET_BOOKING
+            | Step.SET_AUTOMATIC_REPLY
+            | Step.SET_QUOTA
+            | Step.SET_CAPACITY
+            | Step.SET_VISIBILITY
+            | Step.SET_ALIASES
+            | Step.SET_PERMISSIONS
+            | Step.SET_OWNERS
+            | Step.MARK_ASSIGNMENT
+            | Step.SET_GUEST_ACCESS
+            | Step.SET_GUEST_DOMAINS
+            | Step.SET_SHARING_CAPABILITY
+        ):
+            raise ValueError(f"{step} is no step of a group.")
+
+
+def title(step: Step) -> str:
+    """A step as a person reads it."""
+    return TITLES[step]
+
+
+TITLES: Mapping[Step, str] = {
+    Step.CHECK_PEOPLE: "Check that everybody exists",
+    Step.CREATE_GROUP: "Create the group",
+    Step.ADD_OWNERS: "Add the owners",
+    Step.ADD_MEMBERS: "Add the members",
+    Step.SET_LABEL: "Set the label",
+    Step.CREATE_TEAM: "Make the group a team",
+    Step.CREATE_CHANNELS: "Create the channels",
+    Step.ASSIGN_GUEST_RULES: "Assign the rules for guests",
+    Step.SET_PROPERTIES: "Set what it is called, how it is described and who may join",
+    Step.CREATE_MAILBOX: "Create the mailbox",
+    Step.SET_ADDRESS_FIELDS: "Set the address fields",
+    Step.SET_PLACE: "Describe the place",
+    Step.SET_BOOKING: "Accept bookings automatically",
+    Step.SET_AUTOMATIC_REPLY: "Set the automatic reply",
+    Step.SET_QUOTA: "Set the storage quota",
+    Step.SET_CAPACITY: "Set the capacity",
+    Step.SET_VISIBILITY: "Show it in the address list, or hide it",
+    Step.SET_ALIASES: "Add the alias",
+    Step.SET_PERMISSIONS: "Set the permissions",
+    Step.SET_OWNERS: "Set the owners",
+    Step.MARK_ASSIGNMENT: "Mark what is assigned",
+    Step.SET_GUEST_ACCESS: "Set whether guests may be added, and by whom",
+    Step.SET_GUEST_DOMAINS: "Set the domains that guests may come from",
+    Step.SET_SHARING_CAPABILITY: "Set with whom the site may be shared",
+}

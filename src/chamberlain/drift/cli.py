@@ -1,0 +1,34 @@
+"""Drift: what was changed in the directory behind the service's back is looked for."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chamberlain.cli.calls import calls
+from chamberlain.cli.options import Key
+
+if TYPE_CHECKING:
+    from chamberlain.cli.calls_call import Call
+
+drift = typer.Typer(
+    name="drift", help="What was changed in the directory behind the service's back.", no_args_is_help=True
+)
+
+
+@drift.callback()
+def _group() -> None:
+    """A group of commands, also as long as there is one alone."""
+
+
+@drift.command("check")
+@calls
+def check_drift(
+    call: "Call",
+    *,
+    comment: Annotated[str | None, typer.Option(help="A sentence for the audit trail.")] = None,
+    idempotency_key: Key = None,
+) -> None:
+    """Compare what was asked for with the directory now; `finding list` shows what differs. For administrators."""
+    from chamberlain.drift.cli_checking import check
+
+    check(call, comment, idempotency_key)

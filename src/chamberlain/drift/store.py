@@ -1,0 +1,220 @@
+"""Checks for drift: how far they have come, the jobs that go on with them, and which repairs hold."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from chamberlain.core.ids import TenantId, TraceId
+from chamberlain.database.transactions import Record, Transaction
+from chamberlain.drift.models import DriftCheck, Position
+from chamberlain.drift.pages import Place
+from chamberlain.drift.pages_drift_repairs import RepairRecord, Standing
+from chamberlain.guests.models import FindingKind, FindingSource
+from chamberlain.queue.models import JobKind
+from chamberlain.requests.models import RequestKind
+
+UNSCHEDULED: Final = """
+SELECT t.tenant_id FROM chamberlain.tenant t
+WHERE NOT EXISTS (SELECT FROM chamberlain.drift_check d WHERE d.tenant_id = t.tenant_id)
+"""
+# A tenant has a row here from the moment on when it has its job.
+SCHEDULE: Final = """
+WITH met AS (
+    INSERT INTO chamberlain.drift_check (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING tenant_id
+)
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, run_at)
+SELECT tenant_id, $2, tenant_id, $3, $4 FROM met
+"""
+# Whoever asks meanwhile waits, so that the check that ends just now knows of it, or the one after it.
+HOLD: Final = """
+SELECT phase, position_at, position_id, asked_at, began_at, finished_at FROM chamberlain.drift_check
+WHERE tenant_id = $1 FOR UPDATE
+"""
+PUT: Final = """
+UPDATE chamberlain.drift_check SET
+    phase = $2, position_at = $3, position_id = $4, began_at = $5, finished_at = $6
+WHERE tenant_id = $1
+"""
+FORGET: Final = "DELETE FROM chamberlain.drift_check WHERE tenant_id = $1"
+ASK: Final = """
+INSERT INTO chamberlain.drift_check (tenant_id, asked_at) VALUES ($1, $2)
+ON CONFLICT (tenant_id) DO UPDATE SET asked_at = excluded.asked_at
+RETURNING xmax = 0 AS is_first, phase, position_at, position_id, asked_at, began_at, finished_at
+"""
+QUEUE: Final = "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, $2, $1, $3)"
+HURRY: Final = """
+UPDATE chamberlain.job SET run_at = now()
+WHERE tenant_id = $1 AND kind = $2 AND held_reason IS NULL AND run_at > now()
+"""
+
+KNOWN: Final = """
+SELECT subject_id, about, repairs, digest, found_at, has_given_up, is_under_way FROM chamberlain.drift_repair
+WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
+"""
+# In the order in which findings are kept: whoever wants to accept one waits until it is announced what is done.
+HOLD_FINDINGS: Final = """
+SELECT FROM chamberlain.finding
+WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state IN ('open', 'accepted') AND source = $3 AND about = ANY ($4)
+ORDER BY subject_id, kind, about FOR NO KEY UPDATE
+"""
+ACCEPTED: Final = """
+SELECT subject_id, about, kind FROM chamberlain.finding
+WHERE tenant_id = $1 AND subject_id = ANY ($2) AND state = 'accepted' AND source = $3 AND about = ANY ($4)
+"""
+REMEMBER: Final = """
+INSERT INTO chamberlain.drift_repair (
+    tenant_id, subject_id, about, repairs, digest, found_at, has_given_up, is_under_way
+)
+SELECT $1, subject_id, about, repairs, digest, found_at, has_given_up, is_under_way
+FROM unnest($2::uuid[], $3::text[], $4::integer[], $5::text[], $6::timestamptz[], $7::boolean[], $8::boolean[])
+    AS r (subject_id, about, repairs, digest, found_at, has_given_up, is_under_way)
+ORDER BY subject_id, about
+ON CONFLICT (tenant_id, subject_id, about) DO UPDATE SET
+    repairs = excluded.repairs, digest = excluded.digest, found_at = excluded.found_at,
+    has_given_up = excluded.has_given_up, is_under_way = excluded.is_under_way
+"""
+FORGET_REPAIRS: Final = """
+DELETE FROM chamberlain.drift_repair d USING unnest($2::uuid[], $3::text[]) AS r (subject_id, about)
+WHERE d.tenant_id = $1 AND d.subject_id = r.subject_id AND d.about = r.about
+"""
+
+# $1 tenant, $2 source, $3 properties of assignments, $4 now, $5 kinds. Not compared any more are assignments that were
+# cleared, failed or cancelled, and groups whose request is not kept. What is on its way will be compared again. For
+# findings that were kept before they named their requests all requests are gone through, once.
+LET_GO: Final = """
+WITH standing AS MATERIALIZED (
+    SELECT f.finding_id, f.subject_id, f.about, f.request_id FROM chamberlain.finding f
+    WHERE f.tenant_id = $1 AND f.source = $2 AND f.state IN ('open', 'accepted') AND f.kind = ANY ($5)
+    AND f.subject_type <> 'mailbox'
+), wanted AS MATERIALIZED (
+    SELECT DISTINCT subject_id FROM standing WHERE about <> ALL ($3) AND request_id IS NULL
+), kept AS MATERIALIZED (
+    SELECT DISTINCT wanted.subject_id FROM chamberlain.request r
+    JOIN wanted ON wanted.subject_id::text = r.result ->> 'id'
+    WHERE r.tenant_id = $1 AND r.kind IN ('group', 'team') AND r.state = 'succeeded' AND r.body::text <> '{}'
+), named AS MATERIALIZED (
+    SELECT r.request_id FROM chamberlain.request r
+    WHERE r.request_id = ANY (ARRAY(SELECT DISTINCT request_id FROM standing WHERE request_id IS NOT NULL))
+    AND r.tenant_id = $1 AND r.kind IN ('group', 'team') AND r.state = 'succeeded' AND r.body::text <> '{}'
+), gone AS (
+    UPDATE chamberlain.finding f SET state = 'gone', last_seen_at = $4 FROM standing
+    WHERE f.tenant_id = $1 AND f.finding_id = standing.finding_id AND f.state IN ('open', 'accepted')
+    AND CASE WHEN standing.request_id IS NOT NULL THEN standing.request_id NOT IN (SELECT named.request_id FROM named)
+    WHEN standing.about = ANY ($3) THEN NOT EXISTS (
+        SELECT FROM chamberlain.subject s
+        LEFT JOIN chamberlain.request r ON r.tenant_id = s.tenant_id AND r.request_id = s.assignment_request_id
+        WHERE s.tenant_id = $1 AND s.subject_id = standing.subject_id AND s.is_assigned
+        AND coalesce(r.state, '') NOT IN ('failed', 'cancelled')
+    ) ELSE standing.subject_id NOT IN (SELECT kept.subject_id FROM kept) END
+    RETURNING f.subject_id, f.about
+)
+DELETE FROM chamberlain.drift_repair d USING gone g
+WHERE d.tenant_id = $1 AND d.subject_id = g.subject_id AND d.about = g.about
+"""
+
+
+async def unscheduled(tx: Transaction) -> Sequence[TenantId]:
+    """The tenants that have no job yet."""
+    return [TenantId(row["tenant_id"]) for row in await tx.fetch(UNSCHEDULED)]
+
+
+async def schedule(tx: Transaction, tenant_id: TenantId, at: datetime, trace_id: TraceId) -> None:
+    """Give a tenant its job, for the first time at this moment."""
+    await tx.execute(SCHEDULE, tenant_id, JobKind.DRIFT_CHECK, trace_id, at)
+
+
+async def hold(tx: Transaction, tenant_id: TenantId) -> DriftCheck:
+    """How far the tenant's checks have come; nobody asks for another one until the transaction ends."""
+    row = await tx.fetch_row(HOLD, tenant_id)
+    return DriftCheck() if row is None else _check(row)
+
+
+async def put(tx: Transaction, tenant_id: TenantId, check: DriftCheck) -> None:
+    """Keep how far they have come."""
+    at = check.position
+    place = (None, None, None) if at is None else (at.phase, at.at, at.id)
+    await tx.execute(PUT, tenant_id, *place, check.began_at, check.finished_at)
+
+
+async def forget(tx: Transaction, tenant_id: TenantId) -> None:
+    """The tenant is gone, and so is its job."""
+    await tx.execute(FORGET, tenant_id)
+
+
+async def ask(tx: Transaction, trace_id: TraceId, *, at: datetime) -> DriftCheck:
+    """Let a check begin at once, or after the one that is under way."""
+    (row,) = await tx.fetch(ASK, tx.tenant_id, at)
+    if row["is_first"]:
+        await tx.execute(QUEUE, tx.tenant_id, JobKind.DRIFT_CHECK, trace_id)
+    else:
+        await tx.execute(HURRY, tx.tenant_id, JobKind.DRIFT_CHECK)
+    return _check(row)
+
+
+async def hold_known(
+    tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[UUID], abouts: Collection[str]
+) -> Mapping[Place, Standing]:
+    """The same, and nobody accepts what was found about them until the transaction ends."""
+    await tx.fetch(HOLD_FINDINGS, tenant_id, subject_ids, FindingSource.DRIFT, list(abouts))
+    return await known(tx, tenant_id, subject_ids, abouts)
+
+
+async def known(
+    tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[UUID], abouts: Collection[str]
+) -> Mapping[Place, Standing]:
+    """What is on record of these properties of these subjects."""
+    records = {
+        (row["subject_id"], row["about"]): _record(row)
+        for row in await tx.fetch(KNOWN, tenant_id, subject_ids, list(abouts))
+    }
+    accepted = {
+        (row["subject_id"], FindingKind(row["kind"]), row["about"])
+        for row in await tx.fetch(ACCEPTED, tenant_id, subject_ids, FindingSource.DRIFT, list(abouts))
+    }
+    places = records.keys() | {(subject_id, about) for subject_id, _, about in accepted}
+    return {
+        (subject_id, about): Standing(
+            record=records.get((subject_id, about)),
+            is_accepted=(subject_id, FindingKind.DRIFT, about) in accepted,
+            is_released=(subject_id, FindingKind.REPAIR_DOES_NOT_HOLD, about) in accepted,
+        )
+        for subject_id, about in places
+    }
+
+
+async def remember(tx: Transaction, tenant_id: TenantId, records: Mapping[Place, RepairRecord | None]) -> None:
+    """Keep what is known of repairs, and forget what does not count any more (None)."""
+    kept = [(*place, record) for place, record in records.items() if record is not None]
+    if kept:
+        await tx.execute(
+            REMEMBER,
+            tenant_id,
+            [subject_id for subject_id, _, _ in kept],
+            [about for _, about, _ in kept],
+            [record.repairs for _, _, record in kept],
+            [record.digest for _, _, record in kept],
+            [record.found_at for _, _, record in kept],
+            [record.has_given_up for _, _, record in kept],
+            [record.is_under_way for _, _, record in kept],
+        )
+    gone = [place for place, record in records.items() if record is None]
+    if gone:
+        await tx.execute(FORGET_REPAIRS, tenant_id, [place[0] for place in gone], [place[1] for place in gone])
+
+
+async def let_go(tx: Transaction, tenant_id: TenantId, abouts: Collection[str], *, at: datetime) -> None:
+    """End what was found about groups and assignments that are not compared any more; `abouts` are the properties of
+    assignments."""
+    kinds = [FindingKind.DRIFT, FindingKind.REPAIR_DOES_NOT_HOLD]
+    await tx.execute(LET_GO, tenant_id, FindingSource.DRIFT, list(abouts), at, kinds)
+
+
+def _check(row: Record) -> DriftCheck:
+    phase = row["phase"]
+    at = None if phase is None else Position(RequestKind(phase), row["position_at"], row["position_id"])
+    return DriftCheck(at, row["asked_at"], row["began_at"], row["finished_at"])
+
+
+def _record(row: Record) -> RepairRecord:
+    return RepairRecord(row["repairs"], row["digest"], row["found_at"], row["has_given_up"], row["is_under_way"])

@@ -1,0 +1,117 @@
+"""List events, oldest first, for clients without a webhook."""
+
+from collections.abc import Mapping
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta, Raw, Struct, json
+
+from chamberlain.auth.permissions import Operation
+from chamberlain.changes.models_events import EventType
+from chamberlain.events.models import EventRecord
+from chamberlain.events.service import EventService
+from chamberlain.http.calls import NO_STORE, Answer
+from chamberlain.http.context_calls import Call
+from chamberlain.http.paging import LIMIT, feed_cursor, feed_wanted
+from chamberlain.http.resource import CACHE
+from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.http.wire import Time, time_of
+
+# New types may be added. Clients ignore unknown ones.
+Type = Annotated[str, Meta(description="What has happened; more types may come.", examples=[str(t) for t in EventType])]
+Data = Annotated[Raw, Meta(extra_json_schema={"type": "object", "description": "What the type says it holds."})]
+
+
+# Named so because the OpenAPI document has other events, too.
+class FeedEvent(Struct, rename="camel", frozen=True):
+    """Something that has happened. `requestId` is null where no request is behind it."""
+
+    id: UUID
+    type: Type
+    timestamp: Time
+    request_id: UUID | None
+    tenant_id: UUID
+    data: Data
+
+
+class EventFeed(Struct, rename="camel", frozen=True):
+    """Some events, oldest first. `nextCursor` is always there: what happens later comes behind it."""
+
+    items: tuple[FeedEvent, ...]
+    next_cursor: str
+
+
+async def list_(events: EventService, call: Call[None]) -> Answer:
+    """List the events after the cursor."""
+    page = await events.list(call.caller, feed_wanted(call))
+    body = EventFeed(tuple(map(_event, page.items)), feed_cursor(call, page.next))
+    return Answer(200, json.encode(body), (NO_STORE,))
+
+
+def _event(record: EventRecord) -> FeedEvent:
+    return FeedEvent(
+        id=record.id,
+        type=record.type,
+        timestamp=time_of(record.timestamp),
+        request_id=record.request_id,
+        tenant_id=record.tenant_id,
+        data=Raw(record.data),
+    )
+
+
+ABOUT_LIST = About(
+    id="listEvents",
+    tag="Operation",
+    summary="Read events, oldest first",
+    description="What has happened, in the order in which it was written down for good, from the beginning or from "
+    "where the reader left off. Nothing ever comes before what was read: whoever goes on from `nextCursor` misses "
+    "nothing. A page with fewer items than `limit` is the last one for now; keep its `nextCursor` and ask again "
+    "later.\n\nIt is for those who cannot be called by a webhook, and for those who want to know all.",
+)
+PARAMETERS = (
+    LIMIT,
+    Parameter(
+        "cursor",
+        {"type": "string"},
+        "`nextCursor` of the page before. It belongs to this caller and has no end; only `limit` may change.",
+    ),
+)
+_EXAMPLE: Mapping[str, object] = {
+    "id": "e7e00000-0000-4000-8000-000000000001",
+    "type": "group.created",
+    "timestamp": "2026-11-20T09:30:01.000Z",
+    "requestId": "0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10",
+    "tenantId": "e57a7e00-0000-4000-8000-000000000001",
+    "data": {
+        "group": {
+            "id": "a2c7d7c4-7f0a-4e7e-9d55-7a8a1d1f0f01",
+            "displayName": "Hooked",
+            "mail": "hooked@estate.example",
+            "mailNickname": "hooked",
+        },
+        "templateId": "7e000000-0000-4000-8000-000000000011",
+        "metadata": {"el-text-1": "x"},
+        "createdBy": {
+            "type": "user",
+            "id": "ada00000-0000-4000-8000-000000000001",
+            "displayName": "Ada Achterberg",
+        },
+    },
+}
+LISTED = (
+    Success(
+        200,
+        "The next events.",
+        EventFeed,
+        headers=CACHE,
+        example={"items": [_EXAMPLE], "nextCursor": "AmsxQ2hhbWJlcmxhaW4"},
+    ),
+)
+LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+
+# fmt: off
+ENDPOINTS = EndpointTable(EventService, (
+    Endpoint("GET", "/admin/v1/events/", list_, Operation.ADMINISTER_SERVICE, ABOUT_LIST, LISTED,
+             parameters=PARAMETERS, codes=LIST_CODES),
+))
+# fmt: on

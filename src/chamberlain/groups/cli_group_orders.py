@@ -1,0 +1,49 @@
+"""Asking for a group or a team, which is the same but for the templates whose names are looked at."""
+
+from collections.abc import Mapping
+
+from chamberlain.cli.bodies import body_of, metadata_of
+from chamberlain.cli.calls_call import Area, Call
+from chamberlain.cli.calls_service import Service
+from chamberlain.cli.errors_misuse import Misused
+from chamberlain.cli.names import id_of_name, user_ids
+from chamberlain.cli.output import Record, value_at
+from chamberlain.groups.cli_group_options import GroupOptions
+from chamberlain.requests.cli_submitting import Manner, submit
+from chamberlain_client import operations
+
+# As the API numbers them.
+_MEMBERSHIPS = {"private": 0, "public": 1, "dynamic": 2}
+
+
+def submit_group(call: Call, kind: str, options: GroupOptions) -> None:
+    """Ask for it, and show what came of it; `kind` is group or team."""
+    if options.membership is not None and options.membership not in _MEMBERSHIPS:
+        raise Misused(f"--membership {options.membership} is not known: {', '.join(_MEMBERSHIPS)} are.")
+    metadata = metadata_of(options.metadata or ())
+
+    def make_body(service: Service) -> Mapping[str, object]:
+        return body_of(options.body, {**_properties(service, kind, options), "metadata": metadata})
+
+    manner = Manner(options.dry_run, options.idempotency_key, options.wait, options.timeout)
+    submit(call, Area.COLLAB, operations.CREATE_GROUP, make_body, manner=manner, finished=_with_group)
+
+
+def _properties(service: Service, kind: str, options: GroupOptions) -> dict[str, object]:
+    offered = (operations.LIST_OFFERED_GROUP_TEMPLATES,)
+    template = options.template
+    return {
+        "displayName": options.display_name,
+        "templateId": template and id_of_name(service, template, offered, "template", (kind,)),
+        "description": options.description,
+        "memberShipType": options.membership and _MEMBERSHIPS[options.membership],
+        "owners": user_ids(service, options.owner or ()),
+        "members": user_ids(service, options.member or ()),
+        "labelId": options.label,
+    }
+
+
+def _with_group(_: Service, answer: Record, request: Record) -> Record:
+    """The answer as the API gives it to who waits in the call."""
+    group = {name: value_at(request, f"result.{name}") for name in ("id", "displayName", "mail")}
+    return {**answer, "group": group}

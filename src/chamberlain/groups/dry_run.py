@@ -1,0 +1,106 @@
+"""Dry runs of groups and teams."""
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from chamberlain.core.errors import Fault
+from chamberlain.directory.groups import MemberShipType, WantedGroup
+from chamberlain.directory.models import NamedPerson, PeopleAnswer
+from chamberlain.directory.steps import Step
+from chamberlain.groups.models_plans import plan_group
+from chamberlain.groups.names import GroupNames, Numbers, address_taken, names_of
+from chamberlain.groups.rules import Situation, wanted_in
+from chamberlain.requests.dry_run import LevelRehearsal, levels_of, named, nobody_approves
+from chamberlain.templates.models import TemplateHead
+from chamberlain.templates.naming import NINES
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRehearsal:
+    """A group or team as it would be requested. `member_count` is None where a rule decides who belongs to it."""
+
+    template: TemplateHead
+    display_name: str
+    mail_nickname: str
+    address: str
+    member_ship_type: MemberShipType
+    owners: tuple[NamedPerson, ...]
+    member_count: int | None
+    approvals: tuple[LevelRehearsal, ...]
+    steps: tuple[Step, ...]
+    conflicts: tuple[Fault, ...]
+    warnings: tuple[str, ...]
+
+
+def rehearse_group(
+    situation: Situation,
+    names: GroupNames,
+    *,
+    properties: Mapping[str, str],
+    answer: PeopleAnswer | None,
+    approvers: PeopleAnswer | None,
+    reserved: AbstractSet[str],
+) -> GroupRehearsal:
+    """What would come of it. `properties` are those that the names were made with. The answers are those to the
+    questions for people and for the approvers of all levels, None where the directory gave none; `reserved` are the
+    addresses that other requests hold."""
+    taken = reserved if answer is None else reserved | answer.taken_addresses
+    if has_number(situation, names, properties):
+        # The address is not known before the number is drawn, so nobody can have it.
+        taken = frozenset()
+    # The second has digits that are drawn as well, so that nobody can have it.
+    free = names.addresses[1:] if names.addresses[0].mail in taken else names.addresses
+    wanted = wanted_in(situation, GroupNames(names.display_name, free or names.addresses))
+    levels = levels_of(situation.template.approval, approvers, requester=situation.user)
+    return GroupRehearsal(
+        template=situation.template.head,
+        display_name=names.display_name,
+        mail_nickname=wanted.mail_nickname,
+        address=wanted.mail,
+        member_ship_type=wanted.member_ship_type,
+        owners=tuple([named(user, answer) for user in wanted.owners]),
+        member_count=None if wanted.member_ship_type is MemberShipType.DYNAMIC else len(wanted.members),
+        approvals=levels,
+        steps=plan_group(wanted, people_checked=answer is not None),
+        conflicts=() if free else (_conflict(names, reserved),),
+        warnings=tuple(_warnings(situation, names, wanted, levels, is_checked=answer is not None)),
+    )
+
+
+def has_number(situation: Situation, names: GroupNames, properties: Mapping[str, str]) -> bool:
+    """Whether any of a number that is drawn is in the address. Of a long name so much is cut off that none may be."""
+    if not situation.compiled.needs_numbers:
+        return False
+    others = names_of(
+        situation.order,
+        situation.compiled,
+        request_id=None,
+        domain=situation.tenant.default_domain,
+        properties=properties,
+        numbers=Numbers(NINES, NINES),
+    )
+    return others.addresses[0] != names.addresses[0]
+
+
+def _conflict(names: GroupNames, reserved: AbstractSet[str]) -> Fault:
+    conflict = address_taken(names, is_reserved=names.addresses[0].mail in reserved)
+    return Fault("/displayName", conflict.code, conflict.detail)
+
+
+def _warnings(
+    situation: Situation,
+    names: GroupNames,
+    wanted: WantedGroup,
+    levels: tuple[LevelRehearsal, ...],
+    *,
+    is_checked: bool,
+) -> Iterator[str]:
+    if situation.compiled.needs_numbers:
+        yield "The number in the name is drawn when the request is sent. Zeros stand for it here."
+    if wanted.mail != names.addresses[0].mail:
+        first = names.addresses[0].mail
+        yield f"{first} is taken, so the first eight digits of the requestId follow. Zeros stand for them here."
+    if not is_checked:
+        yield "The directory does not answer at present. Nobody was checked; the request would do that first."
+    yield from nobody_approves(levels)

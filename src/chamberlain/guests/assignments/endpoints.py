@@ -1,0 +1,188 @@
+"""Endpoints of groups and managed sites with their assignments.
+
+A site has the id of its security group.
+"""
+
+from uuid import UUID
+
+from msgspec import Struct, json
+
+from chamberlain.auth.permissions import Operation
+from chamberlain.core.ids import GroupId, PolicyId, TemplateId
+from chamberlain.directory.subjects import SubjectType
+from chamberlain.guests.assignments.rules import WantedAssignment
+from chamberlain.guests.assignments.service import AssignmentService
+from chamberlain.guests.assignments.wire import (
+    GROUP_EXAMPLE,
+    SITE_EXAMPLE,
+    ManagedGroup,
+    ManagedSite,
+    managed_group_of,
+    managed_site_of,
+)
+from chamberlain.guests.assignments.wire_assignments import ASSIGNMENT, AssignmentBody, to_assignment_order
+from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord
+from chamberlain.http.calls import Answer
+from chamberlain.http.context_calls import Call
+from chamberlain.http.paging import PARAMETERS, named_page_wanted, next_cursor
+from chamberlain.http.resource import CACHE, edit_of, listed, shown
+from chamberlain.http.resource_etags import IF_MATCH
+from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
+
+
+class ManagedGroupPage(Struct, rename="camel", frozen=True):
+    """Some groups, by display name; `nextCursor` is null on the last page."""
+
+    items: tuple[ManagedGroup, ...]
+    next_cursor: str | None
+
+
+class ManagedSitePage(Struct, rename="camel", frozen=True):
+    """Some sites, by display name; `nextCursor` is null on the last page."""
+
+    items: tuple[ManagedSite, ...]
+    next_cursor: str | None
+
+
+async def list_groups(assignments: AssignmentService, call: Call[None]) -> Answer:
+    """List the groups of the directory by display name."""
+    page = await assignments.list(call.caller, _filter(call, SubjectType.GROUP), named_page_wanted(call))
+    return listed(json.encode(ManagedGroupPage(tuple(map(managed_group_of, page.items)), next_cursor(call, page.next))))
+
+
+async def read_group(assignments: AssignmentService, call: Call[None]) -> Answer:
+    """Read a group."""
+    return _group(await assignments.read(call.caller, GroupId(call.ids["groupId"]), SubjectType.GROUP))
+
+
+async def assign_to_group(assignments: AssignmentService, call: Call[AssignmentBody]) -> Answer:
+    """Assign to a group, or clear what is assigned."""
+    return _group(await assignments.assign(call.caller, _wanted(call, "groupId", SubjectType.GROUP)))
+
+
+async def list_sites(assignments: AssignmentService, call: Call[None]) -> Answer:
+    """List the managed sites by display name."""
+    page = await assignments.list(call.caller, _filter(call, SubjectType.SITE), named_page_wanted(call))
+    return listed(json.encode(ManagedSitePage(tuple(map(managed_site_of, page.items)), next_cursor(call, page.next))))
+
+
+async def read_site(assignments: AssignmentService, call: Call[None]) -> Answer:
+    """Read a managed site."""
+    return _site(await assignments.read(call.caller, GroupId(call.ids["securityGroupId"]), SubjectType.SITE))
+
+
+async def assign_to_site(assignments: AssignmentService, call: Call[AssignmentBody]) -> Answer:
+    """Assign to a managed site, or clear what is assigned."""
+    return _site(await assignments.assign(call.caller, _wanted(call, "securityGroupId", SubjectType.SITE)))
+
+
+def _filter(call: Call[None], subject_type: SubjectType) -> SubjectFilter:
+    query = call.query
+    return SubjectFilter(
+        type=subject_type,
+        is_assigned=query["assigned"] == "true" if "assigned" in query else None,
+        template_id=TemplateId(UUID(query["templateId"])) if "templateId" in query else None,
+        policy_id=PolicyId(UUID(query["policyId"])) if "policyId" in query else None,
+        prefix=query.get("q"),
+    )
+
+
+def _wanted(call: Call[AssignmentBody], name: str, subject_type: SubjectType) -> WantedAssignment:
+    order = to_assignment_order(call.body)
+    return WantedAssignment(GroupId(call.ids[name]), subject_type, order, call.raw, edit_of(call))
+
+
+def _group(record: SubjectRecord) -> Answer:
+    return shown(json.encode(managed_group_of(record)), record.etag)
+
+
+def _site(record: SubjectRecord) -> Answer:
+    return shown(json.encode(managed_site_of(record)), record.etag)
+
+
+_TAG = "Groups and sites"
+_ASSIGNING = (
+    "A field that is not sent stays as it is; the all-zero UUID clears the field that it is sent for; `null` is "
+    "refused. What is so already changes nothing. The answer comes when the assignment is durable; its `effects` in "
+    "the directory follow, as steps of the request `assignmentRequestId`."
+)
+_ASSIGNMENT_EXAMPLE = {"templateId": "7e000000-0000-4000-8000-000000000021"}
+ABOUT_LIST_GROUPS = About(
+    id="listManagedGroups",
+    tag=_TAG,
+    summary="List groups by display name",
+    description="Every group of the directory but the security groups of managed sites, with what is assigned. What "
+    "is new in the directory is here within half a minute.",
+)
+ABOUT_READ_GROUP = About(
+    id="readManagedGroup",
+    tag=_TAG,
+    summary="Read a group with what is assigned to it",
+    description="The security group of a managed site is not found here; the answer says where it is.",
+)
+ABOUT_ASSIGN_TO_GROUP = About(
+    id="assignToGroup",
+    tag=_TAG,
+    summary="Assign a guest template or guest policy to a group",
+    description=f"{_ASSIGNING} It works on any group of the directory.",
+    example=_ASSIGNMENT_EXAMPLE,
+)
+ABOUT_LIST_SITES = About(
+    id="listManagedSites",
+    tag=_TAG,
+    summary="List managed sites by display name",
+    description="With what is assigned. What is new in the directory is here within half a minute.",
+)
+ABOUT_READ_SITE = About(
+    id="readManagedSite",
+    tag=_TAG,
+    summary="Read a managed site with what is assigned to it",
+    description="It is addressed by its security group. A group without a site is not found here; the answer says "
+    "where it is.",
+)
+ABOUT_ASSIGN_TO_SITE = About(
+    id="assignToSite",
+    tag=_TAG,
+    summary="Assign a guest template or guest policy to a managed site",
+    description=f"{_ASSIGNING} The site is addressed by its security group, and the marks lie on that.",
+    example=_ASSIGNMENT_EXAMPLE,
+)
+_ID = {"type": "string", "format": "uuid"}
+FILTERS = (
+    Parameter("assigned", {"type": "boolean"}, "Whether a guest template or policy is assigned."),
+    Parameter("templateId", _ID, "Only those with this guest template."),
+    Parameter("policyId", _ID, "Only those with this guest policy."),
+    Parameter(
+        "q",
+        {"type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]+$"},
+        "Only those whose display name begins so, in either letter case.",
+    ),
+    *PARAMETERS,
+)
+VERSIONED = {**CACHE, "ETag": "Names what is assigned, for `If-Match`; it changes with the two ids only."}
+GROUPS = (Success(200, "A page of groups.", ManagedGroupPage, CACHE, {"items": [GROUP_EXAMPLE], "nextCursor": None}),)
+GROUP = (Success(200, "The group.", ManagedGroup, VERSIONED, GROUP_EXAMPLE),)
+ASSIGNED_GROUP = (Success(200, "The group as it is now.", ManagedGroup, VERSIONED, GROUP_EXAMPLE),)
+SITES = (Success(200, "A page of sites.", ManagedSitePage, CACHE, {"items": [SITE_EXAMPLE], "nextCursor": None}),)
+SITE = (Success(200, "The site.", ManagedSite, VERSIONED, SITE_EXAMPLE),)
+ASSIGNED_SITE = (Success(200, "The site as it is now.", ManagedSite, VERSIONED, SITE_EXAMPLE),)
+LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+READ_CODES = ("notAdministrator", "notFound")
+ASSIGN_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
+
+# fmt: off
+ENDPOINTS = EndpointTable(AssignmentService, (
+    Endpoint("GET", "/admin/collab/v1/manage/groups/", list_groups, Operation.READ_MANAGED, ABOUT_LIST_GROUPS,
+             GROUPS, parameters=FILTERS, codes=LIST_CODES),
+    Endpoint("GET", "/admin/collab/v1/manage/groups/{groupId}/", read_group, Operation.READ_MANAGED,
+             ABOUT_READ_GROUP, GROUP, codes=READ_CODES),
+    Endpoint("PATCH", "/admin/collab/v1/manage/groups/{groupId}/", assign_to_group, Operation.ASSIGN,
+             ABOUT_ASSIGN_TO_GROUP, ASSIGNED_GROUP, shape=ASSIGNMENT, headers=(IF_MATCH,), codes=ASSIGN_CODES),
+    Endpoint("GET", "/admin/collab/v1/manage/spo/", list_sites, Operation.READ_MANAGED, ABOUT_LIST_SITES,
+             SITES, parameters=FILTERS, codes=LIST_CODES),
+    Endpoint("GET", "/admin/collab/v1/manage/spo/{securityGroupId}/", read_site, Operation.READ_MANAGED,
+             ABOUT_READ_SITE, SITE, codes=READ_CODES),
+    Endpoint("PATCH", "/admin/collab/v1/manage/spo/{securityGroupId}/", assign_to_site, Operation.ASSIGN,
+             ABOUT_ASSIGN_TO_SITE, ASSIGNED_SITE, shape=ASSIGNMENT, headers=(IF_MATCH,), codes=ASSIGN_CODES),
+))
+# fmt: on

@@ -1,0 +1,87 @@
+"""Assignments: which guest template and which guest policy a group or site has, and what a change asks of each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+from uuid import UUID
+
+from chamberlain.core.errors import Fault
+from chamberlain.core.ids import PolicyId, TemplateId
+from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.policies.models import PolicyHead, policy_fault
+from chamberlain.templates.models import TemplateHead, TemplateKind, template_fault
+
+# What clears the field that it is sent for.
+ALL_ZERO = UUID(int=0)
+GUEST_KINDS = frozenset({TemplateKind.GUEST})
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Nothing was sent: it stays what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """Afterwards there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Afterwards it is this one."""
+
+    id: UUID
+
+
+Wish: TypeAlias = Keep | Clear | Assign
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentOrder:
+    """What the body of a change asks for."""
+
+    template: Wish
+    policy: Wish
+
+    @property
+    def names_something(self) -> bool:
+        """Whether any field was sent."""
+        return (self.template, self.policy) != (Keep(), Keep())
+
+
+def wish_of(sent: UUID | None) -> Wish:
+    """What one field asks for; None when it was not sent."""
+    if sent is None:
+        return Keep()
+    return Clear() if sent == ALL_ZERO else Assign(sent)
+
+
+def assignment_after(before: Assignment, order: AssignmentOrder) -> Assignment:
+    """What is assigned once the order is carried out."""
+    template_id, policy_id = _after(before.template_id, order.template), _after(before.policy_id, order.policy)
+    return Assignment(
+        None if template_id is None else TemplateId(template_id), None if policy_id is None else PolicyId(policy_id)
+    )
+
+
+def assignment_faults(
+    before: Assignment, after: Assignment, *, template: TemplateHead | None, policy: PolicyHead | None
+) -> Iterator[Fault]:
+    """Why what is to be assigned cannot be, if it cannot. A head of None: there is no such one.
+
+    What is assigned already is not looked at again: to assign it once more changes nothing.
+    """
+    if after.template_id not in (None, before.template_id) and (fault := template_fault(template, GUEST_KINDS)):
+        yield fault
+    if after.policy_id not in (None, before.policy_id) and (fault := policy_fault(policy)):
+        yield fault
+
+
+def _after(before: UUID | None, wish: Wish) -> UUID | None:
+    match wish:
+        case Keep():
+            return before
+        case Clear():
+            return None
+        case Assign(id=assigned):
+            return assigned

@@ -1,0 +1,183 @@
+"""Drafts of assignments: all that is written when what is assigned to a group or site changes."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from chamberlain.auth.models_edits import Edit, Editor
+from chamberlain.changes.models import Change, Subject
+from chamberlain.core.diff import differences
+from chamberlain.core.errors import NotPossible
+from chamberlain.core.ids import GroupId, PolicyId, RequestId, TemplateId
+from chamberlain.directory.steps import Step
+from chamberlain.directory.subjects import SubjectType
+from chamberlain.directory.subjects_guest_plans import plan_guest_rules
+from chamberlain.guests.assignments.events import AssignedSubject, assignment_changed, assignment_document
+from chamberlain.guests.assignments.models import AssignmentOrder, assignment_after, assignment_faults
+from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.policies.models import PolicyHead
+from chamberlain.guests.subjects.models import SubjectRecord
+from chamberlain.requests.models import StepRecord, begin_steps
+from chamberlain.requests.steps import FINISHED
+from chamberlain.templates.drafts import Moment
+from chamberlain.templates.models import TemplateHead
+
+
+@dataclass(frozen=True, slots=True)
+class WantedAssignment:
+    """Of which group or site something is asked, and how that came in: the JSON that was sent, and the edit."""
+
+    id: GroupId
+    type: SubjectType
+    order: AssignmentOrder
+    body: bytes
+    edit: Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a change is decided upon: the group or site, the template and policy that it has, and those that are asked
+    for; None where there is none."""
+
+    record: SubjectRecord
+    template: TemplateHead | None
+    policy: PolicyHead | None
+    wanted_template: TemplateHead | None
+    wanted_policy: PolicyHead | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentDraft:
+    """A change of what is assigned that was found right.
+
+    It is written only where the group or site is still at the generation of `before`, and what is newly assigned is
+    still there and active. `template` is the one that is assigned afterwards, None when none is, as is `policy`; `body`
+    is the JSON that was sent.
+    """
+
+    before: SubjectRecord
+    after: Assignment
+    template: TemplateHead | None
+    policy_name: str | None
+    request_id: RequestId
+    steps: tuple[StepRecord, ...]
+    body: bytes
+    change: Change
+    at: datetime
+
+    @property
+    def new_template_id(self) -> TemplateId | None:
+        """The template that was not assigned before; it must not go away meanwhile."""
+        return None if self.after.template_id == self.before.assignment.template_id else self.after.template_id
+
+    @property
+    def new_policy_id(self) -> PolicyId | None:
+        """The policy that was not assigned before."""
+        return None if self.after.policy_id == self.before.assignment.policy_id else self.after.policy_id
+
+
+def draft_of(
+    situation: Situation,
+    order: AssignmentOrder,
+    editor: Editor,
+    *,
+    request_id: RequestId,
+    body: bytes,
+    moment: Moment,
+) -> AssignmentDraft | None:
+    """The change as it is to be written; None when what is asked for is so already, or comes about. Raises NotPossible
+    with all faults."""
+    record = situation.record
+    before, after = record.assignment, assignment_after(record.assignment, order)
+    is_so = not record.is_left_undone and not record.has_turned
+    if after == before and (is_so or not order.names_something):
+        return None
+    faults = tuple(assignment_faults(before, after, template=situation.wanted_template, policy=situation.wanted_policy))
+    if faults:
+        raise NotPossible(faults)
+    return draft_to(situation, after, editor, request_id=request_id, body=body, moment=moment)
+
+
+def draft_to(
+    situation: Situation,
+    after: Assignment,
+    editor: Editor,
+    *,
+    request_id: RequestId,
+    body: bytes,
+    moment: Moment,
+) -> AssignmentDraft:
+    """The change that leads to `after`, which was found possible. Where that is assigned already, it brings about what
+    is left to do, and nobody is told of a change."""
+    record = situation.record
+    before = record.assignment
+    template = situation.template if after.template_id == before.template_id else situation.wanted_template
+    policy = situation.policy if after.policy_id == before.policy_id else situation.wanted_policy
+    return AssignmentDraft(
+        before=record,
+        after=after,
+        template=None if after.template_id is None else template,
+        policy_name=None if after.policy_id is None or policy is None else policy.name,
+        request_id=request_id,
+        steps=begin_steps(steps_of(record, after)),
+        body=body,
+        change=change_of(record, after, editor, request_id=request_id, moment=moment),
+        at=moment.now,
+    )
+
+
+def steps_of(before: SubjectRecord, after: Assignment) -> tuple[Step, ...]:
+    """What is to be done in the directory: what follows from the change, and what the change before it has not brought
+    to its end. What has got a site since then gets all that its template says once more. So the effects of the newest
+    request are those of all that is assigned."""
+    template_changes = after.template_id != before.assignment.template_id or before.has_turned
+    planned = plan_guest_rules(before.entry.type, template_changes=template_changes)
+    left = {record.step for record in before.effects if record.state not in FINISHED}
+    whole = plan_guest_rules(before.entry.type, template_changes=True)
+    return tuple([step for step in whole if step in planned or step in left])
+
+
+def change_of(
+    before: SubjectRecord, after: Assignment, editor: Editor, *, request_id: RequestId, moment: Moment
+) -> Change:
+    """The record of the change, and the event that tells of it, if there is something to tell."""
+    entry = before.entry
+    changed_from, changed_to = differences(assignment_document(before.assignment), assignment_document(after))
+    event = assignment_changed(
+        moment.event_id,
+        AssignedSubject(entry.tenant_id, entry.id, entry.type, entry.display_name),
+        before.assignment,
+        after,
+        request_id=request_id,
+        changed_by=editor.actor,
+        now=moment.now,
+    )
+    return Change(
+        tenant_id=entry.tenant_id,
+        action=f"{entry.type}.assign",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject(entry.type, entry.id, entry.display_name),
+        before=changed_from,
+        after=changed_to,
+        request_id=request_id,
+        trace_id=editor.trace_id,
+        client_address=editor.client_address,
+        event=None if after == before.assignment else event,
+    )
+
+
+def written(draft: AssignmentDraft) -> SubjectRecord:
+    """The group or site as it is once the draft is written."""
+    return replace(
+        draft.before,
+        assignment=draft.after,
+        template_name=None if draft.template is None else draft.template.name,
+        policy_name=draft.policy_name,
+        generation=draft.before.generation + 1,
+        effects=draft.steps,
+        is_left_undone=False,
+        assigned_type=draft.before.entry.type,
+        assignment_request_id=draft.request_id,
+        assigned_at=draft.at,
+        assigned_by=draft.change.actor,
+    )

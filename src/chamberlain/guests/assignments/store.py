@@ -1,0 +1,246 @@
+"""Assignments: what is assigned to groups and sites, read and changed by one statement for all who come together.
+
+Both statements are functions of the database (sql/assignments.sql). A change is decided upon what was read, and written
+only where that is still true; whoever was overtaken decides again. Whose group or site somebody holds, or whose
+template or policy somebody is removing, is put aside and tried again: nobody else waits for that, and nobody's
+connection.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum, auto
+from typing import Final, TypeAlias
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+import asyncpg
+import msgspec
+
+from chamberlain.changes.record import audit_payload
+from chamberlain.changes.record_actors import encode_actor
+from chamberlain.changes.record_event_log import event_data
+from chamberlain.core.errors import Unavailable
+from chamberlain.core.ids import EventId, GroupId, RequestId, TenantId
+from chamberlain.database.batching import Batcher
+from chamberlain.database.transactions import Connection, Database, Overtaken, Record, Transaction, repeat_if_stale
+from chamberlain.guests.assignments.events import assignment_document
+from chamberlain.guests.assignments.models import AssignmentOrder
+from chamberlain.guests.assignments.rules import AssignmentDraft, Situation
+from chamberlain.guests.assignments.rules_new_groups import NewGroup, NewGroupDraft, draft_for_new
+from chamberlain.guests.assignments.store_assignment_situations import FIND, Question, asked_of, situations_of
+from chamberlain.guests.subjects import records as subject_records
+from chamberlain.templates.drafts import Moment
+
+CHANGE: Final = """
+SELECT ordinal FROM chamberlain.change_assignments(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
+    $26
+) AS ordinal
+"""
+
+# Whoever changes or removes them waits, so that what is found to be possible is so still when it is written.
+HOLD_TEMPLATES: Final = """
+SELECT FROM chamberlain.template t JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, template_id)
+    ON t.tenant_id = i.tenant_id AND t.template_id = i.template_id
+ORDER BY t.tenant_id, t.template_id FOR SHARE OF t
+"""
+HOLD_POLICIES: Final = """
+SELECT FROM chamberlain.policy p JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, policy_id)
+    ON p.tenant_id = i.tenant_id AND p.policy_id = i.policy_id
+ORDER BY p.tenant_id, p.policy_id FOR SHARE OF p
+"""
+
+# As many as a worker's batch: a transaction that holds more rows makes others wait for longer.
+MOST_TOGETHER: Final = 128
+# How long a change waits for whoever holds its group or site. The run of a policy over a large group takes seconds.
+PATIENCE = timedelta(seconds=10)
+# Most hold a row for some milliseconds; whoever does so for longer is asked less and less often.
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(milliseconds=2), timedelta(milliseconds=100)
+
+_encode = msgspec.json.Encoder().encode
+
+
+class _Outcome(Enum):
+    """What comes of a change: it is there, what it was decided upon is not true any more, or somebody holds a row that
+    it needs."""
+
+    WRITTEN = auto()
+    OVERTAKEN = auto()
+    HELD = auto()
+
+
+_Place: TypeAlias = tuple[TenantId, GroupId]
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class _Turn:
+    """Whose turn it is at a group or site. `moved_at` is when somebody was through with it last, `since` from when on
+    the one whose turn it is waits for whoever holds it; both by the clock of the event loop."""
+
+    lock: asyncio.Lock
+    moved_at: float = 0.0
+    since: float = 0.0
+
+
+class Assigner:
+    """Reads and changes assignments for a process. `patience` is how long a change waits for whoever holds its group
+    or site."""
+
+    def __init__(self, database: Database, *, patience: timedelta = PATIENCE) -> None:
+        self._database = database
+        self._patience = patience
+        self._questions = Batcher[Question, Situation | None](self._find, most=MOST_TOGETHER)
+        self._changes = Batcher[AssignmentDraft, _Outcome](
+            self._change, divisible=(asyncpg.PostgresError,), most=MOST_TOGETHER
+        )
+        # Those who change one group in this process come one after the other, so that none is overtaken for nothing.
+        self._turns: WeakValueDictionary[_Place, _Turn] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, tenant_id: TenantId, subject_id: GroupId) -> AsyncIterator[None]:
+        """Be the only one in this process who changes this group or site. Whoever comes to their turn behind others who
+        were told that it is held has waited for as long, and does not begin anew."""
+        clock = asyncio.get_running_loop().time
+        came_at = clock()
+        turn = self._turns.setdefault((tenant_id, subject_id), _Turn(asyncio.Lock()))
+        async with turn.lock:
+            turn.since = max(came_at, turn.moved_at)
+            yield
+            turn.moved_at = clock()
+
+    async def situation(self, tenant_id: TenantId, subject_id: GroupId, order: AssignmentOrder) -> Situation | None:
+        """What is true now; None for a group that is not known here. Raises Unavailable."""
+        return await self._questions.submit(Question(tenant_id, subject_id, order))
+
+    async def change(self, draft: AssignmentDraft) -> bool:
+        """Write the draft with all its rows; False when something that it was decided upon is not true any more. Raises
+        Unavailable, also when somebody holds the group or site for too long."""
+        turn = self._turns.get((draft.before.entry.tenant_id, draft.before.entry.id))
+        since = asyncio.get_running_loop().time() if turn is None else turn.since
+        end = since + self._patience.total_seconds()
+        outcome, pause = await self._try(draft), FIRST_PAUSE
+        while outcome is _Outcome.HELD:
+            if asyncio.get_running_loop().time() >= end:
+                detail = "Somebody changes this group or what it is to get, and does not end. Send the request again."
+                raise Unavailable("overloaded", detail)
+            await asyncio.sleep(pause.total_seconds())
+            outcome, pause = await self._try(draft), min(2 * pause, LONGEST_PAUSE)
+        return outcome is _Outcome.WRITTEN
+
+    async def _try(self, draft: AssignmentDraft) -> _Outcome:
+        try:
+            return await self._changes.submit(draft)
+        except asyncpg.DeadlockDetectedError as error:
+            raise Overtaken from error
+
+    async def close(self) -> None:
+        """Wait for what is under way."""
+        await self._questions.close()
+        await self._changes.close()
+
+    async def _find(self, questions: Sequence[Question]) -> Sequence[Situation | None]:
+        columns = asked_of(questions)
+        async with self._database.statement() as connection:
+            rows = await repeat_if_stale(lambda: _fetch(connection, FIND, columns))
+        return situations_of(rows, questions)
+
+    async def _change(self, drafts: Sequence[AssignmentDraft]) -> Sequence[_Outcome]:
+        columns = _columns(drafts)
+        try:
+            async with self._database.statement() as connection:
+                rows = await repeat_if_stale(lambda: _fetch(connection, CHANGE, columns))
+        except asyncpg.LockNotAvailableError:
+            # No row is waited for, so somebody holds a table, as a migration does: that is everybody's affair.
+            return [_Outcome.HELD] * len(drafts)
+        told = {row["ordinal"] for row in rows}
+        return [_outcome(ordinal, told) for ordinal in range(1, len(drafts) + 1)]
+
+
+async def draft_new(
+    tx: Transaction, groups: Sequence[NewGroup], *, new_id: Callable[[], UUID], now: datetime
+) -> Sequence[NewGroupDraft]:
+    """What groups that were just made get of what their templates say, for each one. What was decided upon stays true
+    until the transaction ends, in which the drafts are to be written."""
+    if not groups:
+        return ()
+    tenants = [new.entry.tenant_id for new in groups]
+    await tx.execute(HOLD_TEMPLATES, tenants, [new.assignment.template_id for new in groups])
+    await tx.execute(HOLD_POLICIES, tenants, [new.assignment.policy_id for new in groups])
+    await subject_records.observe(tx, [new.entry for new in groups])
+    questions = [Question(new.entry.tenant_id, new.entry.id, new.order) for new in groups]
+    situations = situations_of(await tx.fetch(FIND, *asked_of(questions)), questions)
+    return [
+        NewGroupDraft(None, ())
+        if situation is None
+        else draft_for_new(
+            new,
+            situation,
+            request_id=RequestId(new_id()),
+            body=_encode(assignment_document(new.assignment)),
+            moment=Moment(EventId(new_id()), now),
+        )
+        for new, situation in zip(groups, situations, strict=True)
+    ]
+
+
+async def write(tx: Transaction, drafts: Sequence[AssignmentDraft]) -> None:
+    """Write drafts of new groups, in the transaction that says that they are ready: the same rows as when somebody
+    assigns it. Raises Overtaken when somebody holds what they need: nobody is waited for long here."""
+    if not drafts:
+        return
+    try:
+        rows = await tx.fetch(CHANGE, *_columns(drafts))
+    except asyncpg.LockNotAvailableError as error:
+        raise Overtaken from error
+    if any(row["ordinal"] < 0 for row in rows):
+        raise Overtaken
+
+
+def _outcome(ordinal: int, told: Collection[int]) -> _Outcome:
+    if ordinal in told:
+        return _Outcome.WRITTEN
+    return _Outcome.HELD if -ordinal in told else _Outcome.OVERTAKEN
+
+
+async def _fetch(connection: Connection, statement: str, columns: Sequence[Sequence[object]]) -> Sequence[Record]:
+    return await connection.fetch(statement, *columns)
+
+
+def _columns(drafts: Sequence[AssignmentDraft]) -> Sequence[Sequence[object]]:
+    return list(zip(*map(_row, drafts), strict=True))
+
+
+def _row(draft: AssignmentDraft) -> tuple[object, ...]:
+    change, entry, template = draft.change, draft.before.entry, draft.template
+    event = change.event
+    return (
+        entry.tenant_id,
+        entry.id,
+        draft.before.generation,
+        draft.after.template_id,
+        draft.after.policy_id,
+        draft.new_template_id,
+        draft.new_policy_id,
+        draft.at,
+        encode_actor(change.actor),
+        draft.request_id,
+        entry.display_name,
+        template and template.id,
+        template and template.revision,
+        template and template.name,
+        draft.body.decode(),
+        _encode(draft.steps).decode(),
+        change.client_id,
+        change.actor.type,
+        change.actor.id,
+        change.actor.display_name,
+        change.trace_id,
+        change.action,
+        audit_payload(change),
+        event and event.id,
+        event and event.type,
+        event and event_data(event),
+    )

@@ -1,0 +1,90 @@
+"""Assignments for the worker: taken up with what is true now, and compared again when their effects are there."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from chamberlain.changes.record_actors import actor_of
+from chamberlain.core.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
+from chamberlain.core.json_stored import StoredDecoder
+from chamberlain.database.transactions import Record, Transaction
+from chamberlain.directory.subjects import SubjectType
+from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.models_assignment_tasks import Assigned, AssignmentTask, Place
+from chamberlain.requests.finish_request_tasks import TAKE_UP
+from chamberlain.requests.models import StepRecord
+from chamberlain.templates.models_guest_template import GuestTemplate
+from chamberlain.templates.schema_guest_templates import GuestTemplateShape, to_guest_template
+
+LOAD: Final = """
+SELECT r.request_id, s.tenant_id, s.subject_id, s.type, s.display_name, s.generation, s.template_id, s.policy_id,
+    coalesce(r.extension_prefix, t.extension_prefix) AS extension_prefix, chamberlain.clean(v.content) AS template
+FROM chamberlain.request r
+JOIN chamberlain.subject s ON s.tenant_id = r.tenant_id AND s.subject_id = r.subject_id
+JOIN chamberlain.tenant t ON t.tenant_id = s.tenant_id
+LEFT JOIN chamberlain.template g ON g.tenant_id = s.tenant_id AND g.template_id = s.template_id
+LEFT JOIN chamberlain.template_revision v
+    ON v.tenant_id = g.tenant_id AND v.template_id = g.template_id AND v.revision = g.revision
+WHERE r.request_id = ANY ($1)
+"""
+
+# In the order in which everybody locks them. Until the transaction ends nobody changes what is assigned.
+HOLD: Final = """
+SELECT s.tenant_id, s.subject_id, s.generation FROM chamberlain.subject s
+JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
+ORDER BY s.tenant_id, s.subject_id FOR NO KEY UPDATE OF s
+"""
+
+_decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
+_decode_template = StoredDecoder(GuestTemplateShape).decode
+
+
+async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[AssignmentTask]:
+    """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
+    rows = await tx.fetch(TAKE_UP, request_ids)
+    loaded = await tx.fetch(LOAD, [row["request_id"] for row in rows]) if rows else ()
+    assigned = {RequestId(row["request_id"]): assigned_of(row) for row in loaded}
+    return [_task(row, assigned.get(RequestId(row["request_id"]))) for row in rows]
+
+
+async def unchanged(tx: Transaction, taken: Collection[Assigned]) -> frozenset[Place]:
+    """Those of which nothing else is assigned than when they were taken up; it stays so until the transaction ends."""
+    generations = {each.place: each.generation for each in taken}
+    tenants, ids = [place[0] for place in generations], [place[1] for place in generations]
+    rows = await tx.fetch(HOLD, tenants, ids) if generations else ()
+    held = {(TenantId(row["tenant_id"]), GroupId(row["subject_id"])): row["generation"] for row in rows}
+    return frozenset(place for place, generation in generations.items() if held.get(place) == generation)
+
+
+def _task(row: Record, assigned: Assigned | None) -> AssignmentTask:
+    return AssignmentTask(
+        request_id=RequestId(row["request_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        display_name=row["display_name"],
+        steps=_decode_steps(row["steps"]),
+        created_by=actor_of(row),
+        assigned=assigned,
+    )
+
+
+def assigned_of(row: Record) -> Assigned:
+    """What is assigned to the group or site that a row holds."""
+    template_id, policy_id = row["template_id"], row["policy_id"]
+    return Assigned(
+        tenant_id=TenantId(row["tenant_id"]),
+        id=GroupId(row["subject_id"]),
+        type=SubjectType(row["type"]),
+        display_name=row["display_name"],
+        extension=f"{row['extension_prefix']}_group",
+        generation=row["generation"],
+        assignment=Assignment(
+            None if template_id is None else TemplateId(template_id), None if policy_id is None else PolicyId(policy_id)
+        ),
+        template=_template(row["template"]),
+    )
+
+
+def _template(content: str | None) -> GuestTemplate | None:
+    return None if content is None else to_guest_template(_decode_template(content))

@@ -1,0 +1,81 @@
+"""How far each tenant's directory has been looked through, and the jobs that go on with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, TraceId
+from chamberlain.database.transactions import Record, Transaction
+from chamberlain.directory.subjects import SubjectType
+from chamberlain.guests.discovery.rules import Departure
+from chamberlain.guests.models_assignment import Assignment
+from chamberlain.queue.models import JobKind
+
+# A tenant has a row here from the moment on when it has its job.
+SPREAD: Final = """
+WITH met AS (
+    INSERT INTO chamberlain.discovery (tenant_id)
+    SELECT t.tenant_id FROM chamberlain.tenant t
+    WHERE NOT EXISTS (SELECT FROM chamberlain.discovery d WHERE d.tenant_id = t.tenant_id)
+    ON CONFLICT DO NOTHING RETURNING tenant_id
+)
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) SELECT tenant_id, $1, tenant_id, $2 FROM met
+"""
+FIND: Final = "SELECT position, scan_began_at FROM chamberlain.discovery WHERE tenant_id = $1"
+PUT: Final = "UPDATE chamberlain.discovery SET position = $2, scan_began_at = $3 WHERE tenant_id = $1"
+# Held until they are removed, so that nothing is assigned to them in between. Everybody locks them in this order.
+DEPARTING: Final = """
+SELECT tenant_id, subject_id, type, display_name, template_id, policy_id FROM chamberlain.subject
+WHERE tenant_id = $1 AND subject_id = ANY ($2) ORDER BY tenant_id, subject_id FOR UPDATE
+"""
+FORGET: Final = "DELETE FROM chamberlain.discovery WHERE tenant_id = $1"
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The cursor that the directory has given last, None before the first; a full scan that is under way has the time
+    when it began."""
+
+    position: str | None
+    scan_began_at: datetime | None
+
+
+async def spread(tx: Transaction, trace_id: TraceId) -> None:
+    """See to it that every tenant has its job."""
+    await tx.execute(SPREAD, JobKind.SUBJECT_DISCOVER, trace_id)
+
+
+async def find(tx: Transaction, tenant_id: TenantId) -> Discovery:
+    """How far it has come."""
+    row = await tx.fetch_row(FIND, tenant_id)
+    return Discovery(None, None) if row is None else Discovery(row["position"], row["scan_began_at"])
+
+
+async def put(tx: Transaction, tenant_id: TenantId, discovery: Discovery) -> None:
+    """Go on from here the next time."""
+    await tx.execute(PUT, tenant_id, discovery.position, discovery.scan_began_at)
+
+
+async def departing(tx: Transaction, tenant_id: TenantId, gone: Sequence[GroupId]) -> Sequence[Departure]:
+    """Those of the groups that are gone to which something is assigned."""
+    rows = await tx.fetch(DEPARTING, tenant_id, gone)
+    return [_departure(row) for row in rows if (row["template_id"], row["policy_id"]) != (None, None)]
+
+
+async def forget(tx: Transaction, tenant_id: TenantId) -> None:
+    """The tenant is gone, and so is its job."""
+    await tx.execute(FORGET, tenant_id)
+
+
+def _departure(row: Record) -> Departure:
+    template_id, policy_id = row["template_id"], row["policy_id"]
+    return Departure(
+        tenant_id=TenantId(row["tenant_id"]),
+        id=GroupId(row["subject_id"]),
+        type=SubjectType(row["type"]),
+        display_name=row["display_name"],
+        assignment=Assignment(
+            None if template_id is None else TemplateId(template_id), None if policy_id is None else PolicyId(policy_id)
+        ),
+    )

@@ -1,0 +1,69 @@
+"""Findings: listed, accepted and confirmed."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chamberlain.cli.calls import calls
+from chamberlain.cli.options import All, Key, Limit, most
+
+if TYPE_CHECKING:
+    from chamberlain.cli.calls_call import Call
+
+findings = typer.Typer(name="finding", help="What is against the rules, and what becomes of it.", no_args_is_help=True)
+
+Finding = Annotated[
+    str, typer.Argument(metavar="ID", help="The id of the finding, as `finding list` shows it or a mail names it.")
+]
+
+
+@findings.command("list")
+@calls
+def list_findings(
+    call: "Call",
+    *,
+    state: Annotated[str | None, typer.Option(help="open, repaired, accepted or gone.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Such as guestAgainstRule, guestExpired or reviewDue.")] = None,
+    subject: Annotated[str | None, typer.Option(metavar="ID", help="Only about this group, site or mailbox.")] = None,
+    limit: Limit = 50,
+    everything: All = False,
+) -> None:
+    """List findings, the newest first. For administrators."""
+    from chamberlain.guests.findings.cli_accepting import list_findings
+
+    list_findings(call, state, kind, subject, most(limit, everything=everything))
+
+
+@findings.command("accept")
+@calls
+def accept_finding(
+    call: "Call",
+    finding: Finding,
+    *,
+    reason: Annotated[str, typer.Option(help="Why it may stand.")],
+    until: Annotated[
+        datetime | None, typer.Option(metavar="TIME", help="When it is open again; UTC. Without it never.")
+    ] = None,
+    idempotency_key: Key = None,
+) -> None:
+    """Let a finding stand, for good or until a moment. For administrators."""
+    from chamberlain.guests.findings.cli_accepting import accept
+
+    accept(call, finding, reason, until, idempotency_key)
+
+
+@findings.command("confirm")
+@calls
+def confirm_finding(
+    call: "Call",
+    finding: Finding,
+    *,
+    comment: Annotated[str | None, typer.Option(help="A sentence for the audit trail.")] = None,
+    idempotency_key: Key = None,
+) -> None:
+    """Say in a review that the guest stays. For administrators, and for owners where the policy leaves it to them."""
+    from chamberlain.requests.cli_deciding import act
+    from chamberlain_client.operations import CONFIRM_FINDING
+
+    act(call, CONFIRM_FINDING, finding, comment, idempotency_key)

@@ -1,0 +1,48 @@
+"""Lists of findings, newest first."""
+
+from typing import Final
+
+from chamberlain.core.ids import TenantId
+from chamberlain.core.paging import Page, PageWanted, Position
+from chamberlain.database.transactions import PLANNING, Transaction
+from chamberlain.guests.finding_records import SELECT, record_of
+from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord, FindingState
+
+
+# $1 tenant, $2 and $3 the position (null at the beginning), $4 states, $5 kinds, $6 subject, $7 number of rows. The
+# newest of each state and kind, and of these the newest.
+def _page_where(condition: str) -> str:
+    return f"""{SELECT} FROM unnest($4::text[]) AS s (state) CROSS JOIN unnest($5::text[]) AS k (kind)
+    CROSS JOIN LATERAL (
+        {SELECT} FROM chamberlain.finding r
+        WHERE r.tenant_id = $1 AND r.state = s.state AND r.kind = k.kind AND {condition}
+        AND ($2::timestamptz IS NULL OR (r.first_seen_at, r.finding_id) < ($2, $3::uuid))
+        ORDER BY r.first_seen_at DESC, r.finding_id DESC LIMIT $7
+    ) r ORDER BY r.first_seen_at DESC, r.finding_id DESC LIMIT $7"""
+
+
+PAGE: Final = _page_where("$6::uuid IS NULL")
+PAGE_OF_SUBJECT: Final = _page_where("r.subject_id = $6")
+
+
+async def find_page(
+    tx: Transaction, tenant_id: TenantId, wanted: FindingFilter, page: PageWanted
+) -> Page[FindingRecord]:
+    """A page of the findings that the filter names."""
+    await tx.execute(PLANNING)
+    statement, values = page_statement(tenant_id, wanted, page)
+    rows = await tx.fetch(statement, *values)
+    records = [record_of(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(records, None)
+    return Page(records, Position(records[-1].first_seen_at, records[-1].id))
+
+
+def page_statement(tenant_id: TenantId, wanted: FindingFilter, page: PageWanted) -> tuple[str, tuple[object, ...]]:
+    """The statement that reads a page and one row more, with its values."""
+    after = page.after
+    place = (None, None) if after is None else (after.created_at, after.id)
+    states = list(FindingState) if wanted.state is None else [wanted.state]
+    kinds = list(FindingKind) if wanted.kind is None else [wanted.kind]
+    statement = PAGE if wanted.subject_id is None else PAGE_OF_SUBJECT
+    return statement, (tenant_id, *place, states, kinds, wanted.subject_id, page.limit + 1)

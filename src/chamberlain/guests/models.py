@@ -1,0 +1,210 @@
+"""Findings: what is against the rules, or was changed behind our back, and what has become of it."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+from uuid import UUID
+
+from chamberlain.auth.models import Actor
+from chamberlain.core.ids import GroupId, MailboxId, PolicyId, RequestId, TenantId
+from chamberlain.core.values import Json
+from chamberlain.directory.subjects import ObservedSubject, SubjectType
+from chamberlain.directory.subjects_guests import Guest, GuestRules, is_against
+
+
+class FindingKind(StrEnum):
+    """What was found."""
+
+    DRIFT = "drift"
+    GUEST_AGAINST_RULE = "guestAgainstRule"
+    GUEST_EXPIRED = "guestExpired"
+    REVIEW_DUE = "reviewDue"
+    GUEST_INACTIVE = "guestInactive"
+    TOO_FEW_OWNERS = "tooFewOwners"
+    REPAIR_DOES_NOT_HOLD = "repairDoesNotHold"
+
+
+class FindingState(StrEnum):
+    """What has become of it: it stands, was mended by us, may stay, or is not true any more."""
+
+    OPEN = "open"
+    REPAIRED = "repaired"
+    ACCEPTED = "accepted"
+    GONE = "gone"
+
+
+class FindingSource(StrEnum):
+    """Who looks for it: what is found by one is not taken back by another."""
+
+    ASSIGNMENT = "assignment"
+    DRIFT = "drift"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingSubject:
+    """The group or site that something was found about."""
+
+    tenant_id: TenantId
+    id: GroupId
+    type: SubjectType
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMailbox:
+    """The mailbox that something was found about, by the id that it has here."""
+
+    tenant_id: TenantId
+    id: MailboxId
+    display_name: str
+    type: Literal["mailbox"] = "mailbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something that is true now. `about` says what within the subject it is about, such as a guest: while it stands
+    it is found once only. `action` is what is about to be done; when it is found no more after that, it was
+    repaired. A policy says what it will do at `action_at`, or what it has done. `request_id` names the request without
+    which it would not be found."""
+
+    subject: FindingSubject | FoundMailbox
+    kind: FindingKind
+    source: FindingSource
+    about: str
+    property: str | None
+    wanted: Json
+    observed: Json
+    detail: str
+    action: str | None = None
+    action_at: datetime | None = None
+    policy_id: PolicyId | None = None
+    request_id: RequestId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standpoint:
+    """What a finding is told from all others by while it stands."""
+
+    tenant_id: TenantId
+    subject_id: UUID
+    kind: FindingKind
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a source has looked for: these kinds, about these things alone where they are named."""
+
+    source: FindingSource
+    kinds: Collection[FindingKind]
+    abouts: Collection[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Something that was looked for and is not found any more, as it was found last: gone, or repaired by us."""
+
+    subject: FindingSubject | FoundMailbox
+    about: str
+    state: FindingState
+    wanted: Json
+    observed: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Something that was found and is not true any more: `gone` by itself or by others, or `repaired` by us."""
+
+    subject: FindingSubject | FoundMailbox
+    kind: FindingKind
+    about: str
+    state: FindingState
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """Who has said that a finding may stand, and why; without `until` that has no end."""
+
+    by: Actor
+    reason: str
+    accepted_at: datetime
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRecord:
+    """A finding whole. `acceptance` is there while it is accepted, and stays when it has gone."""
+
+    id: UUID
+    kind: FindingKind
+    state: FindingState
+    subject: FindingSubject | FoundMailbox
+    property: str | None
+    wanted: Json
+    observed: Json
+    detail: str
+    policy_id: PolicyId | None
+    action: str | None
+    action_at: datetime | None
+    first_seen_at: datetime
+    last_seen_at: datetime
+    about: str = ""
+    acceptance: Acceptance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingFilter:
+    """Which findings somebody wants to see; None is any."""
+
+    state: FindingState | None = None
+    kind: FindingKind | None = None
+    subject_id: GroupId | None = None
+
+
+def standpoint_of(found: Found) -> Standpoint:
+    """What tells it from all others that stand."""
+    return Standpoint(found.subject.tenant_id, found.subject.id, found.kind, found.about)
+
+
+def against(guests: Sequence[Guest], rules: GuestRules | None) -> Iterator[tuple[Guest, str]]:
+    """The guests who are against the rules, each with the sentence that says why; without rules nobody is."""
+    if rules is None:
+        return
+    for guest in guests:
+        if (why := is_against(guest, rules)) is not None:
+            yield guest, why
+
+
+def guests_found(
+    subject: FindingSubject,
+    observed: ObservedSubject,
+    rules: GuestRules | None,
+    *,
+    removed: bool,
+    kept: Collection[str] = (),
+) -> tuple[Found, ...]:
+    """The guests who are there against the rules; `removed` says that they are about to be removed, but for those whom
+    somebody has `kept`, as `about` names them."""
+    return tuple(
+        [
+            _guest_found(subject, guest, why, removed=removed and str(guest.id) not in kept)
+            for guest, why in against(observed.guests, rules)
+        ]
+    )
+
+
+def _guest_found(subject: FindingSubject, guest: Guest, why: str, *, removed: bool) -> Found:
+    return Found(
+        subject=subject,
+        kind=FindingKind.GUEST_AGAINST_RULE,
+        source=FindingSource.ASSIGNMENT,
+        about=str(guest.id),
+        property="guests",
+        wanted=None,
+        observed={"id": str(guest.id), "displayName": guest.display_name, "mail": guest.mail},
+        detail=why,
+        action="remove" if removed else None,
+    )

@@ -1,0 +1,196 @@
+"""Guest policies are administered here."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, json
+
+from chamberlain.auth.permissions import Operation
+from chamberlain.core.ids import PolicyId
+from chamberlain.guests.policies.models_policy_records import PolicyRecord
+from chamberlain.guests.policies.schema import POLICY, PolicyBody
+from chamberlain.guests.policies.service import PolicyService
+from chamberlain.guests.policies.wire import Policy, policy_of
+from chamberlain.guests.policies.wire_simulation_shapes import SimulatedPolicy, simulated_policy_of
+from chamberlain.guests.policies.wire_simulations import SIMULATION, SimulationBody, to_simulation_order
+from chamberlain.http.calls import Answer
+from chamberlain.http.context_calls import Call
+from chamberlain.http.idempotency import creating_act_of
+from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
+from chamberlain.http.resource import CACHE, VERSIONED, edit_of, link_to, listed, made, making, removed, shown
+from chamberlain.http.resource_etags import IF_MATCH
+from chamberlain.http.router import About, Endpoint, EndpointTable, Success
+
+
+class PolicyPage(Struct, rename="camel", frozen=True):
+    """Some policies, newest first; `nextCursor` is null on the last page."""
+
+    items: tuple[Policy, ...]
+    next_cursor: str | None
+
+
+async def list_(policies: PolicyService, call: Call[None]) -> Answer:
+    """All of the tenant's, those that are not active too."""
+    page = await policies.list(call.caller, page_wanted(call))
+    return listed(json.encode(PolicyPage(tuple(map(policy_of, page.items)), next_cursor(call, page.next))))
+
+
+async def create(policies: PolicyService, call: Call[PolicyBody]) -> Answer:
+    """Make a policy."""
+    answer = await policies.create(call.caller, call.body, creating_act_of(call), _render)
+    return made(call.http, "/admin/collab/v1/policies/", answer)
+
+
+async def read(policies: PolicyService, call: Call[None]) -> Answer:
+    """One policy, whole."""
+    return _shown(await policies.read(call.caller, PolicyId(call.ids["policyId"])))
+
+
+async def replace(policies: PolicyService, call: Call[PolicyBody]) -> Answer:
+    """Let a policy say something else."""
+    policy_id = PolicyId(call.ids["policyId"])
+    return _shown(await policies.replace(call.caller, policy_id, call.body, edit_of(call)))
+
+
+async def delete(policies: PolicyService, call: Call[None]) -> Answer:
+    """Remove a policy."""
+    await policies.delete(call.caller, PolicyId(call.ids["policyId"]), edit_of(call))
+    return removed()
+
+
+async def simulate(policies: PolicyService, call: Call[SimulationBody]) -> Answer:
+    """What a policy would do from now on."""
+    policy_id = PolicyId(call.ids["policyId"])
+    simulation = await policies.simulate(call.caller, policy_id, to_simulation_order(call.body))
+    return listed(json.encode(simulated_policy_of(simulation)))
+
+
+def _render(record: PolicyRecord) -> bytes:
+    return json.encode(policy_of(record))
+
+
+def _shown(record: PolicyRecord) -> Answer:
+    return shown(_render(record), record.etag)
+
+
+_TAG = "Guest policies"
+_ADDED = (
+    "What the service adds (`id`, `createdAt`, `createdBy`, `updatedAt`) may be sent, so that what was read can be "
+    "changed and put back, and is ignored."
+)
+
+ABOUT_LIST = About(
+    id="listPolicies",
+    tag=_TAG,
+    summary="List guest policies, newest first",
+    description="All of them, active or not. For administrators of the tenant.",
+)
+ABOUT_CREATE = About(
+    id="createPolicy",
+    tag=_TAG,
+    summary="Create a guest policy",
+    description="A rule that is not sent does not apply. `reminderDays` are days before the action, none of them "
+    f"before the days that are counted have begun. {_ADDED}",
+    example={"name": "90 days", "expiry": {"afterDays": 90, "reminderDays": [14, 7, 1], "action": "remove"}},
+)
+ABOUT_READ = About(id="readPolicy", tag=_TAG, summary="Read a guest policy")
+ABOUT_REPLACE = About(
+    id="replacePolicy",
+    tag=_TAG,
+    summary="Replace a guest policy",
+    description="The whole of it: a rule that is not sent does not apply any more. One that is not active stays "
+    f"assigned where it is, and cannot be assigned any more. {_ADDED}",
+    example={"name": "90 days", "active": False},
+)
+ABOUT_DELETE = About(
+    id="deletePolicy",
+    tag=_TAG,
+    summary="Delete a guest policy",
+    description="One that is assigned to a group or site, or that a template of a group or team names, is not deleted; "
+    "`conflictingId` is that template.",
+)
+ABOUT_SIMULATE = About(
+    id="simulatePolicy",
+    tag=_TAG,
+    summary="See what a guest policy would do",
+    description="From now on, over the longest period of its rules, to the groups and sites that are named, or to all "
+    "that there are. Where it is assigned already its clocks go on; elsewhere they would begin now. Nobody is taken to "
+    "confirm or to be seen, and the directory to take every action. Nothing is changed, and nobody is told. The body "
+    "may be left out.",
+    example={"groupIds": ["94000000-0000-4000-8000-000000000001"]},
+)
+
+_EXAMPLE: Mapping[str, object] = {
+    "id": "90110000-0000-4000-8000-000000000002",
+    "name": "Yearly review",
+    "description": "",
+    "active": True,
+    "expiry": None,
+    "review": {
+        "everyDays": 365,
+        "answerDays": 14,
+        "confirmedBy": "owners",
+        "reminderDays": [14, 7, 1],
+        "action": "disable",
+    },
+    "inactivity": {"afterDays": 120, "reminderDays": [7], "action": "notify"},
+    "minimumOwners": {"count": 2, "reminderDays": [], "action": "notify"},
+    "createdAt": "2026-11-20T09:00:00.000Z",
+    "createdBy": {"type": "system", "id": None, "displayName": "Example estate"},
+    "updatedAt": "2026-11-20T09:00:00.000Z",
+}
+
+LISTED = (Success(200, "A page of policies.", PolicyPage, CACHE, {"items": [_EXAMPLE], "nextCursor": None}),)
+CREATED = (making(Policy, _EXAMPLE, {"policy": link_to("readPolicy", "policyId", "The policy.")}),)
+READ = (Success(200, "The policy.", Policy, VERSIONED, _EXAMPLE),)
+REPLACED = (Success(200, "The policy as it is now.", Policy, VERSIONED, _EXAMPLE),)
+DELETED = (Success(204, "It is gone."),)
+_OCCURRENCE: Mapping[str, object] = {
+    "at": "2027-02-18T09:30:00.000Z",
+    "type": "action",
+    "kind": "guestExpired",
+    "subject": {"type": "group", "id": "94000000-0000-4000-8000-000000000001", "displayName": "All staff"},
+    "guest": {
+        "id": "9e570000-0000-4000-8000-000000000001",
+        "displayName": "Gil Hartmann",
+        "mail": "gil@partner.example",
+    },
+    "detail": None,
+    "action": "remove",
+    "actionAt": "2027-02-18T09:30:00.000Z",
+}
+_SIMULATED: Mapping[str, object] = {
+    "policyId": "90110000-0000-4000-8000-000000000001",
+    "from": "2026-11-20T09:30:00.000Z",
+    "to": "2027-02-18T09:30:00.000Z",
+    "subjects": 1,
+    "guests": 1,
+    "counts": {"reminders": 3, "findings": {"guestExpired": 1}, "actions": {"remove": 1}},
+    "items": [_OCCURRENCE],
+    "isWhole": False,
+}
+SIMULATED = (Success(200, "What would happen, the earliest first.", SimulatedPolicy, CACHE, _SIMULATED),)
+LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+CREATE_CODES = ("notAdministrator", "notPossible", "idempotencyKeyReused", "idempotencyKeyInProgress")
+READ_CODES = ("notAdministrator", "notFound")
+REPLACE_CODES = ("notAdministrator", "notFound", "etagStale", "notPossible")
+DELETE_CODES = ("notAdministrator", "notFound", "etagStale", "inUse")
+SIMULATE_CODES = ("notAdministrator", "notFound", "notPossible", "databaseUnavailable", "overloaded")
+
+# fmt: off
+ENDPOINTS = EndpointTable(PolicyService, (
+    Endpoint("GET", "/admin/collab/v1/policies/", list_, Operation.ADMINISTER_COLLAB, ABOUT_LIST,
+             LISTED, parameters=PARAMETERS, codes=LIST_CODES),
+    Endpoint("POST", "/admin/collab/v1/policies/", create, Operation.ADMINISTER_COLLAB,
+             ABOUT_CREATE, CREATED, shape=POLICY, codes=CREATE_CODES),
+    Endpoint("GET", "/admin/collab/v1/policies/{policyId}/", read, Operation.ADMINISTER_COLLAB,
+             ABOUT_READ, READ, codes=READ_CODES),
+    Endpoint("PUT", "/admin/collab/v1/policies/{policyId}/", replace, Operation.ADMINISTER_COLLAB,
+             ABOUT_REPLACE, REPLACED, shape=POLICY, headers=(IF_MATCH,),
+             codes=REPLACE_CODES),
+    Endpoint("DELETE", "/admin/collab/v1/policies/{policyId}/", delete, Operation.ADMINISTER_COLLAB,
+             ABOUT_DELETE, DELETED, headers=(IF_MATCH,), codes=DELETE_CODES),
+    Endpoint("POST", "/admin/collab/v1/policies/{policyId}/simulate/", simulate, Operation.ADMINISTER_COLLAB,
+             ABOUT_SIMULATE, SIMULATED, shape=SIMULATION, codes=SIMULATE_CODES,
+             body_is_optional=True),
+))
+# fmt: on

@@ -1,0 +1,166 @@
+"""Reports of what policies have done: written with it by whoever holds the row of the group or site, and read to be
+told.
+
+They are notices (notices.py). One that nobody has tried to send yet takes up what a run adds that was cut short, or
+that had to wait for the directory: there is one report then, and not two.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from chamberlain.core.ids import GroupId, NoticeId, TenantId, UserId
+from chamberlain.database.transactions import Record, Transaction
+from chamberlain.guests.models import FindingKind, FindingSource, FindingState
+from chamberlain.guests.policies import store, store_policy_tasks
+from chamberlain.guests.policies.events_policy_findings import kind_of
+from chamberlain.guests.policies.models import PolicyAction
+from chamberlain.guests.policies.reports import (
+    POLICY_REPORT,
+    Findings,
+    OpenFinding,
+    Report,
+    ReportLine,
+    RunReport,
+    report_of,
+)
+from chamberlain.guests.policies.store import NO_GUEST
+from chamberlain.guests.policies.timers import ClockPlace, PolicyRule
+from chamberlain.guests.subjects import records as subject_records
+
+# For so long a report waits for what its run has still to do. Ours: by then a run that was cut short has been made up
+# for, and a directory that throttles has answered.
+WAIT: Final = timedelta(minutes=5)
+AT_ONCE: Final = timedelta(0)
+
+# Those that nobody is at and nobody has tried to send. Who is just taking one up is not waited for.
+PENDING: Final = """
+SELECT n.tenant_id, n.subject_id, n.notice_id, n.job_id FROM chamberlain.notice n
+JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, subject_id) USING (tenant_id, subject_id)
+JOIN chamberlain.job j ON j.job_id = n.job_id
+WHERE n.attempts = 0 AND n.told = '{}' AND j.lease_id IS NULL AND j.held_reason IS NULL
+FOR UPDATE OF n, j SKIP LOCKED
+"""
+# The lane of notices is that of their tenant.
+MAKE: Final = """
+WITH made AS (
+    SELECT tenant_id, notice_id, subject_id, trace_id, wait
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::interval[])
+        AS o (tenant_id, notice_id, subject_id, trace_id, wait)
+), queued AS (
+    INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, lane, run_at)
+    SELECT tenant_id, 'noticeSend', notice_id, trace_id, tenant_id, now() + wait FROM made
+    RETURNING job_id, subject
+)
+INSERT INTO chamberlain.notice (tenant_id, notice_id, kind, subject_id, job_id, at)
+SELECT made.tenant_id, made.notice_id, $6, made.subject_id, queued.job_id, $7
+FROM made JOIN queued ON queued.subject = made.notice_id
+"""
+ADD: Final = """
+INSERT INTO chamberlain.report_line (tenant_id, notice_id, what, rule, guest_id)
+SELECT tenant_id, notice_id, what, rule, guest_id
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[])
+    AS o (tenant_id, notice_id, what, rule, guest_id)
+ON CONFLICT DO NOTHING
+"""
+RELEASE: Final = "UPDATE chamberlain.job SET run_at = now() WHERE job_id = ANY ($1) AND run_at > now()"
+
+LINES: Final = "SELECT what, rule, guest_id FROM chamberlain.report_line WHERE tenant_id = $1 AND notice_id = $2"
+FOUND: Final = """
+SELECT finding_id, kind, about, wanted, observed FROM chamberlain.finding
+WHERE tenant_id = $1 AND subject_id = $2 AND state = $3 AND source = $4
+"""
+
+_REMINDER: Final = "reminder"
+
+_decode = msgspec.json.Decoder().decode
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    notice_id: NoticeId
+    job_id: int
+
+
+async def put(tx: Transaction, runs: Sequence[RunReport], *, at: datetime) -> None:
+    """Write what these runs leave to be told, each about another group or site."""
+    pending = await _pending(tx, runs)
+    made = [run for run in runs if run.lines and run.place not in pending]
+    await _make(tx, made, at)
+    notices = {run.place: run.notice_id for run in made} | {place: each.notice_id for place, each in pending.items()}
+    await _add(tx, [(run.place[0], notices[run.place], line) for run in runs for line in run.lines])
+    over = [pending[run.place].job_id for run in runs if run.is_over and run.place in pending]
+    if over:
+        await tx.execute(RELEASE, over)
+
+
+async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId, notice_id: NoticeId) -> Report | None:
+    """What of a report is so now; None when the group or site is not known any more."""
+    subject = await subject_records.find(tx, tenant_id, subject_id)
+    tasks = await store.read(tx, await store_policy_tasks.find(tx, [(tenant_id, subject_id)]))
+    if subject is None or not tasks:
+        return None
+    lines = [_line(row) for row in await tx.fetch(LINES, tenant_id, notice_id)]
+    rows = await tx.fetch(FOUND, tenant_id, subject_id, FindingState.OPEN, FindingSource.POLICY)
+    return report_of(lines, subject, tasks[0], _findings(rows))
+
+
+async def _pending(tx: Transaction, runs: Sequence[RunReport]) -> dict[tuple[TenantId, GroupId], _Pending]:
+    if not runs:
+        return {}
+    rows = await tx.fetch(PENDING, [run.place[0] for run in runs], [run.place[1] for run in runs])
+    return {
+        (TenantId(row["tenant_id"]), GroupId(row["subject_id"])): _Pending(NoticeId(row["notice_id"]), row["job_id"])
+        for row in rows
+    }
+
+
+async def _make(tx: Transaction, runs: Sequence[RunReport], at: datetime) -> None:
+    if runs:
+        await tx.execute(
+            MAKE,
+            [run.place[0] for run in runs],
+            [run.notice_id for run in runs],
+            [run.place[1] for run in runs],
+            [run.trace_id for run in runs],
+            [AT_ONCE if run.is_over else WAIT for run in runs],
+            POLICY_REPORT,
+            at,
+        )
+
+
+async def _add(tx: Transaction, lines: Sequence[tuple[TenantId, NoticeId, ReportLine]]) -> None:
+    if lines:
+        await tx.execute(
+            ADD,
+            [tenant_id for tenant_id, _, _ in lines],
+            [notice_id for _, notice_id, _ in lines],
+            [_REMINDER if line.taken is None else line.taken for _, _, line in lines],
+            [line.rule for _, _, line in lines],
+            [line.guest_id or NO_GUEST for _, _, line in lines],
+        )
+
+
+def _line(row: Record) -> ReportLine:
+    rule, what = PolicyRule(row["rule"]), row["what"]
+    guest_id = None if rule is PolicyRule.MINIMUM_OWNERS else UserId(row["guest_id"])
+    return ReportLine(rule, guest_id, None if what == _REMINDER else PolicyAction(what))
+
+
+def _findings(rows: Sequence[Record]) -> Findings:
+    rules = {kind_of(rule): rule for rule in PolicyRule}
+    found: dict[ClockPlace, OpenFinding] = {}
+    for row in rows:
+        guest_id = UserId(UUID(row["about"])) if row["about"] else None
+        place = rules[FindingKind(row["kind"])], guest_id
+        found[place] = OpenFinding(row["finding_id"], _number(row["observed"]), _number(row["wanted"]))
+    return found
+
+
+def _number(text: str | None) -> int | None:
+    value = None if text is None else _decode(text)
+    return value if isinstance(value, int) else None

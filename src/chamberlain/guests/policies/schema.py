@@ -1,0 +1,100 @@
+"""Guest policies: for how long guests stay and who confirms them."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from msgspec import Meta, convert, json
+
+from chamberlain.core.constraints_shape import Shape
+from chamberlain.core.ids import PolicyId, TenantId
+from chamberlain.core.json import parse_object
+from chamberlain.core.validation import Reader
+from chamberlain.core.validation_fields import ADDED_BY_THE_SERVICE, Description, Name
+from chamberlain.guests.policies.models import PolicyHead, PolicyRules, StoredPolicy
+
+# Ten years: longer than any review, and far from what dates can hold.
+_Days = Annotated[int, Meta(ge=1, le=3650)]
+_ReminderDays = Annotated[tuple[_Days, ...], Meta(max_length=10)]
+_Action = Literal["notify", "disable", "remove"]
+_ADDED = ADDED_BY_THE_SERVICE | {"id"}
+
+
+class ExpiryShape(Shape, frozen=True, kw_only=True):
+    """So many days after the clock started."""
+
+    after_days: _Days
+    reminder_days: _ReminderDays = ()
+    action: _Action
+
+
+class ReviewShape(Shape, frozen=True, kw_only=True):
+    """Somebody confirms the guests again and again."""
+
+    every_days: _Days
+    answer_days: _Days
+    confirmed_by: Literal["owners", "administrators"]
+    reminder_days: _ReminderDays = ()
+    action: _Action
+
+
+class InactivityShape(Shape, frozen=True, kw_only=True):
+    """So many days without a sign of the guest."""
+
+    after_days: _Days
+    reminder_days: _ReminderDays = ()
+    action: _Action
+
+
+class MinimumOwnersShape(Shape, frozen=True, kw_only=True):
+    """Fewer owners than that are told about; nothing else can be done about it."""
+
+    count: Annotated[int, Meta(ge=1, le=100)]
+    reminder_days: _ReminderDays = ()
+    action: Literal["notify"] = "notify"
+
+
+class PolicyBody(Shape, frozen=True, kw_only=True):
+    """A guest policy as it is sent. A rule that is not there does not apply."""
+
+    name: Name
+    description: Description = ""
+    active: bool = True
+    expiry: ExpiryShape | None = None
+    review: ReviewShape | None = None
+    inactivity: InactivityShape | None = None
+    minimum_owners: MinimumOwnersShape | None = None
+
+
+class PolicyShape(PolicyBody, frozen=True, kw_only=True):
+    """A guest policy as it is kept, without what the service adds beside its id."""
+
+    id: UUID
+
+
+class PolicyReader(Reader[PolicyBody]):
+    """Reads a policy that is sent: what the service adds may come along, and is left out."""
+
+    def read(self, raw: bytes) -> PolicyBody:
+        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        sent = parse_object(raw)
+        return self.read_value({name: each for name, each in sent.items() if name not in _ADDED})
+
+
+POLICY = PolicyReader(PolicyBody)
+
+
+def identified_policy(body: PolicyBody, policy_id: PolicyId) -> PolicyShape:
+    """The policy that a body describes."""
+    members = {name: getattr(body, name) for name in body.__struct_fields__}
+    return PolicyShape(**members, id=policy_id)
+
+
+def stored_policy(shape: PolicyShape, tenant_id: TenantId) -> StoredPolicy:
+    """A policy as it is kept. Which revision it becomes is counted when it is written."""
+    head = PolicyHead(tenant_id, PolicyId(shape.id), revision=1, name=shape.name, active=shape.active)
+    return StoredPolicy(head, json.encode(shape))
+
+
+def to_policy_rules(shape: PolicyBody) -> PolicyRules:
+    """What the policy asks for, field by field of the same names."""
+    return convert(shape, PolicyRules, from_attributes=True)

@@ -1,0 +1,131 @@
+"""Records of groups and sites: as they were observed last, with what is assigned and how far its effects have come."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from chamberlain.auth.models import Actor
+from chamberlain.core.errors import NotFound
+from chamberlain.core.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
+from chamberlain.directory.groups import MemberShipType, ObservedGroup, WantedGroup
+from chamberlain.directory.subjects import ObservedSubject, SubjectType
+from chamberlain.directory.subjects_guests import Sharing
+from chamberlain.guests.models_assignment import Assignment
+from chamberlain.requests.models import StepRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectEntry:
+    """What is kept of a group or site that was observed. `request_id` is the mark of the request that made it; the
+    address and the sharing of a site are None for a group."""
+
+    tenant_id: TenantId
+    id: GroupId
+    type: SubjectType
+    display_name: str
+    mail: str | None
+    is_team: bool
+    member_ship_type: MemberShipType
+    request_id: RequestId | None
+    site_url: str | None
+    sharing: Sharing | None
+    observed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRecord:
+    """A group or site whole. `generation` counts the changes of its assignment. `effects` are the steps of the request
+    that brings the last one about, as long as that is kept; `is_left_undone` says that it was cancelled or has failed
+    before all of them were done, and `assigned_type` what it was at the last change, None where that is not known. The
+    names are those that template and policy have now."""
+
+    entry: SubjectEntry
+    assignment: Assignment
+    template_name: str | None
+    policy_name: str | None
+    generation: int
+    effects: tuple[StepRecord, ...]
+    open_findings: int
+    assignment_request_id: RequestId | None
+    assigned_at: datetime | None
+    assigned_by: Actor | None
+    is_left_undone: bool = False
+    assigned_type: SubjectType | None = None
+
+    @property
+    def etag(self) -> str:
+        """Names this version of the assignment."""
+        return self.assignment.etag
+
+    @property
+    def has_turned(self) -> bool:
+        """Whether it has a template that was assigned to it while it was a group, and is a site now, or the other way
+        round."""
+        was = self.assigned_type
+        return self.assignment.template_id is not None and was is not None and was is not self.entry.type
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectFilter:
+    """Which groups or sites somebody wants to see; None is any. `prefix` is how the display name begins."""
+
+    type: SubjectType
+    is_assigned: bool | None = None
+    template_id: TemplateId | None = None
+    policy_id: PolicyId | None = None
+    prefix: str | None = None
+
+
+def entry_of(observed: ObservedSubject, *, at: datetime) -> SubjectEntry:
+    """What is kept of it. A site is called as the site, not as its security group."""
+    site = observed.site
+    return SubjectEntry(
+        tenant_id=observed.tenant_id,
+        id=observed.id,
+        type=observed.type,
+        display_name=observed.display_name if site is None else site.display_name,
+        mail=observed.mail,
+        is_team=observed.is_team,
+        member_ship_type=observed.member_ship_type,
+        request_id=observed.request_id,
+        site_url=None if site is None else site.url,
+        sharing=None if site is None else site.sharing,
+        observed_at=at,
+    )
+
+
+def new_entry(wanted: WantedGroup, group: ObservedGroup, *, at: datetime) -> SubjectEntry:
+    """What is kept of a group that was just made."""
+    return SubjectEntry(
+        tenant_id=wanted.tenant_id,
+        id=group.id,
+        type=SubjectType.GROUP,
+        display_name=group.display_name,
+        mail=group.mail,
+        is_team=group.channels is not None,
+        member_ship_type=wanted.member_ship_type,
+        request_id=wanted.request_id,
+        site_url=None,
+        sharing=None,
+        observed_at=at,
+    )
+
+
+def require_type(found: SubjectType | None, group_id: GroupId, wanted: SubjectType) -> None:
+    """Raises NotFound when there is no such group (None), or when it is to be found at the other path."""
+    match found:
+        case None:
+            raise no_such(wanted)
+        case SubjectType.SITE if wanted is SubjectType.GROUP:
+            other = f"/admin/collab/v1/manage/spo/{group_id}/"
+            raise NotFound(f"This is the security group of a managed site. It is found at {other}.")
+        case SubjectType.GROUP if wanted is SubjectType.SITE:
+            other = f"/admin/collab/v1/manage/groups/{group_id}/"
+            raise NotFound(f"This group belongs to no site. It is found at {other}.")
+        case SubjectType.GROUP | SubjectType.SITE:
+            return
+
+
+def no_such(wanted: SubjectType) -> NotFound:
+    """What to say when the directory has no such group."""
+    what = "There is no such group." if wanted is SubjectType.GROUP else "There is no site with such a security group."
+    return NotFound(f"{what} The list has those that there are.")

@@ -1,0 +1,224 @@
+"""Groups and managed sites that guest rules can be assigned to: as they were observed last, and what is assigned.
+
+What is assigned is changed in assignments.py; lists are in subject_lists.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from chamberlain.auth.models import Actor
+from chamberlain.core.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
+from chamberlain.database.transactions import Record, Transaction
+from chamberlain.directory.groups import MemberShipType
+from chamberlain.directory.subjects import SubjectType
+from chamberlain.directory.subjects_guests import Sharing
+from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
+from chamberlain.mailboxes.names import comparison_form
+from chamberlain.requests.steps_effects import Effects
+
+# Whoever assigns one locks it as well, if only against its removal.
+LOCK_TEMPLATE = "SELECT FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2 FOR UPDATE"
+LOCK_POLICY = "SELECT FROM chamberlain.policy WHERE tenant_id = $1 AND policy_id = $2 FOR UPDATE"
+
+IS_ASSIGNED = """
+SELECT EXISTS (SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND template_id = $2)
+    OR EXISTS (SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND policy_id = $3) AS is_assigned
+"""
+
+# A group or site with what is assigned to it, `s` being its row.
+COLUMNS: Final = """
+s.tenant_id, s.subject_id, s.type, s.display_name, s.mail, s.is_team, s.member_ship_type, s.request_id, s.site_url,
+s.sharing, s.observed_at, s.template_id, s.policy_id, s.generation, s.assignment_request_id, s.assigned_at,
+s.assigned_by, s.assigned_type,
+(
+    SELECT json_build_object('steps', r.steps, 'state', r.state, 'waiting', r.waiting, 'updated_at', r.updated_at)
+    FROM chamberlain.request r
+    WHERE r.request_id = s.assignment_request_id AND r.tenant_id = s.tenant_id
+) AS effects,
+(
+    SELECT count(*) FROM chamberlain.finding f
+    WHERE f.tenant_id = s.tenant_id AND f.subject_id = s.subject_id AND f.state = 'open'
+) AS open_findings,
+(
+    SELECT chamberlain.clean(v.content) ->> 'name' FROM chamberlain.template t
+    JOIN chamberlain.template_revision v USING (tenant_id, template_id, revision)
+    WHERE t.tenant_id = s.tenant_id AND t.template_id = s.template_id
+) AS template_name,
+(
+    SELECT chamberlain.clean(p.content) ->> 'name' FROM chamberlain.policy p
+    WHERE p.tenant_id = s.tenant_id AND p.policy_id = s.policy_id
+) AS policy_name
+"""
+FIND: Final = f"""
+SELECT {COLUMNS} FROM chamberlain.subject s WHERE s.tenant_id = $1 AND s.subject_id = $2
+"""  # noqa: S608 - text of ours alone.
+
+MEMBER_SHIP_TYPES: Final = """
+SELECT subject_id, member_ship_type FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)
+"""
+
+# What is assigned is not touched, and what was observed later is not put back. Rows are locked in the order of their
+# ids, in which everybody locks them.
+OBSERVE: Final = """
+INSERT INTO chamberlain.subject AS s (
+    tenant_id, subject_id, type, display_name, name_key, mail, is_team, member_ship_type, request_id, site_url, sharing,
+    observed_at
+)
+SELECT tenant_id, subject_id, type, display_name, name_key, mail, is_team, member_ship_type, request_id, site_url,
+    sharing, observed_at
+FROM unnest(
+    $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::smallint[], $9::uuid[],
+    $10::text[], $11::text[], $12::timestamptz[]
+) AS o (
+    tenant_id, subject_id, type, display_name, name_key, mail, is_team, member_ship_type, request_id, site_url, sharing,
+    observed_at
+)
+ORDER BY tenant_id, subject_id
+ON CONFLICT (tenant_id, subject_id) DO UPDATE SET
+    type = excluded.type, display_name = excluded.display_name, name_key = excluded.name_key, mail = excluded.mail,
+    is_team = excluded.is_team, member_ship_type = excluded.member_ship_type, request_id = excluded.request_id,
+    site_url = excluded.site_url, sharing = excluded.sharing, observed_at = excluded.observed_at
+WHERE s.observed_at <= excluded.observed_at
+"""
+
+HOLD: Final = """
+SELECT FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2) ORDER BY subject_id FOR UPDATE
+"""
+REMOVE: Final = "DELETE FROM chamberlain.subject WHERE tenant_id = $1 AND subject_id = ANY ($2)"
+UNSEEN: Final = """
+SELECT subject_id FROM chamberlain.subject WHERE tenant_id = $1 AND observed_at < $2 LIMIT $3
+"""
+
+IDS_BEHIND: Final = """
+SELECT subject_id FROM chamberlain.subject
+WHERE tenant_id = $1 AND ($2::uuid IS NULL OR subject_id > $2) ORDER BY subject_id LIMIT $3
+"""
+
+_decode_effects = msgspec.json.Decoder(Effects).decode
+_decode_actor = msgspec.json.Decoder(Actor).decode
+
+
+async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId) -> SubjectRecord | None:
+    """The group or site as it is known."""
+    row = await tx.fetch_row(FIND, tenant_id, subject_id)
+    return record_of(row) if row else None
+
+
+async def observe(tx: Transaction, entries: Sequence[SubjectEntry]) -> None:
+    """Keep what the directory showed. None may be there twice."""
+    if entries:
+        await tx.execute(OBSERVE, *map(list, zip(*map(_row, entries), strict=True)))
+
+
+async def hold(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
+    """Lock those of these that are known, in the order in which everybody does. Whoever then observes some and removes
+    others waits for nobody who has one and waits for another."""
+    if subject_ids:
+        await tx.execute(HOLD, tenant_id, subject_ids)
+
+
+async def remove(tx: Transaction, tenant_id: TenantId, subject_ids: Sequence[GroupId]) -> None:
+    """Forget groups that the directory does not have any more, with what was assigned to them."""
+    await tx.execute(REMOVE, tenant_id, subject_ids)
+
+
+async def unseen(tx: Transaction, tenant_id: TenantId, since: datetime, most: int) -> Sequence[GroupId]:
+    """Some of those that were not observed since then."""
+    rows = await tx.fetch(UNSEEN, tenant_id, since, most)
+    return [GroupId(row["subject_id"]) for row in rows]
+
+
+async def member_ship_types(
+    tx: Transaction, tenant_id: TenantId, ids: Sequence[GroupId]
+) -> Mapping[UUID, MemberShipType]:
+    """How people join those of these groups that are known."""
+    rows = await tx.fetch(MEMBER_SHIP_TYPES, tenant_id, ids)
+    return {row["subject_id"]: MemberShipType(row["member_ship_type"]) for row in rows}
+
+
+async def ids_behind(tx: Transaction, tenant_id: TenantId, behind: GroupId | None, most: int) -> Sequence[GroupId]:
+    """Some of all that there are, in the order of their ids; from the first on, or behind one."""
+    return [GroupId(row["subject_id"]) for row in await tx.fetch(IDS_BEHIND, tenant_id, behind, most)]
+
+
+async def is_assigned(
+    tx: Transaction, tenant_id: TenantId, *, template_id: TemplateId | None = None, policy_id: PolicyId | None = None
+) -> bool:
+    """Whether a group or site has this template or policy. Nobody assigns it before the transaction ends, so that it
+    can be removed when nobody has."""
+    # Locks come first, and by statements of their own: what was committed while they were waited for is seen then.
+    if template_id is not None:
+        await tx.execute(LOCK_TEMPLATE, tenant_id, template_id)
+    if policy_id is not None:
+        await tx.execute(LOCK_POLICY, tenant_id, policy_id)
+    row = await tx.fetch_row(IS_ASSIGNED, tenant_id, template_id, policy_id)
+    return row is not None and bool(row["is_assigned"])
+
+
+def name_key_of(display_name: str) -> str:
+    """The form of a name that lists are sorted by, and that the beginning of a name is looked up in."""
+    return comparison_form(display_name)
+
+
+def _row(entry: SubjectEntry) -> tuple[object, ...]:
+    return (
+        entry.tenant_id,
+        entry.id,
+        entry.type,
+        entry.display_name,
+        name_key_of(entry.display_name),
+        entry.mail,
+        entry.is_team,
+        entry.member_ship_type,
+        entry.request_id,
+        entry.site_url,
+        entry.sharing,
+        entry.observed_at,
+    )
+
+
+def record_of(row: Record) -> SubjectRecord:
+    """The group or site that a row holds."""
+    template_id, policy_id = row["template_id"], row["policy_id"]
+    effects = None if row["effects"] is None else _decode_effects(row["effects"])
+    return SubjectRecord(
+        entry=_entry(row),
+        assignment=Assignment(
+            None if template_id is None else TemplateId(template_id), None if policy_id is None else PolicyId(policy_id)
+        ),
+        template_name=row["template_name"],
+        policy_name=row["policy_name"],
+        generation=row["generation"],
+        effects=() if effects is None else effects.shown,
+        open_findings=row["open_findings"],
+        assignment_request_id=_request(row["assignment_request_id"]),
+        assigned_at=row["assigned_at"],
+        assigned_by=None if row["assigned_by"] is None else _decode_actor(row["assigned_by"]),
+        is_left_undone=effects is not None and effects.is_left_undone,
+        assigned_type=None if row["assigned_type"] is None else SubjectType(row["assigned_type"]),
+    )
+
+
+def _entry(row: Record) -> SubjectEntry:
+    return SubjectEntry(
+        tenant_id=TenantId(row["tenant_id"]),
+        id=GroupId(row["subject_id"]),
+        type=SubjectType(row["type"]),
+        display_name=row["display_name"],
+        mail=row["mail"],
+        is_team=row["is_team"],
+        member_ship_type=MemberShipType(row["member_ship_type"]),
+        request_id=_request(row["request_id"]),
+        site_url=row["site_url"],
+        sharing=None if row["sharing"] is None else Sharing(row["sharing"]),
+        observed_at=row["observed_at"],
+    )
+
+
+def _request(value: UUID | None) -> RequestId | None:
+    return None if value is None else RequestId(value)

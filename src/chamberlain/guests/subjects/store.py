@@ -1,0 +1,86 @@
+"""Lists of groups and sites by display name, at the same cost however many there are: see request_lists.py, whose ways
+they share.
+
+Every filter is a prefix of an index that goes on with the name. How a name begins is a stretch of that same order.
+"""
+
+from typing import Final
+
+from chamberlain.core.paging import NamedPage, NamedPageWanted, NamePosition
+from chamberlain.database.transactions import PLANNING, Transaction
+from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord
+from chamberlain.guests.subjects.records import COLUMNS, name_key_of, record_of
+
+# $1 tenant, $2 type, $3 and $4 the position (null at the beginning), $5 how the name begins (empty for any), $6 number
+# of rows, $7 whether assigned (one or both), $8 template, $9 policy. No character comes behind the last.
+_BEHIND: Final = "($3::text IS NULL OR (s.name_key, s.subject_id) > ($3, $4::uuid))"
+_BEGINS: Final = "s.name_key >= $5::text AND s.name_key < $5 || chr(1114111)"
+_BY_NAME: Final = "ORDER BY s.name_key, s.subject_id LIMIT $6"
+
+
+def _places(condition: str) -> str:
+    return f"""SELECT s.name_key, s.subject_id FROM chamberlain.subject s
+    WHERE s.tenant_id = $1 AND s.type = $2 AND {condition} AND {_BEGINS} AND {_BEHIND} {_BY_NAME}"""  # noqa: S608
+
+
+def _page_of(places: str) -> str:
+    """The groups or sites at these places, in their order. OFFSET 0 keeps the planner from beginning at the other
+    end."""
+    return f"""
+    SELECT s.* FROM ({places}) place CROSS JOIN LATERAL (
+        SELECT {COLUMNS} FROM chamberlain.subject s
+        WHERE s.tenant_id = $1 AND s.subject_id = place.subject_id OFFSET 0
+    ) s
+    ORDER BY place.name_key, place.subject_id
+    """  # noqa: S608 - text of ours alone.
+
+
+_ANY: Final = "($7::boolean[] IS NOT NULL AND $8::uuid IS NULL AND $9::uuid IS NULL)"
+_OF_TEMPLATE: Final = "($7::boolean[] IS NOT NULL AND s.template_id = $8::uuid AND $9::uuid IS NULL)"
+_OF_POLICY: Final = "($7::boolean[] IS NOT NULL AND $8::uuid IS NULL AND s.policy_id = $9::uuid)"
+_OF_BOTH: Final = "($7::boolean[] IS NOT NULL AND s.both_ids = $8::uuid::text || $9::uuid::text)"
+
+# What is assigned and what is not, each by name, and of these the first.
+ALL: Final = _page_of(f"""
+    SELECT s.name_key, s.subject_id FROM unnest($7::boolean[]) AS wanted (is_assigned)
+    CROSS JOIN LATERAL ({_places(f"s.is_assigned = wanted.is_assigned AND {_ANY}")}) s {_BY_NAME}
+""")  # noqa: S608 - as above.
+OF_TEMPLATE: Final = _page_of(_places(_OF_TEMPLATE))
+OF_POLICY: Final = _page_of(_places(_OF_POLICY))
+OF_BOTH: Final = _page_of(_places(_OF_BOTH))
+
+
+async def find_page(tx: Transaction, wanted: SubjectFilter, page: NamedPageWanted) -> NamedPage[SubjectRecord]:
+    """A page of the groups or sites that the filter names."""
+    if wanted.is_assigned is False and (wanted.template_id or wanted.policy_id):
+        # What is not assigned has neither.
+        return NamedPage((), None)
+    await tx.execute(PLANNING)
+    statement, values = page_statement(tx, wanted, page)
+    rows = await tx.fetch(statement, *values)
+    records = [record_of(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return NamedPage(records, None)
+    last = records[-1].entry
+    return NamedPage(records, NamePosition(name_key_of(last.display_name), last.id))
+
+
+def page_statement(tx: Transaction, wanted: SubjectFilter, page: NamedPageWanted) -> tuple[str, tuple[object, ...]]:
+    """The statement that reads a page and one row more, with its values."""
+    place = (None, None) if page.after is None else (page.after.name, page.after.id)
+    prefix = "" if wanted.prefix is None else name_key_of(wanted.prefix)
+    assigned = [True, False] if wanted.is_assigned is None else [wanted.is_assigned]
+    values = (tx.tenant_id, wanted.type, *place, prefix, page.limit + 1, assigned, wanted.template_id, wanted.policy_id)
+    return _statement(wanted), values
+
+
+def _statement(wanted: SubjectFilter) -> str:
+    match wanted:
+        case SubjectFilter(template_id=None, policy_id=None):
+            return ALL
+        case SubjectFilter(policy_id=None):
+            return OF_TEMPLATE
+        case SubjectFilter(template_id=None):
+            return OF_POLICY
+        case _:
+            return OF_BOTH

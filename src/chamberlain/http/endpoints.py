@@ -1,0 +1,66 @@
+"""Whether the process lives, and whether it can do its work. Both are public and say nothing of anybody's data."""
+
+from typing import Literal
+
+from msgspec import Struct, json
+
+from chamberlain.http.calls import Answer
+from chamberlain.http.context import HttpContext
+from chamberlain.http.context_calls import Call
+from chamberlain.http.router import About, Endpoint, EndpointTable, Success
+
+
+class HealthCheck(Struct, rename="camel", frozen=True):
+    """One condition. A failed one has the cause as a sentence in `detail` and as a stable code in `reasonCode`."""
+
+    name: str
+    passed: bool
+    detail: str | None
+    reason_code: str | None
+
+
+class Health(Struct, frozen=True):
+    """The sum of all checks."""
+
+    status: Literal["live", "ready", "notReady"]
+    checks: tuple[HealthCheck, ...]
+
+
+async def live(_: HttpContext, __: Call[None]) -> Answer:
+    """The process answers, which is all there is to say."""
+    return Answer(200, json.encode(Health("live", ())), _HEADERS)
+
+
+async def ready(_: HttpContext, call: Call[None]) -> Answer:
+    """Whether requests would be served well at present."""
+    found = await call.http.check_readiness()
+    checks = tuple(HealthCheck(each.name, each.passed, each.detail, each.reason_code) for each in found)
+    if all(each.passed or not each.required for each in found):
+        return Answer(200, json.encode(Health("ready", checks)), _HEADERS)
+    return Answer(503, json.encode(Health("notReady", checks)), _HEADERS)
+
+
+_HEADERS = ((b"cache-control", b"no-store"),)
+
+ABOUT_LIVE = About("readLiveness", "Operation", "Whether the process answers")
+ABOUT_READY = About("readReadiness", "Operation", "Whether the service can do its work")
+LIVE = (Success(200, "It does.", Health, example={"status": "live", "checks": []}),)
+READY = (
+    Success(
+        200,
+        "It can.",
+        Health,
+        example={
+            "status": "ready",
+            "checks": [{"name": "database", "passed": True, "detail": None, "reasonCode": None}],
+        },
+    ),
+    Success(503, "It cannot at present; the checks say why.", Health),
+)
+
+# fmt: off
+ENDPOINTS = EndpointTable(HttpContext, (
+    Endpoint("GET", "/health/live", live, None, ABOUT_LIVE, LIVE),
+    Endpoint("GET", "/health/ready", ready, None, ABOUT_READY, READY),
+))
+# fmt: on

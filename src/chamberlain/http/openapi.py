@@ -1,0 +1,313 @@
+"""The OpenAPI document, made from the table of endpoints, so that it says neither more nor less than what is served."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from chamberlain import __version__
+from chamberlain.auth.models import ActorType
+from chamberlain.http.body import LIMIT
+from chamberlain.http.context import HttpContext
+from chamberlain.http.problems import BUG, STATUSES, TITLES, Problem
+from chamberlain.http.router import AnyEndpoint, Parameter, Success
+from chamberlain.http.schemas import reference_to, schemas_of
+from chamberlain.http.schemas_permission_names import is_for_applications, permission_names
+
+# A JSON value as msgspec and the document have it; its type is the business of the OpenAPI specification.
+Json = dict[str, Any]
+
+# Sections of the document, in the order that a reader needs them.
+TAGS = (
+    "Groups and teams",
+    "Requests",
+    "Operation",
+    "Webhooks",
+    "Mailboxes",
+    "Mailbox templates",
+    "Groups and sites",
+    "Adoption",
+    "Templates of groups, teams and guests",
+    "Tenant",
+    "Guest policies",
+)
+_PROBLEM = "application/problem+json"
+_DESCRIPTION = """Self-service for groups, teams, sites and mailboxes in front of a directory.
+
+A slash at the end of a path is optional. A body is JSON in UTF-8, at most {size} KiB, sent within {seconds:g}
+seconds; of two members with one name the last one counts; a whole number may be written `2` or `2.0`. In the body of
+a POST or PUT, `null` means "not sent". Unknown properties and unknown query parameters are refused.
+
+Refusals are problem documents (RFC 9457): `code` is stable and says what happened. `errors` lists the faults of a
+body with their JSON Pointers, at most 100; `errorsTruncated` says that there are more. A fault of the path, the query
+or a header in the same list has the empty pointer. `traceId` equals the header `request-id` of the same answer, and
+the trace id of `traceparent` when one was sent. HEAD is answered wherever GET is, OPTIONS with the methods that a
+path takes."""
+
+
+def describe(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
+    """The whole document."""
+    types = {content for endpoint in endpoints for content in _contents(endpoint)}
+    bodies = [type_ for endpoint in endpoints if endpoint.shape is not None for type_ in endpoint.shape.types]
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Chamberlain",
+            "version": __version__,
+            "description": _DESCRIPTION.format(size=LIMIT // 1024, seconds=http.body_timeout_seconds),
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": url} for url in _servers(http)],
+        "tags": [{"name": tag} for tag in TAGS],
+        "paths": _paths(endpoints, http),
+        "components": {
+            "schemas": schemas_of(types, bodies=bodies),
+            "headers": _HEADERS,
+            "parameters": _PARAMETERS,
+            "examples": {code: _problem_example(code) for code in TITLES},
+            "securitySchemes": _security_schemes(endpoints, http),
+        },
+    }
+
+
+def codes_of(endpoint: AnyEndpoint) -> tuple[str, ...]:
+    """Every code that can stand on top of a problem document of this endpoint."""
+    codes = ["unknownParameter", "hostUnknown", "headTooLarge", BUG]
+    if endpoint.shape is not None:
+        codes += ["notJson", "notAnObject", "invalidBody", "bodyTooLarge", "notJsonContent"]
+    if endpoint.parameters or endpoint.headers or endpoint.method == "POST":
+        codes.append("invalidParameter")
+    if "{" in endpoint.path:
+        codes.append("malformedId")
+    if endpoint.operation is not None:
+        codes += ["tokenMissing", "tokenInvalid", "tokenExpired", "audienceUnknown", "insufficientScope"]
+        # Asking who calls may need the issuer's keys or the database.
+        codes += ["databaseUnavailable", "issuerUnavailable", "overloaded"]
+        if not is_for_applications(endpoint.operation):
+            codes.append("applicationNotSupported")
+    return tuple(code for code in TITLES if code in {*codes, *endpoint.codes})
+
+
+def _contents(endpoint: AnyEndpoint) -> Iterable[type]:
+    yield Problem
+    if endpoint.shape is not None:
+        yield from endpoint.shape.types
+    yield from (content for answer in endpoint.answers for content in answer.contents)
+    yield from (data for answer in endpoint.answers for data in answer.events.values())
+    yield from (answer.lines for answer in endpoint.answers if answer.lines is not None)
+
+
+def _servers(http: HttpContext) -> Iterable[str]:
+    return dict.fromkeys((http.addresses.base_url, http.addresses.insiders_base_url))
+
+
+def _paths(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
+    paths: Json = {}
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, http)
+    return paths
+
+
+def _operation(endpoint: AnyEndpoint, http: HttpContext) -> Json:
+    about = endpoint.about
+    operation: Json = {
+        "operationId": about.id,
+        "tags": [about.tag],
+        "summary": about.summary,
+        "description": "\n\n".join(filter(None, (about.description, _permission_words(endpoint, http)))),
+        "parameters": [
+            *map(_path_parameter, _ids(endpoint)),
+            *(_parameter(parameter, "query") for parameter in endpoint.parameters),
+            *(_parameter(parameter, "header") for parameter in endpoint.headers),
+            *_header_parameters(endpoint),
+        ],
+        "responses": {**{str(a.status): _success(a) for a in endpoint.answers}, **_problems(endpoint)},
+        "security": _security(endpoint, http),
+    }
+    if endpoint.shape is not None:
+        content: Json = {"schema": _schema(*endpoint.shape.types)}
+        if about.example is not None:
+            content["example"] = about.example
+        operation["requestBody"] = {"required": not endpoint.body_is_optional, "content": {"application/json": content}}
+    return operation
+
+
+def _schema(*types: type) -> Json:
+    """One of these types."""
+    references = [reference_to(type_) for type_ in types]
+    return references[0] if len(references) == 1 else {"oneOf": references}
+
+
+def _success(answer: Success) -> Json:
+    response: Json = {"description": answer.description, "headers": {**_EVERYWHERE, **_described(answer.headers)}}
+    if answer.contents:
+        content: Json = {"schema": _schema(*answer.contents)}
+        if answer.example is not None:
+            content["example"] = answer.example
+        response["content"] = {"application/json": content}
+    if answer.events:
+        response["content"] = {"text/event-stream": _events(answer)}
+    if answer.lines is not None:
+        # As with events: no schema is that of the whole stream.
+        response["content"]["application/x-ndjson"] = {"x-line": _schema(answer.lines)}
+    if answer.links:
+        response["links"] = answer.links
+    return response
+
+
+def _events(answer: Success) -> Json:
+    """What the data of each event is. A schema some take for that of the stream, others of an event: there is none."""
+    return {"x-events": {name: _schema(type_) for name, type_ in answer.events.items()}}
+
+
+def _described(headers: Mapping[str, str]) -> Json:
+    return {name: {"description": says, "schema": {"type": "string"}} for name, says in headers.items()}
+
+
+def _problems(endpoint: AnyEndpoint) -> Json:
+    """One response for each status, with an example for each code."""
+    codes = codes_of(endpoint)
+    return {
+        str(status): _problem([code for code in codes if STATUSES[code] == status])
+        for status in sorted({STATUSES[code] for code in codes})
+    }
+
+
+def _problem(codes: Sequence[str]) -> Json:
+    headers = dict(_EVERYWHERE)
+    for name, where in _HEADERS_OF_PROBLEMS.items():
+        if where & set(codes):
+            headers[name] = {"$ref": f"#/components/headers/{name}"}
+    examples = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
+    return {
+        "description": "\n".join(f"- `{code}`: {TITLES[code]}" for code in codes),
+        "headers": headers,
+        "content": {_PROBLEM: {"schema": _schema(Problem), "examples": examples}},
+    }
+
+
+def _problem_example(code: str) -> Json:
+    value: Json = {
+        "type": f"/problems/{code}",
+        "title": TITLES[code],
+        "status": STATUSES[code],
+        "code": code,
+        "detail": "One sentence that says what to do.",
+        "instance": "/collab/v1/groups/",
+        "traceId": "4bf92f3577b34da6a3ce929d0e0e4736",
+    }
+    if code == "invalidBody":
+        value["errors"] = [{"pointer": "/displayName", "code": "missingProperty", "detail": "displayName is required."}]
+    if code == "notPossible":
+        value["errors"] = [{"pointer": "/owners/0", "code": "userUnknown", "detail": "There is no such user."}]
+    return {"summary": TITLES[code], "value": value}
+
+
+def _ids(endpoint: AnyEndpoint) -> Sequence[str]:
+    return re.findall(r"{(\w+)}", endpoint.path)
+
+
+def _path_parameter(name: str) -> Json:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
+
+
+def _parameter(parameter: Parameter, place: str) -> Json:
+    return {
+        "name": parameter.name,
+        "in": place,
+        "description": parameter.description,
+        "schema": dict(parameter.schema),
+    }
+
+
+def _header_parameters(endpoint: AnyEndpoint) -> Iterable[Json]:
+    if endpoint.method == "POST":
+        yield {"$ref": "#/components/parameters/Idempotency-Key"}
+    yield {"$ref": "#/components/parameters/client-request-id"}
+    yield {"$ref": "#/components/parameters/traceparent"}
+
+
+def _permission_words(endpoint: AnyEndpoint, http: HttpContext) -> str:
+    if endpoint.operation is None:
+        return "Public: no token is needed."
+    lines = []
+    for type_, who in ((ActorType.USER, "On behalf of a user"), (ActorType.APPLICATION, "As an application")):
+        names = permission_names(endpoint.operation, type_, http.prefixes)
+        says = "not supported" if names is None else " or ".join(f"`{name}`" for name in names)
+        lines.append(f"- {who}: {says}")
+    return "Permissions:\n\n" + "\n".join(lines)
+
+
+def _names(endpoint: AnyEndpoint, http: HttpContext) -> Iterable[str]:
+    """The permissions of which one suffices, of users and of applications."""
+    if endpoint.operation is None:
+        return ()
+    found = (permission_names(endpoint.operation, type_, http.prefixes) for type_ in _CALLERS)
+    return dict.fromkeys(name for names in found for name in names or ())
+
+
+def _security(endpoint: AnyEndpoint, http: HttpContext) -> Sequence[Json]:
+    schemes = _security_schemes((), http)
+    return [{scheme: [name]} for name in _names(endpoint, http) for scheme in schemes]
+
+
+def _security_schemes(endpoints: Sequence[AnyEndpoint], http: HttpContext) -> Json:
+    bearer = {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "A token of the tenant's issuer.",
+    }
+    schemes: Json = {"bearer": bearer}
+    if http.token_url is not None:
+        scopes = {name: "" for endpoint in endpoints for name in _names(endpoint, http)}
+        flows: Json = {"clientCredentials": {"tokenUrl": http.token_url, "scopes": scopes}}
+        if http.authorize_url is not None:
+            flows["authorizationCode"] = {"authorizationUrl": http.authorize_url, **flows["clientCredentials"]}
+        schemes["oauth2"] = {"type": "oauth2", "flows": flows}
+    return schemes
+
+
+_CALLERS = (ActorType.USER, ActorType.APPLICATION)
+_EVERYWHERE: Json = {name: {"$ref": f"#/components/headers/{name}"} for name in ("request-id", "client-request-id")}
+_HEADERS: Json = _described(
+    {
+        "request-id": "Ours: the trace id of this call.",
+        "client-request-id": "What the call had under this name.",
+        "WWW-Authenticate": "What is wrong with the token (RFC 6750).",
+        "Retry-After": "Seconds after which it is worth trying again.",
+    }
+)
+_HEADERS_OF_PROBLEMS = {
+    "WWW-Authenticate": frozenset({"tokenMissing", "insufficientScope"}),
+    "Retry-After": frozenset(
+        {
+            "idempotencyKeyInProgress",
+            "rateExceeded",
+            "quotaExceeded",
+            "databaseUnavailable",
+            "issuerUnavailable",
+            "overloaded",
+        }
+    ),
+}
+_PARAMETERS: Json = {
+    "Idempotency-Key": {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "Makes it safe to send a request again: the first answer comes back, with "
+        "`Idempotency-Replayed: true`. Belongs to tenant, client and caller, for 7 days; visible ASCII characters.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    },
+    "client-request-id": {
+        "name": "client-request-id",
+        "in": "header",
+        "description": "Sent back when it is at most 128 visible ASCII characters, else ignored.",
+        "schema": {"type": "string"},
+    },
+    "traceparent": {
+        "name": "traceparent",
+        "in": "header",
+        "description": "W3C Trace Context. Its trace id becomes the `request-id`; a malformed one is ignored.",
+        "schema": {"type": "string"},
+    },
+}

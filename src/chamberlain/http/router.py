@@ -1,0 +1,111 @@
+"""Rows of the tables of endpoints, served and described by OpenAPI."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from msgspec import Struct
+
+from chamberlain.auth.permissions import Operation
+from chamberlain.core.validation import Reader
+from chamberlain.http.calls import Answer, Stream
+from chamberlain.http.context_calls import Call
+
+Service = TypeVar("Service")
+Body = TypeVar("Body")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of the query, or a header: its JSON Schema, and the sentence that explains it."""
+
+    name: str
+    schema: Mapping[str, object]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """One way in which an endpoint succeeds. `headers` maps names to what they say; `content` None is no body, several
+    are one of them.
+    Where the body is a stream of server-sent events, `events` maps the name of each to what its data is;
+    `lines` is what each line of JSON is, for those who accept lines."""
+
+    status: int
+    description: str
+    content: type[Struct] | tuple[type[Struct], ...] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    example: Mapping[str, object] | None = None
+    links: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    events: Mapping[str, type[Struct]] = field(default_factory=dict)
+    lines: type[Struct] | None = None
+
+    @property
+    def contents(self) -> tuple[type[Struct], ...]:
+        """What the body may be; nothing where there is none."""
+        if self.content is None:
+            return ()
+        return self.content if isinstance(self.content, tuple) else (self.content,)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a reader of the OpenAPI document gets told. `example` is one of the body."""
+
+    id: str
+    tag: str
+    summary: str
+    description: str = ""
+    example: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint(Generic[Service, Body]):
+    """A method and a path, who may call it, what it takes, what it answers. The handler gets the service of its noun.
+
+    `operation` None means that no token is needed. `shape` None means no body; where the body is optional, one that is
+    left out counts as `{}`. Parameters of the path are ids, all of them. `headers` are those that it alone reads.
+    `codes` are those that only the use case can find; those that the way itself gives are known from the rest of the
+    row.
+    """
+
+    method: str
+    path: str
+    handler: Callable[[Service, Call[Body]], Awaitable[Answer | Stream]]
+    operation: Operation | None
+    about: About
+    answers: tuple[Success, ...]
+    shape: Reader[Body] | None = None
+    parameters: tuple[Parameter, ...] = ()
+    headers: tuple[Parameter, ...] = ()
+    codes: tuple[str, ...] = ()
+    body_is_optional: bool = False
+
+
+# Rows differ in service and body. Each row is checked in itself; tables hold them all.
+AnyEndpoint = Endpoint[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointTable(Generic[Service]):
+    """The endpoints of one noun, and the class of their service."""
+
+    service: type[Service]
+    endpoints: tuple[Endpoint[Service, Any], ...]
+
+    def serve(self, services: Sequence[object]) -> Sequence["ServedEndpoint"]:
+        """Join the endpoints with the instance of their service.
+
+        Raises LookupError if there is none.
+        """
+        for each in services:
+            if isinstance(each, self.service):
+                return [ServedEndpoint(endpoint, each) for endpoint in self.endpoints]
+        raise LookupError(f"No {self.service.__name__} for {self.endpoints[0].path}.")
+
+
+class ServedEndpoint(NamedTuple):
+    """An endpoint with the service that its handler calls."""
+
+    endpoint: AnyEndpoint
+    service: object

@@ -1,0 +1,175 @@
+"""Mailboxes: asked for, listed and shown."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chamberlain.cli.calls import calls
+from chamberlain.cli.options import PATIENCE, All, Body, DryRun, Key, Limit, Metadata, Timeout, Wait, most
+from chamberlain.mailboxes.cli_properties import Property, object_of, takes
+
+if TYPE_CHECKING:
+    from chamberlain.cli.calls_call import Call
+    from chamberlain.cli.calls_service import Service
+
+mailboxes = typer.Typer(name="mailbox", help="Ask for mailboxes, and look at them.", no_args_is_help=True)
+
+# Seconds that are enough for some thousands of mailboxes.
+IMPORT_PATIENCE = 600.0
+
+_REPEATED = "May be given repeatedly."
+PROPERTIES = (
+    Property("name", "What its address is made of; no other mailbox has it."),
+    Property("displayName", "What people see."),
+    Property("capacity", "MB, or the people that a room holds.", int),
+    Property("officeLocation", "Where a room is."),
+    Property("isWheelChairAccessible", "Whether a room is.", bool, "wheel-chair-accessible"),
+    Property("roomMailboxMetadata.hasConferencePhone", "What a room has.", bool, "conference-phone"),
+    Property("roomMailboxMetadata.hasWhiteboard", "What a room has.", bool, "whiteboard"),
+    Property("roomMailboxMetadata.hasVideoConferencing", "What a room has.", bool, "video-conferencing"),
+    Property("alias", "A second address of a shared mailbox."),
+    Property("autoMapping", "Whether a shared mailbox shows up by itself.", bool),
+    Property("domain", "What its address ends with."),
+    Property("hideFromGAL", "Whether the address book leaves it out.", bool, "hide-from-gal"),
+    Property("automaticReply", "What whoever writes to it is answered."),
+    Property("isAllowAutomaticReplyOverride", "Whether that may be changed.", bool, "allow-automatic-reply-override"),
+    Property("tags", _REPEATED, list, "tag"),
+    Property("streetAddress", "Where it belongs."),
+    Property("postalCode", "Where it belongs."),
+    Property("city", "Where it belongs."),
+    Property("country", "Where it belongs."),
+    Property("companyName", "Whose it is."),
+    Property("department", "Whose it is."),
+    Property("phone", "How one calls there."),
+    Property("businessPhones", _REPEATED, list, "business-phone"),
+    Property("audioDeviceName", "What equipment or a room is known by."),
+    Property("displayDeviceName", "What equipment or a room is known by."),
+    Property("videoDeviceName", "What equipment or a room is known by."),
+    Property("state", "A word of your own; kept as it is."),
+    Property("notes", "For whoever looks after it."),
+    Property("reason", "Why it is asked for."),
+)
+
+User = Annotated[str | None, typer.Option(metavar="USER", help="A user of the tenant, by id or mail address.")]
+
+
+@mailboxes.command("create")
+@calls
+@takes(PROPERTIES)
+def create_mailbox(
+    call: "Call",
+    *,
+    template: Annotated[str | None, typer.Option(help="By name or id. Without it the default of the type.")] = None,
+    permission: Annotated[
+        list[str] | None,
+        typer.Option(metavar="USER=LEVEL", help="None, SendAs or FullAccess; users by id or mail address."),
+    ] = None,
+    primary_owner: User = None,
+    secondary_owner: User = None,
+    metadata: Metadata = None,
+    body: Body = None,
+    properties: dict[str, object],
+    dry_run: DryRun = False,
+    idempotency_key: Key = None,
+    wait: Wait = False,
+    timeout: Timeout = PATIENCE,
+) -> None:
+    """Ask for a shared mailbox, for equipment or for a room; the template decides which."""
+    from chamberlain.cli.bodies import body_of, metadata_of, permissions_of
+    from chamberlain.cli.calls_call import Area
+    from chamberlain.cli.names import id_of_name, user_id
+    from chamberlain.requests.cli_submitting import Manner, submit
+    from chamberlain_client import operations
+
+    permissions, keys = permissions_of(permission or []), metadata_of(metadata or [])
+
+    def make_body(service: "Service") -> dict[str, object]:
+        offered = (operations.LIST_OFFERED_MAILBOX_TEMPLATES,)
+        options = {
+            **object_of(properties),
+            "templateId": template and id_of_name(service, template, offered, "template"),
+            "permissions": {user_id(service, user): level for user, level in permissions.items()} or None,
+            "primaryOwner": primary_owner and user_id(service, primary_owner),
+            "secondaryOwner": secondary_owner and user_id(service, secondary_owner),
+            "metadata": keys,
+        }
+        return body_of(body, options)
+
+    submit(
+        call,
+        Area.MAIL,
+        operations.CREATE_MAILBOX,
+        make_body,
+        manner=Manner(dry_run, idempotency_key, wait, timeout),
+        finished=lambda service, answer, _: service.read(operations.READ_MAILBOX, str(answer["id"])),
+    )
+
+
+@mailboxes.command("list")
+@calls
+def list_mailboxes(
+    call: "Call",
+    *,
+    type: Annotated[str | None, typer.Option(help="shared, equipment or room.")] = None,  # noqa: A002 - The API's word.
+    state: Annotated[str | None, typer.Option(help="A provisioning state, such as active or failed.")] = None,
+    query: Annotated[str | None, typer.Option("--query", "-q", help="How the name or an address begins.")] = None,
+    limit: Limit = 50,
+    everything: All = False,
+) -> None:
+    """List mailboxes, the newest first: those that one may read."""
+    from chamberlain.cli.calls_call import Area
+    from chamberlain.cli.listing import show_list
+    from chamberlain.cli.output import Column
+    from chamberlain_client.operations import LIST_MAILBOXES
+
+    columns = (
+        Column("ID", "id"),
+        Column("TYPE", "type"),
+        Column("STATE", "provisioningState"),
+        Column("ADDRESS", "primarySmtpAddress"),
+        Column("NAME", "displayName"),
+    )
+    filters = {"type": type, "provisioningState": state, "q": query}
+    at_most = most(limit, everything=everything)
+    show_list(call, Area.MAIL, LIST_MAILBOXES, filters=filters, columns=columns, most=at_most)
+
+
+@mailboxes.command("show")
+@calls
+def show_mailbox(call: "Call", mailbox: Annotated[str, typer.Argument(metavar="ID", help="Its id.")]) -> None:
+    """Show a mailbox and its state."""
+    from chamberlain.cli.calls_call import Area
+    from chamberlain.cli.listing import show_one
+    from chamberlain_client.operations import READ_MAILBOX
+
+    show_one(call, Area.MAIL, READ_MAILBOX, mailbox)
+
+
+@mailboxes.command("import")
+@calls
+def import_mailboxes(
+    call: "Call",
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV in UTF-8; its first row names properties.")],
+    *,
+    template: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A template, by name or id, for rows without one.")
+    ] = None,
+    dry_run: DryRun = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all mailboxes are active.")] = False,
+    timeout: Timeout = IMPORT_PATIENCE,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write what has become of each row: .csv or .ndjson.")
+    ] = None,
+    journal: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to keep which rows are done; else beside the file.")
+    ] = None,
+) -> None:
+    """Ask for a mailbox for each row of a file. What was stopped goes on with the same command."""
+    from chamberlain.mailboxes.import_.cli import import_mailboxes
+    from chamberlain.mailboxes.import_.results_options import ImportOptions
+
+    import_mailboxes(
+        call,
+        ImportOptions(file, template, dry_run=dry_run, wait=wait, timeout=timeout, report=report, journal=journal),
+    )

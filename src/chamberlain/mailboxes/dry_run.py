@@ -1,0 +1,98 @@
+"""Rehearsals of mailboxes: what would come of an order that was found right, if it were sent without `?dryRun=true`."""
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from chamberlain.core.errors import Conflict, Fault
+from chamberlain.directory.mailboxes import TemplateSource
+from chamberlain.directory.mailboxes_mailbox_plans import plan_mailbox
+from chamberlain.directory.models import NamedPerson, PeopleAnswer
+from chamberlain.directory.steps import Step
+from chamberlain.mailboxes.desired_state import wanted_mailbox
+from chamberlain.mailboxes.names import MailboxNames, address_taken, name_taken
+from chamberlain.mailboxes.rules_mailbox_faults import warnings_of
+from chamberlain.mailboxes.rules_mailbox_situations import MailboxSituation
+from chamberlain.requests.dry_run import LevelRehearsal, levels_of, named, nobody_approves
+from chamberlain.templates.models import TemplateHead
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxRehearsal:
+    """A mailbox as it would be requested."""
+
+    template: TemplateHead
+    template_source: TemplateSource
+    name: str
+    display_name: str
+    address: str
+    owners: tuple[NamedPerson, ...]
+    approvals: tuple[LevelRehearsal, ...]
+    steps: tuple[Step, ...]
+    conflicts: tuple[Fault, ...]
+    warnings: tuple[str, ...]
+
+
+def rehearse_mailbox(
+    situation: MailboxSituation,
+    names: MailboxNames,
+    *,
+    answer: PeopleAnswer | None,
+    approvers: PeopleAnswer | None,
+    reserved_addresses: AbstractSet[str],
+    is_name_reserved: bool,
+) -> MailboxRehearsal:
+    """What would come of it. The answers are those to the questions for people and for the approvers of all levels,
+    None where the directory gave none; what is reserved is held by other requests."""
+    wanted = wanted_mailbox(
+        situation.sent,
+        situation.template,
+        request_id=situation.request_id,
+        mail=names.mail or "",
+        prefix=situation.tenant.extension_prefix,
+    )
+    taken = reserved_addresses if answer is None else reserved_addresses | answer.taken_addresses
+    rule = situation.template.approval
+    levels = levels_of(rule, approvers, requester=situation.requester)
+    return MailboxRehearsal(
+        template=situation.template.head,
+        template_source=situation.source,
+        name=wanted.name,
+        display_name=wanted.display_name,
+        address=wanted.mail,
+        owners=tuple([named(user, answer) for user in wanted.owners]),
+        approvals=levels,
+        steps=plan_mailbox(wanted, people_checked=answer is not None),
+        conflicts=tuple(_conflicts(situation, names, taken, reserved_addresses, is_name_reserved=is_name_reserved)),
+        warnings=tuple(_warnings(situation, levels, is_checked=answer is not None)),
+    )
+
+
+def _conflicts(
+    situation: MailboxSituation,
+    names: MailboxNames,
+    taken: AbstractSet[str],
+    reserved: AbstractSet[str],
+    *,
+    is_name_reserved: bool,
+) -> Iterator[Fault]:
+    if is_name_reserved:
+        yield _fault("/name", name_taken(situation.order))
+    # The address is not known before its number is drawn, so nobody can have it.
+    if names.mail in taken and not situation.compiled.needs_numbers:
+        yield _fault("/name", address_taken(names, taken, reserved=reserved))
+    if names.alias in taken:
+        yield _fault("/alias", address_taken(names, taken - {names.mail or ""}, reserved=reserved))
+
+
+def _fault(pointer: str, conflict: Conflict) -> Fault:
+    return Fault(pointer, conflict.code, conflict.detail)
+
+
+def _warnings(situation: MailboxSituation, levels: tuple[LevelRehearsal, ...], *, is_checked: bool) -> Iterator[str]:
+    yield from warnings_of(situation)
+    if situation.compiled.needs_numbers:
+        yield "The number in the address is drawn when the request is sent. Zeros stand for it here."
+    if not is_checked:
+        yield "The directory does not answer at present. Nobody was checked; the request would do that first."
+    yield from nobody_approves(levels)

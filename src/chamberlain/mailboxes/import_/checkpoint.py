@@ -1,0 +1,102 @@
+"""The journal of an import: which rows are done, a line for each, on disk before anybody counts on it.
+
+A line that was cut off by a power cut or a kill is no line: its row is sent again with the same key, which does no
+harm. The journal outlives idempotency keys, which the service forgets after seven days.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from chamberlain.mailboxes.import_.results import Outcome, RowResult
+
+# A line of it: the key of the row, and the members of its result.
+Entry = Mapping[str, object]
+# How every line begins, as it is written below.
+_BEGIN = b'{"key":'
+
+
+class JournalUnusable(Exception):
+    """The journal cannot be read or written; the message says why and what to do."""
+
+
+class Journal:
+    """The file, open for one import at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises JournalUnusable."""
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            sentence = f"{path} cannot be written ({error.strerror}). Name another place for the --journal."
+            raise JournalUnusable(sentence) from error
+        self.path = path
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._file)
+            raise JournalUnusable(f"Another import of this file is at work: it holds {path}.") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        os.close(self._file)
+
+    def read(self) -> Mapping[str, Entry]:
+        """What is on record of each row that is done, by its key. A last line that was cut off is removed, so that the
+        next one does not stand behind it. Raises JournalUnusable for a file that is something else, and leaves it
+        alone."""
+        with open(self._file, "rb", closefd=False) as file:
+            file.seek(0)
+            content = file.read()
+        if not _BEGIN.startswith(content[: len(_BEGIN)]):
+            raise JournalUnusable(f"{self.path} is no journal of an import. Name another place for the --journal.")
+        os.ftruncate(self._file, content.rfind(b"\n") + 1)
+        return entries_of(content)
+
+    def note(self, key: str, result: RowResult) -> None:
+        """Keep that a row is done. Raises JournalUnusable."""
+        entry = {"key": key, **result.record}
+        line = json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+            os.fsync(self._file)
+        except OSError as error:
+            raise JournalUnusable(f"{self.path} cannot be written ({error.strerror}). Make room, and go on.") from error
+
+
+def entries_of(content: bytes) -> Mapping[str, Entry]:
+    """What a journal has on record, by the keys of rows. What is no whole line counts as not there."""
+    entries = [_entry(line) for line in content.splitlines(keepends=True) if line.endswith(b"\n")]
+    return {str(entry["key"]): entry for entry in entries if entry is not None}
+
+
+def result_on_record(entry: Entry, line: int, name: str) -> RowResult:
+    """What is told of a row that an earlier run has done."""
+    return RowResult(
+        line=line,
+        name=name,
+        outcome=Outcome.PRESENT,
+        address=_text(entry.get("address")),
+        mailbox_id=_text(entry.get("id")),
+        request_id=_text(entry.get("requestId")),
+        detail="An earlier run has asked for it.",
+    )
+
+
+def _entry(line: bytes) -> Entry | None:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) and isinstance(entry.get("key"), str) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

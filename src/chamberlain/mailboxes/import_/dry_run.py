@@ -1,0 +1,80 @@
+"""Showing what an import would do: row by row, as far as a person reads."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import typer
+
+from chamberlain.cli.calls_call import Call
+from chamberlain.cli.errors_exit_codes import ExitCode
+from chamberlain.cli.errors_refusals import ended
+from chamberlain.cli.output import Column, say, show_json, show_table
+from chamberlain.mailboxes.import_.checkpoint import Entry, entries_of
+from chamberlain.mailboxes.import_.results_options import ImportOptions
+from chamberlain.mailboxes.import_.sender import KeyedRow, Rehearsed, RowSender
+from chamberlain.mailboxes.import_.sender_connection import connected
+from chamberlain.mailboxes.import_.sender_dispatch import Dispatch
+from chamberlain.mailboxes.import_.summary_watching import bar, stopped_by_interrupt
+
+# Whoever reads the plan of so many rows knows the others.
+MOST_REHEARSED = 200
+
+_PLAN = (
+    Column("LINE", "line"),
+    Column("NAME", "name"),
+    Column("ADDRESS", "address"),
+    Column("TEMPLATE", "template"),
+    Column("APPROVAL", "approvalRequired"),
+    Column("STEPS", "steps"),
+    Column("REFUSED", "refused"),
+)
+
+
+async def rehearse(call: Call, options: ImportOptions, keyed: Sequence[KeyedRow]) -> None:
+    """Ask the service what would come of the rows that no earlier run has done; one that would be refused ends the
+    command with 1."""
+    done = _on_record(options.journal_path)
+    rows = [each.row for each in keyed if each.key not in done]
+    found: list[Rehearsed] = []
+    async with connected(call) as transport:
+        stop = asyncio.Event()
+        sender = RowSender(transport, lambda _key, _result: None)
+        with stopped_by_interrupt(asyncio.get_running_loop(), stop), bar("Rows looked at", len(rows)) as advance:
+
+            def take(rehearsed: Rehearsed) -> None:
+                found.append(rehearsed)
+                advance()
+
+            await Dispatch(sender.rehearse, take).run(rows[:MOST_REHEARSED], stop)
+    records = [each.record for each in sorted(found, key=lambda each: each.row.line)]
+    if call.as_json:
+        for record in records:
+            show_json(record)
+    else:
+        show_table(_PLAN, records)
+    _sum_up(len(keyed), len(rows), records)
+    if stop.is_set():
+        raise typer.Exit(ExitCode.INTERRUPTED)
+    if any(record["refused"] for record in records):
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _sum_up(total: int, open_count: int, records: Sequence[Mapping[str, object]]) -> None:
+    refused = sum(bool(record["refused"]) for record in records)
+    approvals = sum(bool(record["approvalRequired"]) for record in records)
+    if open_count > len(records):
+        say(f"These are the first {len(records)} of {open_count} rows that are to be sent.")
+    say(
+        f"{total} rows: {total - open_count} done by an earlier run; of {len(records)} looked at, {refused} would be "
+        f"refused and {approvals} need approval. Nothing was done."
+    )
+
+
+def _on_record(path: Path) -> Mapping[str, Entry]:
+    try:
+        return entries_of(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ended(ExitCode.FAILED, f"{path} cannot be read ({error.strerror}).") from error

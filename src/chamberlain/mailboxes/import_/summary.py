@@ -1,0 +1,108 @@
+"""The account of an import: what has become of each row, told and reported however it ends."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import typer
+
+from chamberlain.cli.errors_exit_codes import ExitCode
+from chamberlain.cli.output import say
+from chamberlain.mailboxes.import_.checkpoint import Entry, Journal, result_on_record
+from chamberlain.mailboxes.import_.results import Outcome, RowResult, as_csv, as_lines, write_report
+from chamberlain.mailboxes.import_.results_options import ImportOptions
+from chamberlain.mailboxes.import_.sender import KeyedRow
+
+# What somebody reads at a terminal; the rest is in the report.
+_MOST_TOLD = 100
+_LINES = {".ndjson", ".jsonl", ".json"}
+
+_WORDS = {
+    Outcome.ACCEPTED: "accepted",
+    Outcome.PRESENT: "there already",
+    Outcome.CONFLICT: "in conflict with what is there",
+    Outcome.REFUSED: "refused",
+    Outcome.NOT_SENT: "not sent",
+    Outcome.ACTIVE: "active",
+    Outcome.NOT_FINISHED: "not finished",
+    Outcome.FAILED: "failed",
+}
+
+
+@dataclass(slots=True)
+class Account:
+    """What has become of the rows so far."""
+
+    options: ImportOptions
+    as_json: bool
+    rows: Sequence[KeyedRow]
+    journal: Journal
+    results: dict[int, RowResult] = field(default_factory=dict)
+    was_stopped: bool = False
+
+    def take_over(self, done: Mapping[str, Entry]) -> None:
+        """Leave out what an earlier run has done."""
+        for each in self.rows:
+            if (entry := done.get(each.key)) is not None:
+                self.put(result_on_record(entry, each.row.line, each.row.name))
+
+    def put(self, result: RowResult) -> None:
+        """This has become of a row."""
+        self.results[result.line] = result
+
+    def note(self, key: str, result: RowResult) -> None:
+        """The same, and it is done. It is told even where the journal fails: then it was asked for all the same."""
+        self.put(result)
+        self.journal.note(key, result)
+
+    @property
+    def open_rows(self) -> Sequence[KeyedRow]:
+        """Those of which nothing has become yet."""
+        return [each for each in self.rows if each.row.line not in self.results]
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Report in the end, however the block ends."""
+        try:
+            yield
+        finally:
+            for each in self.open_rows:
+                self.put(RowResult(each.row.line, each.row.name, Outcome.NOT_SENT))
+            self._tell()
+
+    def end(self) -> None:
+        """End the command as the rows have ended."""
+        outcomes = {result.outcome for result in self.results.values()}
+        if self.was_stopped:
+            raise typer.Exit(ExitCode.INTERRUPTED)
+        if any(not each.is_well and each is not Outcome.NOT_FINISHED for each in outcomes):
+            raise typer.Exit(ExitCode.FAILED)
+        if Outcome.NOT_FINISHED in outcomes:
+            raise typer.Exit(ExitCode.NOT_FINISHED)
+
+    def _tell(self) -> None:
+        results = [self.results[each.row.line] for each in self.rows]
+        for result in [each for each in results if each.is_ill][:_MOST_TOLD]:
+            say(f"line {result.line}, {result.name}: {result.outcome}. {result.detail or ''}".rstrip())
+        counted = Counter(result.outcome for result in results)
+        counts = ", ".join(f"{counted[outcome]} {_WORDS[outcome]}" for outcome in Outcome if counted[outcome])
+        say(f"{len(results)} rows: {counts}.")
+        self._report(results)
+        if counted[Outcome.NOT_SENT]:
+            say(f"The same command goes on where this one has ended; {self.journal.path} has what is done.")
+
+    def _report(self, results: Sequence[RowResult]) -> None:
+        if self.as_json:
+            print(as_lines(results), end="", flush=True)
+        if self.as_json and self.options.report is None:
+            return
+        path = self.options.report_path
+        text = as_lines(results) if path.suffix in _LINES else as_csv(results)
+        try:
+            # With a mark, without which spreadsheets take UTF-8 for something else.
+            write_report(path, text, encoding="utf-8" if path.suffix != ".csv" else "utf-8-sig")
+        except OSError as error:
+            say(f"The report {path} cannot be written ({error.strerror}). Name another place for the --report.")
+            return
+        say(f"What has become of each row is in {path}.")

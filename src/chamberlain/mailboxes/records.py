@@ -1,0 +1,100 @@
+"""Mailboxes: what was asked for, with the state of their requests; and who holds a name or an address.
+
+A mailbox is written with its request, by batcher.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from chamberlain.changes.record_actors import actor_of
+from chamberlain.core.ids import MailboxId, RequestId, TemplateId, TenantId
+from chamberlain.database.transactions import Record, Transaction
+from chamberlain.directory.mailboxes import MailboxType, TemplateSource
+from chamberlain.mailboxes.models import MailboxRecord
+from chamberlain.mailboxes.models_mailbox_states import provisioning_state_of
+from chamberlain.mailboxes.schema import read_mailbox_order
+from chamberlain.requests.models import RequestError, RequestState
+
+# A mailbox whose request was removed after its time is there: those that are not go with their requests.
+_KNOWN: Final = """m.mailbox_id, m.tenant_id, m.request_id, m.kind, m.address, m.template_id, m.template_source,
+    m.content, m.approval_required, m.actor_type, m.actor_id, m.actor_name, m.created_at,
+    coalesce(q.state, 'succeeded') AS state, q.error, coalesce(q.updated_at, m.updated_at) AS updated_at"""
+# The request knows what it has left in the directory, too.
+COLUMNS: Final = f"{_KNOWN}, coalesce(q.warnings, m.warnings) AS warnings"
+
+FIND: Final = f"""
+SELECT {COLUMNS} FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
+WHERE m.tenant_id = $1 AND m.mailbox_id = $2 AND ($3::uuid IS NULL OR $3 = ANY (m.readers))
+"""  # noqa: S608 - text of ours alone.
+
+# With the warnings of its acceptance alone.
+FIND_OF_REQUEST: Final = f"""
+SELECT {_KNOWN}, m.warnings FROM chamberlain.mailbox m LEFT JOIN chamberlain.request q USING (request_id)
+WHERE m.tenant_id = $1 AND m.request_id = $2
+"""  # noqa: S608 - as above.
+
+FIND_IDS: Final = "SELECT request_id, mailbox_id FROM chamberlain.mailbox WHERE request_id = ANY ($1)"
+
+FIND_RESERVED: Final = """
+SELECT value FROM chamberlain.reservation WHERE tenant_id = $1 AND kind = $2 AND value = ANY ($3)
+"""
+
+FIND_HOLDER: Final = """
+SELECT m.mailbox_id FROM chamberlain.reservation v JOIN chamberlain.mailbox m USING (request_id)
+WHERE v.tenant_id = $1 AND v.kind = $2 AND v.value = $3 AND ($4::uuid IS NULL OR $4 = ANY (m.readers))
+"""
+
+
+async def find(tx: Transaction, mailbox_id: MailboxId, *, reader: UUID | None) -> MailboxRecord | None:
+    """The mailbox whole, if this user is one of those who may read it; with None everybody may."""
+    row = await tx.fetch_row(FIND, tx.tenant_id, mailbox_id, reader)
+    return record_of(row) if row else None
+
+
+async def find_of_request(tx: Transaction, request_id: RequestId) -> MailboxRecord | None:
+    """The mailbox of a request whole, but for what has been said of it since it was accepted."""
+    row = await tx.fetch_row(FIND_OF_REQUEST, tx.tenant_id, request_id)
+    return record_of(row) if row else None
+
+
+async def ids_of_requests(tx: Transaction, request_ids: Sequence[RequestId]) -> Mapping[RequestId, MailboxId]:
+    """How the mailboxes of these requests are called."""
+    rows = await tx.fetch(FIND_IDS, request_ids)
+    return {RequestId(row["request_id"]): MailboxId(row["mailbox_id"]) for row in rows}
+
+
+async def reserved(tx: Transaction, kind: str, values: Sequence[str]) -> frozenset[str]:
+    """Which of these names (in the form in which they are compared) or addresses are given away."""
+    rows = await tx.fetch(FIND_RESERVED, tx.tenant_id, kind, values)
+    return frozenset([row["value"] for row in rows])
+
+
+async def find_holder(tx: Transaction, kind: str, value: str, *, reader: UUID | None) -> MailboxId | None:
+    """The mailbox that has this name or address, if this user is one of those who may read it."""
+    row = await tx.fetch_row(FIND_HOLDER, tx.tenant_id, kind, value, reader)
+    return MailboxId(row["mailbox_id"]) if row else None
+
+
+def record_of(row: Record) -> MailboxRecord:
+    """The mailbox that a row holds."""
+    error, warnings = row["error"], row["warnings"]
+    return MailboxRecord(
+        id=MailboxId(row["mailbox_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        order=read_mailbox_order(row["content"].encode()),
+        type=MailboxType(row["kind"]),
+        mail=row["address"],
+        template_id=TemplateId(row["template_id"]),
+        template_source=TemplateSource(row["template_source"]),
+        provisioning_state=provisioning_state_of(RequestState(row["state"])),
+        request_id=RequestId(row["request_id"]),
+        approval_required=row["approval_required"],
+        error=None if error is None else msgspec.json.decode(error, type=RequestError),
+        warnings=() if warnings is None else msgspec.json.decode(warnings, type=tuple[str, ...]),
+        created_at=row["created_at"],
+        created_by=actor_of(row),
+        updated_at=row["updated_at"],
+    )

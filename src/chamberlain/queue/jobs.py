@@ -1,0 +1,277 @@
+"""The queue: claims that are fair to tenants, leases by the database's clock, and nothing lost.
+
+All of it runs as the worker's role, which sees every tenant.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from chamberlain.core.ids import JobId, TenantId, TraceId
+from chamberlain.database.transactions import PLANNING, Record, Transaction
+from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed, QueueDepth
+from chamberlain.queue.models_figures import MOST_COUNTED
+
+# Take some of every tenant that has something due, the oldest first. The walk over tenants costs one index probe
+# each, however many jobs one of them has. Shares are even; who has leased its limit already gets nothing, be it the
+# limit of all tenants or one of its own. Where more tenants wait than jobs are taken, chance says whose turn it is, so
+# that none waits for ever. An expired lease means that a run was cut short, and counts as an attempt. Kinds that only
+# newer workers know are left to them, and jobs that have a lane to those who serve lanes (lanes.py). Jobs of a
+# suspended tenant rest, but for the one that seals its audit trail, which has an index of its own.
+CLAIM = """
+WITH RECURSIVE tenant AS (
+    (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL AND lane IS NULL ORDER BY tenant_id LIMIT 1)
+    UNION ALL
+    SELECT (
+        SELECT j.tenant_id FROM chamberlain.job j
+        WHERE j.held_reason IS NULL AND j.lane IS NULL AND j.tenant_id > tenant.tenant_id
+        ORDER BY j.tenant_id LIMIT 1
+    )
+    FROM tenant WHERE tenant.tenant_id IS NOT NULL
+), due AS (
+    SELECT tenant.tenant_id, least($4, t.running_jobs) AS most_running
+    FROM tenant LEFT JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
+        SELECT FROM chamberlain.job j
+        WHERE j.tenant_id = tenant.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
+        AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
+        ORDER BY j.run_at LIMIT 1
+    ) oldest
+    WHERE t.suspended IS NOT TRUE
+    ORDER BY random() LIMIT $2
+), share AS (
+    SELECT due.tenant_id, least(
+        ceil($2::numeric / count(*) OVER ()),
+        due.most_running - (
+            SELECT count(*) FROM (
+                SELECT j.lease_until FROM chamberlain.job j
+                WHERE j.tenant_id = due.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
+                ORDER BY j.run_at LIMIT due.most_running
+            ) front WHERE front.lease_until >= now()
+        )
+    )::integer AS most
+    FROM due
+), picked AS (
+    SELECT next.job_id FROM share CROSS JOIN LATERAL (
+        SELECT j.job_id FROM chamberlain.job j
+        WHERE j.tenant_id = share.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
+        AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
+        ORDER BY j.run_at LIMIT greatest(share.most, 0)
+        FOR UPDATE SKIP LOCKED
+    ) next
+    LIMIT $2
+), sealing AS (
+    SELECT seal.job_id FROM tenant JOIN chamberlain.tenant t USING (tenant_id) CROSS JOIN LATERAL (
+        SELECT j.job_id FROM chamberlain.job j
+        WHERE j.tenant_id = tenant.tenant_id AND j.kind = 'auditSeal' AND j.held_reason IS NULL AND j.run_at <= now()
+        AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
+        FOR UPDATE SKIP LOCKED
+    ) seal
+    WHERE t.suspended
+    LIMIT $2
+)
+UPDATE chamberlain.job SET
+    lease_id = $1, lease_until = now() + $3, attempts = attempts + (lease_until IS NOT NULL)::integer
+WHERE job_id = ANY (ARRAY(
+    SELECT sealing.job_id FROM sealing UNION ALL SELECT picked.job_id FROM picked LIMIT $2
+))
+RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at
+"""
+
+QUEUE = "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, $2, $3, $4)"
+
+QUEUE_AT = """
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, run_at) VALUES ($1, $2, $3, $4, $5)
+"""
+
+QUEUE_THE_ONE = """
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) SELECT $1, $2, $1, $3
+WHERE NOT EXISTS (SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = $2)
+"""
+
+# Rows that are locked are just being finished: to wait for them could mean to wait in a circle.
+RENEW = """
+UPDATE chamberlain.job SET lease_until = now() + $3
+WHERE job_id = ANY (ARRAY(
+    SELECT job_id FROM chamberlain.job WHERE job_id = ANY ($2) AND lease_id = ANY ($1) FOR UPDATE SKIP LOCKED
+))
+"""
+
+COMPLETE = "DELETE FROM chamberlain.job WHERE lease_id = $1 AND job_id = ANY ($2) RETURNING job_id"
+
+# A request that is cancelled needs its job no more. One that somebody is just at ends by itself: nobody waits for it.
+# The kind stands in the text, so that the index of jobs of that kind is used whatever the plan (migration 0033).
+WITHDRAW = {
+    kind: f"""
+DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
+    SELECT job_id FROM chamberlain.job
+    WHERE tenant_id = $1 AND kind = '{kind}' AND subject = $2 AND (lease_until IS NULL OR lease_until < now())
+    FOR UPDATE SKIP LOCKED
+))
+"""  # noqa: S608 - kinds are ours.
+    for kind in JobKind
+}
+
+POSTPONE = """
+UPDATE chamberlain.job SET run_at = now() + later.after, lease_id = NULL, lease_until = NULL, attempts = 0
+FROM unnest($2::bigint[], $3::interval[]) AS later (job_id, after)
+WHERE job.job_id = later.job_id AND job.lease_id = $1
+RETURNING job.job_id
+"""
+
+NEWER = {
+    kind: f"""
+SELECT FROM chamberlain.job WHERE tenant_id = $1 AND kind = '{kind}' AND subject = $2 AND job_id > $3 LIMIT 1
+"""
+    for kind in JobKind
+}
+
+GIVE_BACK = """
+UPDATE chamberlain.job SET lease_id = NULL, lease_until = NULL WHERE job_id = ANY ($2) AND lease_id = ANY ($1)
+RETURNING job_id
+"""
+
+_DUE: Final = """
+FROM looked CROSS JOIN LATERAL (
+    (
+        SELECT j.run_at FROM chamberlain.job j
+        WHERE NOT looked.rests
+        AND j.tenant_id = looked.tenant_id AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now()
+        ORDER BY j.run_at LIMIT {most}
+    )
+    UNION ALL
+    SELECT j.run_at FROM chamberlain.job j
+    WHERE looked.rests AND j.tenant_id = looked.tenant_id AND j.kind = 'auditSeal'
+    AND j.held_reason IS NULL AND j.run_at <= now()
+) waiting
+"""
+
+# What waits in a lane waits for a receiver, and says nothing of workers. Only what is due is looked at, tenant by
+# tenant: the jobs of policies, one for each group that has one, wait for their day. No more than $1 are counted, and
+# the oldest of each tenant is looked at.
+MEASURE: Final = f"""
+WITH RECURSIVE tenant AS (
+    (SELECT tenant_id FROM chamberlain.job WHERE held_reason IS NULL AND lane IS NULL ORDER BY tenant_id LIMIT 1)
+    UNION ALL
+    SELECT (
+        SELECT j.tenant_id FROM chamberlain.job j
+        WHERE j.held_reason IS NULL AND j.lane IS NULL AND j.tenant_id > tenant.tenant_id
+        ORDER BY j.tenant_id LIMIT 1
+    )
+    FROM tenant WHERE tenant.tenant_id IS NOT NULL
+), looked AS (
+    SELECT tenant.tenant_id, t.suspended IS TRUE AS rests FROM tenant LEFT JOIN chamberlain.tenant t USING (tenant_id)
+)
+SELECT (SELECT count(*) FROM (SELECT waiting.run_at {_DUE.format(most="$1")} LIMIT $1) counted) AS due, (
+    SELECT count(*) FROM (
+        SELECT j.job_id FROM chamberlain.job j
+        WHERE j.held_reason IS NOT NULL AND (
+            j.kind = 'auditSeal'
+            OR NOT EXISTS (SELECT FROM chamberlain.tenant t WHERE t.tenant_id = j.tenant_id AND t.suspended)
+        )
+        LIMIT $1
+    ) counted
+) AS held, coalesce(now() - (SELECT min(waiting.run_at) {_DUE.format(most=1)}), interval '0') AS oldest
+"""  # noqa: S608 - text of ours alone.
+
+
+async def queue(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId) -> None:
+    """Have something done as soon as this transaction is committed, for its tenant."""
+    await tx.execute(QUEUE, tx.tenant_id, kind, subject, trace_id)
+
+
+async def queue_at(tx: Transaction, kind: JobKind, subject: UUID, trace_id: TraceId, *, at: datetime) -> None:
+    """Have something done at a moment, for the tenant of this transaction."""
+    await tx.execute(QUEUE_AT, tx.tenant_id, kind, subject, trace_id, at)
+
+
+async def queue_the_one(tx: Transaction, kind: JobKind, trace_id: TraceId) -> None:
+    """Have something done that is nobody's and that there is one job for, unless there is that job already."""
+    # Processes that start together wait for each other here, so that each sees what the one before has made.
+    await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('job ' || $1, 0))", kind)
+    await tx.execute(QUEUE_THE_ONE, NOBODY, kind, trace_id)
+
+
+async def claim(
+    tx: Transaction, lease_id: UUID, *, kinds: Iterable[JobKind], most: int, lease: timedelta, tenant_limit: int
+) -> Sequence[Job]:
+    """Up to `most` jobs of these kinds that are due, leased under `lease_id`. A tenant never has more than about
+    `tenant_limit` leased."""
+    rows = await tx.fetch(CLAIM, lease_id, most, lease, tenant_limit, list(kinds))
+    return [job_of(row) for row in rows]
+
+
+async def renew(tx: Transaction, claims: Sequence[Claim], lease: timedelta) -> None:
+    """Say that we are still at it."""
+    await tx.execute(RENEW, *_claimed(claims), lease)
+
+
+async def complete(tx: Transaction, lease_id: UUID, job_ids: Sequence[JobId]) -> frozenset[JobId]:
+    """Remove finished jobs. Only those in the answer were still ours: for the others somebody else has taken over."""
+    rows = await tx.fetch(COMPLETE, lease_id, job_ids) if job_ids else ()
+    return frozenset(JobId(row["job_id"]) for row in rows)
+
+
+async def withdraw(tx: Transaction, kind: JobKind, subject: UUID) -> None:
+    """Remove a job of the tenant that nobody is at, be it held or waiting for its time."""
+    await tx.execute(WITHDRAW[kind], tx.tenant_id, subject)
+
+
+async def postpone(tx: Transaction, lease_id: UUID, postponed: Sequence[Postponed]) -> frozenset[JobId]:
+    """Look at these later; the answer names those that were still ours."""
+    if not postponed:
+        return frozenset()
+    rows = await tx.fetch(POSTPONE, lease_id, [p.job_id for p in postponed], [p.after for p in postponed])
+    return frozenset(JobId(row["job_id"]) for row in rows)
+
+
+async def has_newer(tx: Transaction, job: Job) -> bool:
+    """Whether there is a job that was queued after this one for the same."""
+    return await tx.fetch_row(NEWER[job.kind], job.tenant_id, job.subject, job.id) is not None
+
+
+async def give_back(tx: Transaction, claims: Sequence[Claim]) -> int:
+    """Let others have what was leased; gives the number of jobs."""
+    return len(await tx.fetch(GIVE_BACK, *_claimed(claims)))
+
+
+async def measure(tx: Transaction, *, most: int = MOST_COUNTED) -> QueueDepth:
+    """How much waits, but for what rests. No more than `most` are counted."""
+    await tx.execute(PLANNING)
+    (row,) = await tx.fetch(MEASURE, most)
+    return QueueDepth(row["due"], row["held"], row["oldest"])
+
+
+def _claimed(claims: Sequence[Claim]) -> tuple[list[UUID], list[JobId]]:
+    return [claim.lease_id for claim in claims], [job.id for claim in claims for job in claim.jobs]
+
+
+def job_of(row: Record) -> Job:
+    """The job that a row holds."""
+    return Job(
+        id=JobId(row["job_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        kind=JobKind(row["kind"]),
+        subject=row["subject"],
+        trace_id=TraceId(row["trace_id"]),
+        attempts=row["attempts"],
+        queued_at=row["queued_at"],
+    )
+
+
+# Due jobs of which UNDER_WAY looks up the requests in a few milliseconds.
+FEW_DUE: Final = 1_000
+
+
+COUNT_DUE: Final = f"""
+SELECT count(*) AS number FROM (
+    SELECT FROM chamberlain.job j
+    WHERE j.tenant_id = $1 AND j.held_reason IS NULL AND j.lane IS NULL AND j.run_at <= now() LIMIT {FEW_DUE + 1}
+) due
+"""  # noqa: S608 - as above.
+
+
+async def are_few_due(tx: Transaction) -> bool:
+    """Whether the tenant has so few due jobs that each may be looked up."""
+    (row,) = await tx.fetch(COUNT_DUE, tx.tenant_id)
+    return int(row["number"]) <= FEW_DUE

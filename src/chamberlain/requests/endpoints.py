@@ -1,0 +1,243 @@
+"""Endpoints of requests: list, read, decide, cancel and retry."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, json
+
+from chamberlain.auth.permissions import Operation
+from chamberlain.core.ids import RequestId
+from chamberlain.http.calls import NO_STORE, Answer
+from chamberlain.http.context_calls import Call
+from chamberlain.http.idempotency import act_of, acted, creating_act_of
+from chamberlain.http.idempotency_actions import ACTION, ActionBody
+from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
+from chamberlain.http.resource import CACHE
+from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
+from chamberlain.requests.models import RequestFilter, RequestKind, RequestState
+from chamberlain.requests.rules import RequestView
+from chamberlain.requests.schema_approvers import APPROVERS, ApproversBody, to_naming
+from chamberlain.requests.service import RequestService
+from chamberlain.requests.wire import Request, RequestSummary, request_of, summary_of
+
+
+class RequestPage(Struct, rename="camel", frozen=True):
+    """Some requests, newest first; `nextCursor` is null on the last page."""
+
+    items: tuple[RequestSummary, ...]
+    next_cursor: str | None
+
+
+async def list_(requests: RequestService, call: Call[None]) -> Answer:
+    """List the visible requests that match the filters."""
+    query = call.query
+    wanted = RequestFilter(
+        state=RequestState(query["state"]) if "state" in query else None,
+        kind=RequestKind(query["kind"]) if "kind" in query else None,
+        mine=query.get("mine") == "true",
+        to_decide=query.get("toDecide") == "true",
+    )
+    page = await requests.list(call.caller, wanted, page_wanted(call))
+    body = RequestPage(tuple(map(summary_of, page.items)), next_cursor(call, page.next))
+    return Answer(200, json.encode(body), (NO_STORE,))
+
+
+async def read(requests: RequestService, call: Call[None]) -> Answer:
+    """Read a request with its steps."""
+    view = await requests.read(call.caller, RequestId(call.ids["requestId"]))
+    return Answer(200, json.encode(request_of(view)), (NO_STORE,))
+
+
+async def approve(requests: RequestService, call: Call[ActionBody]) -> Answer:
+    """Approve a request."""
+    request_id = RequestId(call.ids["requestId"])
+    return acted(await requests.approve(call.caller, request_id, act_of(call), _render))
+
+
+async def reject(requests: RequestService, call: Call[ActionBody]) -> Answer:
+    """Reject a request."""
+    request_id = RequestId(call.ids["requestId"])
+    return acted(await requests.reject(call.caller, request_id, act_of(call), _render))
+
+
+async def name_approvers(requests: RequestService, call: Call[ApproversBody]) -> Answer:
+    """Name the approvers of a blocked request."""
+    request_id, naming = RequestId(call.ids["requestId"]), to_naming(call.body)
+    act = creating_act_of(call)
+    return acted(await requests.name_approvers(call.caller, request_id, naming, act, render=_render))
+
+
+async def cancel(requests: RequestService, call: Call[ActionBody]) -> Answer:
+    """Cancel an unfinished request."""
+    request_id = RequestId(call.ids["requestId"])
+    return acted(await requests.cancel(call.caller, request_id, act_of(call), _render))
+
+
+async def retry(requests: RequestService, call: Call[ActionBody]) -> Answer:
+    """Queue a failed request again."""
+    request_id = RequestId(call.ids["requestId"])
+    return acted(await requests.retry(call.caller, request_id, act_of(call), _render))
+
+
+def _render(view: RequestView) -> bytes:
+    return json.encode(request_of(view))
+
+
+ABOUT_LIST = About(
+    id="listRequests",
+    tag="Requests",
+    summary="List requests, newest first",
+    description="One's own; an administrator of the tenant sees all of it. With `toDecide`, those that it is one's "
+    "turn to decide on. Without what was sent, steps and approvals.",
+)
+FILTERS = (
+    Parameter("state", {"type": "string", "enum": list(RequestState)}, "Only requests in this state."),
+    Parameter("kind", {"type": "string", "enum": list(RequestKind)}, "Only requests of this kind."),
+    Parameter("mine", {"type": "boolean"}, "`true`: only one's own, for an administrator too."),
+    Parameter("toDecide", {"type": "boolean"}, "`true`: only those that it is one's turn to decide on."),
+    *PARAMETERS,
+)
+ABOUT_APPROVE = About(
+    id="approveRequest",
+    tag="Requests",
+    summary="Approve a request",
+    description="For approvers of the level that is open, and never for whoever asked for it. When the last level has "
+    "approved, the request is queued; before, the next level is opened. What is decided is final. The body may be left "
+    "out.",
+    example={"comment": "For the board alone."},
+)
+ABOUT_REJECT = About(
+    id="rejectRequest",
+    tag="Requests",
+    summary="Reject a request",
+    description="As approving. One rejection at any level ends the request, and gives its name and mail address back.",
+    example={"comment": "There is such a team already."},
+)
+ABOUT_NAME_APPROVERS = About(
+    id="nameApprovers",
+    tag="Requests",
+    summary="Name approvers of a blocked request",
+    description="For administrators, where `blocked` is `noApprover`: the users decide at the level that is blocked. "
+    "Whoever asked for it cannot be named. The deadline stays what it was.",
+    example={"level": 1, "userIds": ["da7a0000-0000-4000-8000-000000000004"]},
+)
+ABOUT_CANCEL = About(
+    id="cancelRequest",
+    tag="Requests",
+    summary="Cancel a request",
+    description="It ends, and gives its name and mail address back. What a worker is just at, and what has succeeded, "
+    "cannot be cancelled. What is in the directory already stays there: `warnings` says what, and its address is free "
+    "once it was removed there. The body may be left out.",
+    example={"comment": "Asked for by mistake."},
+)
+ABOUT_RETRY = About(
+    id="retryRequest",
+    tag="Requests",
+    summary="Retry a failed request",
+    description="It is queued once more and goes on at the step that failed, with the time that each step has from the "
+    "beginning. The body may be left out.",
+    example={"comment": "The label is back."},
+)
+ABOUT_READ = About(
+    id="readRequest",
+    tag="Requests",
+    summary="Read a request with its steps",
+    description="Why it waits, until when, what was done and what came of it. What one may not read answers 404.",
+)
+_EXAMPLE: Mapping[str, object] = {
+    "requestId": "0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10",
+    "tenantId": "e57a7e00-0000-4000-8000-000000000001",
+    "approvalRequired": True,
+    "kind": "team",
+    "state": "waiting",
+    "displayName": "CONF-Secret",
+    "template": {"id": "7e000000-0000-4000-8000-000000000013", "name": "Confidential team"},
+    "body": {"displayName": "Secret", "templateId": "7e000000-0000-4000-8000-000000000013"},
+    "waiting": {
+        "step": "createTeam",
+        "reason": "The directory does not show the new group to the team service yet.",
+        "attempt": 3,
+        "nextAttemptAt": "2026-11-20T09:31:00.000Z",
+        "endsAt": "2026-11-20T11:30:00.000Z",
+    },
+    "blocked": None,
+    "error": None,
+    "warnings": [],
+    "result": None,
+    "steps": [],
+    "approvals": [],
+    "actions": [],
+    "createdAt": "2026-11-20T09:30:00.000Z",
+    "createdBy": {"type": "user", "id": "ada00000-0000-4000-8000-000000000001", "displayName": "Ada Achterberg"},
+    "updatedAt": "2026-11-20T09:30:20.000Z",
+    "finishedAt": None,
+}
+READ = (Success(200, "The request.", Request, headers=CACHE, example=_EXAMPLE),)
+READ_CODES = ("notAdministrator", "notFound", "databaseUnavailable", "overloaded")
+LISTED = (
+    Success(
+        200,
+        "A page of requests.",
+        RequestPage,
+        headers=CACHE,
+        example={
+            "items": [{name: value for name, value in _EXAMPLE.items() if name not in {"body", "steps", "approvals"}}],
+            "nextCursor": None,
+        },
+    ),
+)
+LIST_CODES = ("invalidCursor", "notAdministrator", "databaseUnavailable", "overloaded")
+_DARA: Mapping[str, object] = {"id": "da7a0000-0000-4000-8000-000000000004", "displayName": "Dara Lindqvist"}
+_APPROVAL: Mapping[str, object] = {
+    "level": 1,
+    "mode": "any",
+    "state": "approved",
+    "deadline": "2026-12-04T09:30:00.000Z",
+    "approvers": [_DARA],
+    "decisions": [
+        {
+            "by": {"type": "user", **_DARA},
+            "outcome": "approved",
+            "comment": "For the board alone.",
+            "decidedAt": "2026-11-20T09:30:20.000Z",
+        }
+    ],
+}
+
+
+def _acted(**became: object) -> tuple[Success, ...]:
+    """Describe the answer of an action."""
+    headers = {
+        **CACHE,
+        "Idempotency-Replayed": "`true` when an earlier call with this key did it; this is its answer.",
+    }
+    example = {**_EXAMPLE, "waiting": None, **became}
+    return (Success(200, "The request, as it is now.", Request, headers=headers, example=example),)
+
+
+ACTED = _acted(state="cancelled", finishedAt="2026-11-20T09:30:20.000Z")
+DECIDED = _acted(state="queued", approvals=[_APPROVAL])
+NAMED = _acted(state="pendingApproval", approvals=[{**_APPROVAL, "state": "pending", "decisions": []}])
+ACT_CODES = (
+    "notAdministrator", "notFound", "stateDoesNotAllow", "idempotencyKeyReused", "idempotencyKeyInProgress",
+    "databaseUnavailable", "overloaded",
+)  # fmt: skip
+DECIDE_CODES = ("notApprover", "selfApproval", *ACT_CODES)
+NAME_APPROVERS_CODES = ("selfApproval", "notPossible", *ACT_CODES)
+
+# fmt: off
+ENDPOINTS = EndpointTable(RequestService, (
+    Endpoint("GET", "/requests/v1/", list_, Operation.READ_REQUESTS, ABOUT_LIST, LISTED,
+             parameters=FILTERS, codes=LIST_CODES),
+    Endpoint("GET", "/requests/v1/{requestId}/", read, Operation.READ_REQUESTS, ABOUT_READ, READ, codes=READ_CODES),
+    Endpoint("POST", "/requests/v1/{requestId}/approve/", approve, Operation.DECIDE_REQUEST, ABOUT_APPROVE, DECIDED,
+             shape=ACTION, codes=DECIDE_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/reject/", reject, Operation.DECIDE_REQUEST, ABOUT_REJECT, DECIDED,
+             shape=ACTION, codes=DECIDE_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/approvers/", name_approvers, Operation.NAME_APPROVERS,
+             ABOUT_NAME_APPROVERS, NAMED, shape=APPROVERS, codes=NAME_APPROVERS_CODES),
+    Endpoint("POST", "/requests/v1/{requestId}/cancel/", cancel, Operation.CANCEL_OR_RETRY_REQUEST,
+             ABOUT_CANCEL, ACTED, shape=ACTION, codes=ACT_CODES, body_is_optional=True),
+    Endpoint("POST", "/requests/v1/{requestId}/retry/", retry, Operation.CANCEL_OR_RETRY_REQUEST,
+             ABOUT_RETRY, ACTED, shape=ACTION, codes=ACT_CODES, body_is_optional=True),
+))
+# fmt: on

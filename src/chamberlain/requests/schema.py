@@ -1,0 +1,72 @@
+"""The approval that a template asks for."""
+
+from collections.abc import Iterator
+from typing import Annotated, assert_never
+from uuid import UUID
+
+from msgspec import Meta
+
+from chamberlain.core.constraints_doubles import doubles
+from chamberlain.core.constraints_shape import Shape
+from chamberlain.core.errors import Fault
+from chamberlain.requests.models_approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+
+
+class UserApprover(Shape, frozen=True, kw_only=True, tag_field="type", tag="user"):
+    """A user by name."""
+
+    id: UUID
+
+
+class GroupApprover(Shape, frozen=True, kw_only=True, tag_field="type", tag="group"):
+    """The members of a group."""
+
+    id: UUID
+
+
+class ManagerApprover(Shape, frozen=True, kw_only=True, tag_field="type", tag="manager"):
+    """Whoever is the manager of the one who asks."""
+
+
+ApproverShape = UserApprover | GroupApprover | ManagerApprover
+
+
+class ApprovalLevelShape(Shape, frozen=True, kw_only=True):
+    """One or all of these approvers."""
+
+    mode: ApprovalMode
+    approvers: Annotated[tuple[ApproverShape, ...], Meta(min_length=1, max_length=100)]
+
+
+class ApprovalShape(Shape, frozen=True, kw_only=True):
+    """Up to three levels; without a deadline the request waits for as long as it takes."""
+
+    levels: Annotated[tuple[ApprovalLevelShape, ...], Meta(min_length=1, max_length=3)]
+    deadline_days: Annotated[int, Meta(ge=1, le=365)] | None = None
+
+
+def approval_faults(shape: ApprovalShape | None, pointer: str) -> Iterator[Fault]:
+    """Approvers who are named twice on one level."""
+    for place, level in enumerate(() if shape is None else shape.levels):
+        yield from doubles(level.approvers, f"{pointer}/levels/{place}/approvers")
+
+
+def to_approval_rule(shape: ApprovalShape) -> ApprovalRule:
+    """The rules' value of it."""
+    levels = [
+        ApprovalLevel(mode=level.mode, approvers=tuple(_to_approver(each) for each in level.approvers))
+        for level in shape.levels
+    ]
+    return ApprovalRule(levels=tuple(levels), deadline_days=shape.deadline_days)
+
+
+def _to_approver(shape: ApproverShape) -> Approver:
+    match shape:
+        case UserApprover():
+            return Approver(ApproverType.USER, shape.id)
+        case GroupApprover():
+            return Approver(ApproverType.GROUP, shape.id)
+        case ManagerApprover():
+            return Approver(ApproverType.MANAGER, None)
+        case _:
+            assert_never(shape)

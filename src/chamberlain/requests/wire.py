@@ -1,0 +1,237 @@
+"""Requests and their steps as they are sent, wherever one appears: alone, in a list, in a timeline."""
+
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta, Raw, Struct, structs
+
+from chamberlain.directory.steps import Step, title
+from chamberlain.http.wire import Actor, Time, _actor, _time_or_none, time_of
+from chamberlain.requests.models import RequestKind, RequestRecord, RequestState, StepRecord, StepState
+from chamberlain.requests.models_approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
+from chamberlain.requests.rules import Action, RequestView
+
+
+class Template(Struct, rename="camel", frozen=True):
+    """A template, as it was called at submission."""
+
+    id: UUID
+    name: str
+
+
+class Waiting(Struct, rename="camel", frozen=True):
+    """Why a request waits, and until when: a try that fails after `endsAt` is the last. Both times are null while it
+    waits for an administrator to release its job."""
+
+    step: Step
+    reason: str
+    attempt: int
+    next_attempt_at: Time | None
+    ends_at: Time | None
+
+
+class RequestFault(Struct, frozen=True):
+    """One thing wrong with the body, where it could be found only after the request was accepted."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+class RequestError(Struct, rename="camel", frozen=True, omit_defaults=True):
+    """Why a request failed; `errors` are there when its body could be checked only after it was accepted."""
+
+    step: Step
+    code: str
+    detail: str
+    errors: tuple[RequestFault, ...] = ()
+
+
+class Result(Struct, rename="camel", frozen=True):
+    """What a request has brought about."""
+
+    type: str
+    id: UUID
+    display_name: str
+    mail: str | None
+
+
+class RequestStep(Struct, rename="camel", frozen=True):
+    """One step on the way."""
+
+    name: Step
+    title: str
+    state: StepState
+    attempts: int
+    started_at: Time | None
+    finished_at: Time | None
+    reason: str | None
+    next_attempt_at: Time | None
+    error: str | None
+
+
+class NamedApprover(Struct, rename="camel", frozen=True):
+    """Somebody who may decide."""
+
+    id: UUID
+    display_name: str
+
+
+class ApprovalDecision(Struct, rename="camel", frozen=True):
+    """What somebody has decided."""
+
+    by: Actor
+    outcome: DecisionOutcome
+    comment: str | None
+    decided_at: Time
+
+
+class Approval(Struct, rename="camel", frozen=True):
+    """One level of approval. Who may decide is found when the level opens; `blocked` is one where nobody was found."""
+
+    level: int
+    mode: ApprovalMode
+    state: ApprovalState
+    deadline: Time | None
+    approvers: tuple[NamedApprover, ...]
+    decisions: tuple[ApprovalDecision, ...]
+
+
+class RequestSummary(Struct, rename="camel", frozen=True):
+    """A request without what was sent, its steps and its approvals, for lists and timelines."""
+
+    request_id: UUID
+    tenant_id: UUID
+    approval_required: bool
+    kind: RequestKind
+    state: RequestState
+    display_name: str
+    template: Template | None
+    waiting: Waiting | None
+    blocked: str | None
+    error: RequestError | None
+    warnings: tuple[str, ...]
+    result: Result | None
+    actions: tuple[Action, ...]
+    created_at: Time
+    created_by: Actor
+    updated_at: Time
+    finished_at: Time | None
+
+
+class Request(Struct, rename="camel", frozen=True):
+    """A request, whole. `body` is what was sent."""
+
+    request_id: UUID
+    tenant_id: UUID
+    approval_required: bool
+    kind: RequestKind
+    state: RequestState
+    display_name: str
+    template: Template | None
+    body: Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
+    waiting: Waiting | None
+    blocked: str | None
+    error: RequestError | None
+    warnings: tuple[str, ...]
+    result: Result | None
+    steps: tuple[RequestStep, ...]
+    approvals: tuple[Approval, ...]
+    actions: tuple[Action, ...]
+    created_at: Time
+    created_by: Actor
+    updated_at: Time
+    finished_at: Time | None
+
+
+def summary_of(view: RequestView) -> RequestSummary:
+    """What is sent of a request in short."""
+    record = view.record
+    return RequestSummary(
+        request_id=record.request_id,
+        tenant_id=record.tenant_id,
+        approval_required=record.approval_required,
+        kind=record.kind,
+        state=record.state,
+        display_name=record.display_name,
+        template=None if record.template is None else Template(record.template.id, record.template.name),
+        waiting=_waiting(record),
+        blocked=record.blocked,
+        error=_error(record),
+        warnings=record.warnings,
+        result=_result(record),
+        actions=view.actions,
+        created_at=time_of(record.created_at),
+        created_by=_actor(record.created_by),
+        updated_at=time_of(record.updated_at),
+        finished_at=_time_or_none(record.finished_at),
+    )
+
+
+def request_of(view: RequestView) -> Request:
+    """What is sent of a request whole."""
+    record = view.record
+    return Request(
+        **structs.asdict(summary_of(view)),
+        body=Raw(record.body),
+        steps=tuple(map(step_of, record.steps)),
+        approvals=tuple(map(approval_of, record.approvals)),
+    )
+
+
+def step_of(record: StepRecord) -> RequestStep:
+    """What is sent of a step."""
+    return RequestStep(
+        name=record.step,
+        title=title(record.step),
+        state=record.state,
+        attempts=record.attempts,
+        started_at=_time_or_none(record.started_at),
+        finished_at=_time_or_none(record.finished_at),
+        reason=record.reason,
+        next_attempt_at=_time_or_none(record.next_attempt_at),
+        error=record.error,
+    )
+
+
+def approval_of(record: ApprovalRecord) -> Approval:
+    """What is sent of a level of approval."""
+    return Approval(
+        level=record.level,
+        mode=record.mode,
+        state=record.state,
+        deadline=_time_or_none(record.deadline),
+        approvers=tuple([NamedApprover(person.id, person.display_name) for person in record.approvers]),
+        decisions=tuple(map(_decision, record.decisions)),
+    )
+
+
+def _decision(decision: Decision) -> ApprovalDecision:
+    return ApprovalDecision(_actor(decision.by), decision.outcome, decision.comment, time_of(decision.decided_at))
+
+
+def _error(record: RequestRecord) -> RequestError | None:
+    error = record.error
+    if error is None:
+        return None
+    faults = tuple(RequestFault(fault.pointer, fault.code, fault.detail) for fault in error.faults)
+    return RequestError(error.step, error.code, error.detail, faults)
+
+
+def _waiting(record: RequestRecord) -> Waiting | None:
+    if record.waiting is None:
+        return None
+    waiting = record.waiting
+    return Waiting(
+        waiting.step,
+        waiting.reason,
+        waiting.attempt,
+        _time_or_none(waiting.next_attempt_at),
+        _time_or_none(waiting.ends_at),
+    )
+
+
+def _result(record: RequestRecord) -> Result | None:
+    if record.result is None:
+        return None
+    return Result(record.result.type, record.result.id, record.result.display_name, record.result.mail)

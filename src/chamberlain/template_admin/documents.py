@@ -1,0 +1,185 @@
+"""Templates of every kind, read by their kind."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TypeVar
+
+from msgspec import json
+
+from chamberlain.core.constraints_pointers import child
+from chamberlain.core.errors import BodyInvalid, Fault
+from chamberlain.core.ids import TemplateId, TenantId
+from chamberlain.core.json import parse_object
+from chamberlain.core.json_stored import StoredDecoder
+from chamberlain.core.validation import Reader
+from chamberlain.core.validation_fields import ADDED_BY_THE_SERVICE
+from chamberlain.templates.models import StoredTemplate, TemplateHead, TemplateKind
+from chamberlain.templates.schema import (
+    GroupTemplateBody,
+    GroupTemplateShape,
+    group_template_faults,
+    identified_group_template,
+)
+from chamberlain.templates.schema_guest_templates import (
+    GuestTemplateBody,
+    GuestTemplateShape,
+    guest_template_faults,
+    identified_guest_template,
+)
+from chamberlain.templates.schema_mailbox_templates import (
+    MailboxTemplateBody,
+    MailboxTemplateShape,
+    identified_mailbox_template,
+    mailbox_domain_faults,
+    mailbox_template_faults,
+)
+from chamberlain.templates.webhook import WebhookBody
+
+# What is sent, which has no id of its own yet.
+CollabTemplateBody = GroupTemplateBody | GuestTemplateBody
+TemplateBody = MailboxTemplateBody | CollabTemplateBody
+TemplateShape = GroupTemplateShape | MailboxTemplateShape | GuestTemplateShape
+
+_MAILBOX = Reader(MailboxTemplateShape)
+_GROUP = Reader(GroupTemplateShape)
+_READERS: Mapping[str, Reader[MailboxTemplateShape] | Reader[GroupTemplateShape] | Reader[GuestTemplateShape]] = {
+    "shared": _MAILBOX,
+    "equipment": _MAILBOX,
+    "room": _MAILBOX,
+    "group": _GROUP,
+    "team": _GROUP,
+    "guest": Reader(GuestTemplateShape),
+}
+_DECODERS: Mapping[TemplateKind, StoredDecoder[TemplateShape]] = {
+    TemplateKind(kind): StoredDecoder(reader.type) for kind, reader in _READERS.items()
+}
+_ADDED_TO_A_WEBHOOK = frozenset({"hasSecret", "disabledReason"})
+
+
+Value = TypeVar("Value")
+KindReader = TypeVar("KindReader")
+
+
+class TemplateReader(Reader[Value]):
+    """Reads a template that is sent: what the service adds may come along, and is left out."""
+
+    def read(self, raw: bytes) -> Value:
+        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        return self.read_value(parse_object(raw))
+
+    def read_value(self, value: object, pointer: str = "") -> Value:
+        """The same for a value that is decoded already, and stands at this place of what was sent."""
+        if not isinstance(value, Mapping):
+            return super().read_value(value, pointer)
+        sent = {name: each for name, each in value.items() if name != "id"}
+        return super().read_value(_without_additions(sent), pointer)
+
+
+class CollabTemplateReader(Reader[CollabTemplateBody]):
+    """Reads a template of the kinds group, team and guest: what else it may say depends on its kind."""
+
+    def __init__(self) -> None:
+        self._by_kind: Mapping[str, TemplateReader[GroupTemplateBody] | TemplateReader[GuestTemplateBody]] = {
+            "group": _GROUP_BODY,
+            "team": _GROUP_BODY,
+            "guest": _GUEST_BODY,
+        }
+        self.types = (GroupTemplateBody, GuestTemplateBody)
+
+    def read(self, raw: bytes) -> CollabTemplateBody:
+        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        return self.read_value(parse_object(raw))
+
+    def read_value(self, value: object, pointer: str = "") -> CollabTemplateBody:
+        """The same for a value that is decoded already, and stands at this place of what was sent."""
+        kind = value.get("kind") if isinstance(value, Mapping) else None
+        return _reader_for(kind, self._by_kind, pointer).read_value(value, pointer)
+
+
+_GROUP_BODY = TemplateReader(GroupTemplateBody)
+_GUEST_BODY = TemplateReader(GuestTemplateBody)
+MAILBOX_TEMPLATE = TemplateReader(MailboxTemplateBody)
+COLLAB_TEMPLATE = CollabTemplateReader()
+
+
+def read_template(value: object, *, pointer: str = "") -> TemplateShape:
+    """The value as a template of its kind. Raises BodyInvalid with all faults."""
+    if not isinstance(value, Mapping):
+        raise BodyInvalid((Fault(pointer, "wrongType", "A template must be an object."),))
+    reader = _reader_for(value.get("kind"), _READERS, pointer)
+    return reader.read_value(_without_additions(value), pointer)
+
+
+def template_faults(shape: TemplateShape, pointer: str = "") -> Iterator[Fault]:
+    """Why a well-formed template cannot be used."""
+    match shape:
+        case GroupTemplateShape():
+            yield from group_template_faults(shape, pointer)
+        case MailboxTemplateShape():
+            yield from mailbox_template_faults(shape, pointer)
+        case GuestTemplateShape():
+            yield from guest_template_faults(shape, pointer)
+
+
+def domain_faults(shape: TemplateShape, domains: Collection[str]) -> Iterator[Fault]:
+    """Which of its domains are none of the tenant's; those of guests are others' by their nature."""
+    match shape:
+        case MailboxTemplateShape():
+            yield from mailbox_domain_faults(shape, domains)
+        case GroupTemplateShape() | GuestTemplateShape():
+            return
+
+
+def identified(body: TemplateBody, template_id: TemplateId) -> TemplateShape:
+    """The template that a body describes."""
+    match body:
+        case MailboxTemplateBody():
+            return identified_mailbox_template(body, template_id)
+        case GroupTemplateBody():
+            return identified_group_template(body, template_id)
+        case GuestTemplateBody():
+            return identified_guest_template(body, template_id)
+
+
+def webhook_of(body: TemplateBody) -> WebhookBody | None:
+    """The webhook that a body asks for, with its secret if one was sent."""
+    match body:
+        case MailboxTemplateBody() | GroupTemplateBody():
+            return body.webhook
+        case GuestTemplateBody():
+            return None
+
+
+def stored_template(shape: TemplateShape, tenant_id: TenantId) -> StoredTemplate:
+    """A template as it is kept. Which revision it becomes is counted when it is written."""
+    head = TemplateHead(
+        tenant_id=tenant_id,
+        id=TemplateId(shape.id),
+        revision=1,
+        kind=TemplateKind(shape.kind),
+        name=shape.name,
+        active=shape.active,
+    )
+    return StoredTemplate(head, json.encode(shape))
+
+
+def kept_template(stored: StoredTemplate) -> TemplateShape:
+    """The shape of a template that is kept."""
+    return _DECODERS[stored.head.kind].decode(stored.content)
+
+
+def _reader_for(kind: object, readers: Mapping[str, KindReader], pointer: str = "") -> KindReader:
+    """The reader for templates of a kind. Raises BodyInvalid for a kind that none of them reads."""
+    reader = readers.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        code = "missingProperty" if kind is None else "unknownValue"
+        detail = f"kind says what a template makes: one of {', '.join(readers)}."
+        raise BodyInvalid((Fault(child(pointer, "kind"), code, detail),))
+    return reader
+
+
+def _without_additions(value: Mapping[str, object]) -> dict[str, object]:
+    kept = {name: each for name, each in value.items() if name not in ADDED_BY_THE_SERVICE}
+    webhook = kept.get("webhook")
+    if isinstance(webhook, Mapping):
+        kept["webhook"] = {name: each for name, each in webhook.items() if name not in _ADDED_TO_A_WEBHOOK}
+    return kept

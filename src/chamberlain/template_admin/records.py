@@ -1,0 +1,110 @@
+"""Templates with who made them and when: one, lists newest first, and those that somebody is offered."""
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from chamberlain.auth.models import Actor
+from chamberlain.core.ids import GroupId, TemplateId, TenantId, UserId
+from chamberlain.core.paging import Page, PageWanted, Position
+from chamberlain.database.transactions import Record, Transaction
+from chamberlain.template_admin.models import TemplateRecord
+from chamberlain.templates.models import StoredTemplate, TemplateHead, TemplateKind
+
+_SELECT = """
+SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,
+    chamberlain.clean(r.content) ->> 'name' AS name, chamberlain.clean(r.content) AS content,
+    t.created_at, t.created_by, greatest(t.updated_at, s.updated_at, w.disabled_at) AS updated_at,
+    s.number AS secret_number, w.disabled_reason
+FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+LEFT JOIN chamberlain.webhook_secret s ON s.tenant_id = t.tenant_id AND s.template_id = t.template_id
+LEFT JOIN chamberlain.webhook_state w ON w.tenant_id = t.tenant_id AND w.template_id = t.template_id
+"""
+FIND = f"{_SELECT} WHERE t.tenant_id = $1 AND t.template_id = $2"
+
+# $1 tenant, $2 kinds, $3 and $4 the position (null at the beginning), $5 number of rows.
+_PLACES = f"""{_SELECT} WHERE t.tenant_id = $1 AND t.kind = ANY ($2)
+    AND ($3::timestamptz IS NULL OR (t.created_at, t.template_id) < ($3, $4::uuid))"""
+_NEWEST = "ORDER BY t.created_at DESC, t.template_id DESC LIMIT $5"
+PAGE = f"{_PLACES} {_NEWEST}"
+
+# $6 the user (null for an application, which no audience holds back), $7 those of the audiences' groups that the user
+# is in. Ids stand in lower case in the content.
+OFFERED = f"""{_PLACES} AND t.active AND (
+    $6::text IS NULL
+    OR chamberlain.clean(r.content) #> '{{audience,users}}' IS NULL
+    OR (chamberlain.clean(r.content) #> '{{audience,users}}')::jsonb ? $6
+    OR (chamberlain.clean(r.content) #> '{{audience,groups}}')::jsonb ?| $7::text[]
+) {_NEWEST}"""
+
+AUDIENCES = """
+SELECT DISTINCT named.id::uuid AS id
+FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+CROSS JOIN LATERAL json_array_elements_text(chamberlain.clean(r.content) #> '{audience,groups}') AS named (id)
+WHERE t.tenant_id = $1 AND t.kind = ANY ($2) AND t.active
+"""
+
+_decode_actor = msgspec.json.Decoder(Actor).decode
+
+
+async def find(tx: Transaction, template_id: TemplateId) -> TemplateRecord | None:
+    """The template as it is now, in the tenant of the transaction."""
+    row = await tx.fetch_row(FIND, tx.tenant_id, template_id)
+    return _record(row) if row else None
+
+
+async def find_page(tx: Transaction, kinds: Collection[TemplateKind], page: PageWanted) -> Page[TemplateRecord]:
+    """A page of the templates of these kinds, active or not."""
+    return _page(await tx.fetch(PAGE, *_values(tx, kinds, page)), page)
+
+
+async def find_offered(
+    tx: Transaction,
+    kinds: Collection[TemplateKind],
+    page: PageWanted,
+    *,
+    user: UserId | None,
+    member_of: Collection[GroupId],
+) -> Page[TemplateRecord]:
+    """A page of the active templates that a user may use; an application (None) may use all of them."""
+    groups = [str(group) for group in member_of]
+    values = (*_values(tx, kinds, page), None if user is None else str(user), groups)
+    return _page(await tx.fetch(OFFERED, *values), page)
+
+
+async def audience_groups(tx: Transaction, kinds: Collection[TemplateKind]) -> frozenset[GroupId]:
+    """Every group that an active template of these kinds names as its audience."""
+    rows = await tx.fetch(AUDIENCES, tx.tenant_id, sorted(kinds))
+    return frozenset(GroupId(row["id"]) for row in rows)
+
+
+def _values(tx: Transaction, kinds: Collection[TemplateKind], page: PageWanted) -> tuple[object, ...]:
+    after = page.after
+    place = (None, None) if after is None else (after.created_at, after.id)
+    return (tx.tenant_id, sorted(kinds), *place, page.limit + 1)
+
+
+def _page(rows: Sequence[Record], page: PageWanted) -> Page[TemplateRecord]:
+    records = [_record(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(records, None)
+    return Page(records, Position(records[-1].created_at, records[-1].stored.head.id))
+
+
+def _record(row: Record) -> TemplateRecord:
+    head = TemplateHead(
+        tenant_id=TenantId(row["tenant_id"]),
+        id=TemplateId(row["template_id"]),
+        revision=row["revision"],
+        kind=TemplateKind(row["kind"]),
+        name=row["name"],
+        active=row["active"],
+    )
+    return TemplateRecord(
+        stored=StoredTemplate(head, row["content"].encode()),
+        created_at=row["created_at"],
+        created_by=_decode_actor(row["created_by"]),
+        updated_at=row["updated_at"],
+        secret_number=row["secret_number"],
+        disabled_reason=row["disabled_reason"],
+    )

@@ -1,0 +1,103 @@
+"""What a process remembers of tenants and templates, so that a submission need not read them.
+
+It may be stale: whoever decides by it hands the revisions on to the write, which is refused when they are not the
+current ones any more (`accept_requests`), and whoever refuses by it asks `refresh` first.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from chamberlain.core.errors import Unauthenticated
+from chamberlain.core.ids import TemplateId, TenantId
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.directory.mailboxes import MailboxType
+from chamberlain.templates import records
+from chamberlain.templates.models import CompiledGroupTemplate, StoredTemplate, TemplateHead, TemplateKind
+from chamberlain.templates.models_mailbox_templates import CompiledMailboxTemplate
+from chamberlain.tenants import records as tenant_records
+from chamberlain.tenants.models import Tenant
+
+# Enough for a few thousand tenants with a handful of templates each; an entry is a few kilobytes.
+MOST_ENTRIES = 10_000
+
+
+# A template by its id, or the default template of a type of mailboxes.
+Choice: TypeAlias = TemplateId | MailboxType
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A tenant with one of its templates. `head` is None when there is no such template, `group` when it makes no
+    group, `mailbox` when it makes no mailbox."""
+
+    tenant: Tenant
+    head: TemplateHead | None
+    group: CompiledGroupTemplate | None
+    mailbox: CompiledMailboxTemplate | None
+
+
+class Catalog:
+    """Remembers entries, the least recently used are forgotten first."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._entries: OrderedDict[_Key, Entry] = OrderedDict()
+
+    async def entry(self, tenant_id: TenantId, choice: Choice) -> Entry:
+        """What is remembered, or else what is true now."""
+        key = _key(tenant_id, choice)
+        remembered = self._entries.get(key)
+        if remembered is None:
+            return await self.current(tenant_id, choice)
+        self._entries.move_to_end(key)
+        return remembered
+
+    async def refresh(self, entry: Entry, choice: Choice) -> Entry | None:
+        """What is true now if that differs from the entry, else None."""
+        # What does not exist is not remembered, and so has just been read.
+        if entry.head is None:
+            return None
+        current = await self.current(entry.tenant.id, choice)
+        return None if current == entry else current
+
+    async def current(self, tenant_id: TenantId, choice: Choice) -> Entry:
+        """What is true now, for those who decide without a write."""
+        key = _key(tenant_id, choice)
+        async with self._database.transaction(tenant_id) as tx:
+            entry = await _entry(tx, tenant_id, choice, self._entries.get(key))
+        # What does not exist is not remembered: anybody could fill the memory with made-up ids.
+        self._entries.pop(key, None)
+        if entry.head is not None:
+            self._entries[key] = entry
+            if len(self._entries) > MOST_ENTRIES:
+                self._entries.popitem(last=False)
+        return entry
+
+
+# Every submission looks here, and an id takes longer to be compared than the number in it.
+_Key: TypeAlias = tuple[int, int | str]
+
+
+def _key(tenant_id: TenantId, choice: Choice) -> _Key:
+    return tenant_id.int, choice.value if isinstance(choice, MailboxType) else choice.int
+
+
+async def _entry(tx: Transaction, tenant_id: TenantId, choice: Choice, remembered: Entry | None) -> Entry:
+    tenant = await tenant_records.find(tx, tenant_id)
+    if tenant is None or tenant.suspended:
+        # Whose token was verified a moment ago; it has been removed or suspended since.
+        raise Unauthenticated("tokenInvalid", "The organisation of this token is not served here any more.")
+    stored = await _template(tx, tenant_id, choice)
+    if stored is None:
+        return Entry(tenant, None, None, None)
+    # To compile a template takes longer than to read it, and each revision is for good what it is.
+    if remembered is not None and (remembered.tenant, remembered.head) == (tenant, stored.head):
+        return remembered
+    return Entry(tenant, stored.head, records.group_template(stored), records.mailbox_template(stored))
+
+
+async def _template(tx: Transaction, tenant_id: TenantId, choice: Choice) -> StoredTemplate | None:
+    if isinstance(choice, MailboxType):
+        return await records.find_default(tx, tenant_id, TemplateKind(choice))
+    return await records.find(tx, choice)

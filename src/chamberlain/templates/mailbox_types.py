@@ -1,0 +1,110 @@
+"""Types of mailboxes: which property belongs to which, and how a body without a template shows its type."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from chamberlain.core.errors import Fault
+from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, MailboxType
+
+# The one key of metadata that the service itself knows.
+EQUIPMENT_TYPE = "equipmentType"
+
+
+@dataclass(frozen=True, slots=True)
+class Restricted:
+    """A property that one type alone has, by its name outside; one that is sent is a mark of that type."""
+
+    name: str
+    type: MailboxType
+    is_sent: Callable[[MailboxProperties], bool]
+
+    @property
+    def pointer(self) -> str:
+        """Where it stands in a body."""
+        return "/" + self.name.replace(".", "/")
+
+
+# All other properties belong to every type. The names of devices among them: they are kept for a shared mailbox too,
+# and no step does anything with them there.
+RESTRICTED = (
+    Restricted("metadata.equipmentType", MailboxType.EQUIPMENT, lambda sent: EQUIPMENT_TYPE in (sent.metadata or ())),
+    Restricted("officeLocation", MailboxType.ROOM, lambda sent: sent.office_location is not None),
+    Restricted("isWheelChairAccessible", MailboxType.ROOM, lambda sent: sent.is_wheel_chair_accessible is not None),
+    Restricted("autoMapping", MailboxType.SHARED, lambda sent: sent.auto_mapping is not None),
+    Restricted("roomMailboxMetadata", MailboxType.ROOM, lambda sent: sent.room_mailbox_metadata is not None),
+    Restricted("alias", MailboxType.SHARED, lambda sent: isinstance(sent, MailboxOrder) and sent.alias is not None),
+)
+
+
+def type_of_body(order: MailboxOrder) -> MailboxType | Fault:
+    """The type that a body without a template shows by the properties that it has."""
+    marks = _marks(order)
+    match tuple(marks):
+        case (only,):
+            return only
+        case ():
+            detail = (
+                "Nothing in the body says whether this is a shared mailbox, equipment or a room. Send a templateId, or "
+                f"a property that one type alone has: {', '.join(each.name for each in RESTRICTED)}."
+            )
+            return Fault("/templateId", "typeNotRecognised", detail)
+        case _:
+            said = " and ".join(f"{', '.join(names)} for {spoken(each)}" for each, names in marks.items())
+            detail = f"The body speaks {said}. Send a templateId, and leave out what does not belong to its type."
+            return Fault("/templateId", "typeAmbiguous", detail)
+
+
+def no_default_template(mailbox_type: MailboxType) -> Fault:
+    """What to say when a body shows its type, and the tenant has no default template of that type."""
+    detail = (
+        f"This tenant has no default template for {spoken(mailbox_type)}. Send a templateId, or ask an administrator "
+        "to make a template the default."
+    )
+    return Fault("/templateId", "noDefaultTemplate", detail)
+
+
+def inapplicable(sent: MailboxProperties, mailbox_type: MailboxType) -> tuple[Restricted, ...]:
+    """The properties that are there although a mailbox of this type does not have them."""
+    return tuple([each for each in RESTRICTED if each.type is not mailbox_type and each.is_sent(sent)])
+
+
+def applicability_faults(sent: MailboxProperties, mailbox_type: MailboxType, pointer: str = "") -> Iterator[Fault]:
+    """One fault for each of them; `pointer` is where the properties stand."""
+    for each in inapplicable(sent, mailbox_type):
+        detail = f"{_has_none(each, mailbox_type)} Leave it out, or use {article(each.type)} template."
+        yield Fault(pointer + each.pointer, "propertyNotApplicable", detail)
+
+
+def applicability_warnings(sent: MailboxProperties, mailbox_type: MailboxType) -> Iterator[str]:
+    """One sentence for each of them, where the tenant has them kept."""
+    for each in inapplicable(sent, mailbox_type):
+        yield f"{_has_none(each, mailbox_type)} It is kept and has no effect."
+
+
+def spoken(mailbox_type: MailboxType) -> str:
+    """One mailbox of this type, in words."""
+    match mailbox_type:
+        case MailboxType.SHARED:
+            return "a shared mailbox"
+        case MailboxType.EQUIPMENT:
+            return "equipment"
+        case MailboxType.ROOM:
+            return "a room"
+
+
+def article(mailbox_type: MailboxType) -> str:
+    """The type with its article."""
+    return f"an {mailbox_type}" if mailbox_type is MailboxType.EQUIPMENT else f"a {mailbox_type}"
+
+
+def _marks(order: MailboxOrder) -> dict[MailboxType, list[str]]:
+    marks: dict[MailboxType, list[str]] = {}
+    for each in RESTRICTED:
+        if each.is_sent(order):
+            marks.setdefault(each.type, []).append(each.name)
+    return marks
+
+
+def _has_none(each: Restricted, mailbox_type: MailboxType) -> str:
+    holder = spoken(mailbox_type)
+    return f"{holder[0].upper()}{holder[1:]} has no {each.name}; only {spoken(each.type)} has."

@@ -1,0 +1,1 @@
+"""Administration of tenants by operators: list, suspend, resume, export and delete them."""

@@ -1,0 +1,18 @@
+"""Tenants that were deleted: what is kept of them, so that somebody can tell what became of one."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from chamberlain.audit.seals import Head
+from chamberlain.core.ids import TenantId
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTenant:
+    """Which it was, who has deleted it when, and the last head of its audit trail, which proves an export of it."""
+
+    id: TenantId
+    name: str
+    deleted_at: datetime
+    deleted_by: str
+    head: Head

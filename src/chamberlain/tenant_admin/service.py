@@ -1,0 +1,153 @@
+"""Operate tenants: list, suspend, resume, export and delete them.
+
+For the command line.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from chamberlain.audit import sealing
+from chamberlain.audit.seals import BATCH, NO_DIGEST, Head
+from chamberlain.auth.models import Actor
+from chamberlain.auth.models_edits import Editor
+from chamberlain.changes import record
+from chamberlain.changes.models import Change, Subject
+from chamberlain.configuration import locks
+from chamberlain.core.errors import Conflict
+from chamberlain.core.ids import TenantId, TraceId
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.tenant_admin import store, store_tenant_rows
+from chamberlain.tenant_admin.models import DeletedTenant
+from chamberlain.tenant_admin.models_tenant_rows import RemovedRows, TenantRow
+from chamberlain.tenants import records as tenant_records
+from chamberlain.tenants.models import Tenant
+from chamberlain.tenants.models_suspensions import resumed, suspended, tenant_unknown
+
+
+@dataclass(frozen=True, slots=True)
+class TenantOperations:
+    """List, suspend, resume, export and delete tenants.
+
+    `database` has the worker's role, which reads all tenants. Every method raises Unavailable.
+    """
+
+    database: Database
+
+    async def list(self) -> Sequence[Tenant]:
+        """List tenants, oldest first."""
+        async with self.database.across_tenants() as tx:
+            return await tenant_records.find_all(tx)
+
+    async def list_deleted(self) -> Sequence[DeletedTenant]:
+        """List deleted tenants in the order of their deletion."""
+        async with self.database.across_tenants() as tx:
+            return await store.find_all(tx)
+
+    async def suspend(self, tenant_id: TenantId, *, actor: Actor, trace_id: TraceId) -> Tenant:
+        """Suspend a tenant and return its previous state.
+
+        Its tokens are rejected within a minute, and its jobs wait until it is resumed. A suspended tenant is not
+        changed. Raises NotFound.
+        """
+        async with self.database.across_tenants() as tx:
+            tenant = await _find(tx, tenant_id)
+            if await tenant_records.suspend(tx, tenant_id, suspended=True):
+                await record.record(tx, suspended(tenant, Editor(actor, None, trace_id, None)))
+        return tenant
+
+    async def resume(self, tenant_id: TenantId, *, actor: Actor, trace_id: TraceId) -> Tenant:
+        """Resume a suspended tenant and return its previous state.
+
+        Its tokens are accepted again, and its jobs continue. Another tenant is not changed. Raises NotFound.
+        """
+        async with self.database.across_tenants() as tx:
+            tenant = await _find(tx, tenant_id)
+            if await tenant_records.suspend(tx, tenant_id, suspended=False):
+                await record.record(tx, resumed(tenant, Editor(actor, None, trace_id, None)))
+        return tenant
+
+    async def export(
+        self, tenant_id: TenantId, take: Callable[[TenantRow], None], *, actor: Actor, trace_id: TraceId
+    ) -> int:
+        """Pass every row of a tenant to `take`, and return their number.
+
+        The rows are those of one moment. The export is audited. Raises NotFound.
+        """
+        async with self.database.across_tenants() as tx:
+            tenant = await _find(tx, tenant_id)
+            change = Change(
+                tenant_id=tenant_id,
+                action="tenant.export",
+                actor=actor,
+                client_id=None,
+                subject=Subject("tenant", tenant_id, tenant.name),
+                before=None,
+                after=None,
+                request_id=None,
+                trace_id=trace_id,
+            )
+            await record.record(tx, change)
+        count = 0
+        async with self.database.across_tenants() as tx:
+            await locks.look(tx)
+            async for row in store_tenant_rows.read(tx, tenant_id):
+                take(row)
+                count += 1
+        return count
+
+    async def require_deletable(self, tenant_id: TenantId) -> Tenant:
+        """Return the tenant if it can be deleted.
+
+        Raises NotFound, and Conflict while a process may still write rows of the tenant.
+        """
+        async with self.database.across_tenants() as tx:
+            return await _require_deletable(tx, tenant_id)
+
+    async def delete(self, tenant_id: TenantId, *, actor: Actor, trace_id: TraceId) -> Sequence[RemovedRows]:
+        """Delete every row of a tenant, and return the number by table.
+
+        Its audit trail is deleted, too. A record with the last head of the trail remains. Raises NotFound and Conflict.
+        """
+        await self.require_deletable(tenant_id)
+        await self._seal(tenant_id)
+        async with self.database.across_tenants() as tx:
+            await locks.hold(tx, [tenant_id])
+            tenant = await _require_deletable(tx, tenant_id)
+            head = await sealing.find_head(tx, tenant_id) or Head(0, NO_DIGEST)
+            removed = await store_tenant_rows.remove(tx, tenant_id)
+            await store.add(tx, tenant, actor=actor, trace_id=trace_id, head=head)
+        # A transaction from before the suspension may have committed rows after they were removed.
+        async with self.database.across_tenants() as tx:
+            await locks.hold(tx, [tenant_id])
+            gone = await tenant_records.find(tx, tenant_id) is None
+            late = await store_tenant_rows.remove(tx, tenant_id) if gone else ()
+        counts: Counter[str] = Counter()
+        for each in (*removed, *late):
+            counts[each.table] += each.count
+        return [RemovedRows(table, count) for table, count in sorted(counts.items())]
+
+    async def _seal(self, tenant_id: TenantId) -> None:
+        """Seal the whole audit trail, so that its head covers all rows."""
+        sealed = BATCH
+        while sealed == BATCH:
+            async with self.database.across_tenants() as tx:
+                sealed = await sealing.seal(tx, tenant_id, BATCH)
+
+
+async def _find(tx: Transaction, tenant_id: TenantId) -> Tenant:
+    tenant = await tenant_records.find(tx, tenant_id)
+    if tenant is None:
+        raise tenant_unknown(tenant_id)
+    return tenant
+
+
+async def _require_deletable(tx: Transaction, tenant_id: TenantId) -> Tenant:
+    tenant = await _find(tx, tenant_id)
+    if not tenant.suspended:
+        detail = f'"{tenant.name}" is served. Suspend it first: `chamberlain tenant suspend {tenant_id}`.'
+        raise Conflict("stateDoesNotAllow", detail)
+    if (running := await store_tenant_rows.running_jobs(tx, tenant_id)) > 0:
+        detail = f'{running} jobs of "{tenant.name}" are still being done. Try again in a minute.'
+        raise Conflict("stateDoesNotAllow", detail)
+    return tenant

@@ -1,0 +1,173 @@
+"""Tenants: their settings, and whose tokens speak for them."""
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from chamberlain.auth.models_issuers import Issuer
+from chamberlain.core.ids import GroupId, TenantId, UserId
+from chamberlain.database.transactions import Database, Record, Transaction
+from chamberlain.directory.properties import DriftProperty, Treatment
+from chamberlain.tenants.models import Applicability, Limits, Tenant
+
+FIND = """
+SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
+    open_requests, running_jobs, requests_per_minute, applicability, repair_drift, repair_properties, former_prefixes
+FROM chamberlain.tenant WHERE tenant_id = $1
+"""
+
+FIND_ALL = """
+SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
+    open_requests, running_jobs, requests_per_minute, applicability, repair_drift, repair_properties, former_prefixes
+FROM chamberlain.tenant WHERE $1::uuid[] IS NULL OR tenant_id = ANY ($1) ORDER BY created_at, tenant_id
+"""
+
+# A tenant from a configuration file: its revision grows only when something of it is new.
+PUT = """
+INSERT INTO chamberlain.tenant AS t (tenant_id, name, domains, administrator_users, administrator_groups,
+extension_prefix, open_requests, running_jobs, requests_per_minute, applicability, repair_drift,
+repair_properties)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+ON CONFLICT (tenant_id) DO UPDATE SET
+    revision = t.revision + 1, updated_at = now(), name = excluded.name, domains = excluded.domains,
+    administrator_users = excluded.administrator_users, administrator_groups = excluded.administrator_groups,
+    extension_prefix = excluded.extension_prefix, open_requests = excluded.open_requests,
+    running_jobs = excluded.running_jobs, requests_per_minute = excluded.requests_per_minute,
+    applicability = excluded.applicability, repair_drift = excluded.repair_drift,
+    repair_properties = excluded.repair_properties
+WHERE (t.name, t.domains, t.administrator_users, t.administrator_groups, t.extension_prefix, t.open_requests,
+    t.running_jobs, t.requests_per_minute, t.applicability, t.repair_drift, t.repair_properties) IS DISTINCT FROM
+    (excluded.name, excluded.domains, excluded.administrator_users, excluded.administrator_groups,
+    excluded.extension_prefix, excluded.open_requests, excluded.running_jobs, excluded.requests_per_minute,
+    excluded.applicability, excluded.repair_drift, excluded.repair_properties)
+RETURNING revision
+"""
+
+# Whoever keeps a copy of the tenant learns of it at the next commit.
+SUSPEND = """
+UPDATE chamberlain.tenant SET suspended = $2, revision = revision + 1, updated_at = now()
+WHERE tenant_id = $1 AND suspended <> $2
+RETURNING tenant_id
+"""
+
+PUT_ISSUER = """
+INSERT INTO chamberlain.issuer (tenant_id, issuer, tid, audiences) VALUES ($1, $2, $3, $4)
+ON CONFLICT (issuer, tid) DO UPDATE SET audiences = excluded.audiences WHERE issuer.tenant_id = excluded.tenant_id
+"""
+
+REMOVE_ISSUER = "DELETE FROM chamberlain.issuer WHERE tenant_id = $1 AND issuer = $2 AND tid IS NOT DISTINCT FROM $3"
+
+ISSUERS = """
+SELECT tenant_id, issuer, tid, audiences FROM chamberlain.issuer
+WHERE tenant_id = ANY ($1) ORDER BY tenant_id, issuer, tid NULLS FIRST
+"""
+
+HOLDERS = """
+SELECT i.tenant_id, i.issuer, i.tid, i.audiences FROM chamberlain.issuer i
+JOIN unnest($1::text[], $2::text[]) AS w (issuer, tid) ON i.issuer = w.issuer AND i.tid IS NOT DISTINCT FROM w.tid
+"""
+
+_decode_treatments = msgspec.json.Decoder(dict[DriftProperty, Treatment]).decode
+
+
+async def find(tx: Transaction, tenant_id: TenantId) -> Tenant | None:
+    """The tenant with its settings."""
+    row = await tx.fetch_row(FIND, tenant_id)
+    return _tenant(row) if row else None
+
+
+async def find_all(tx: Transaction, tenant_ids: Collection[TenantId] | None = None) -> Sequence[Tenant]:
+    """These tenants, or all, the oldest first; as the worker's role."""
+    rows = await tx.fetch(FIND_ALL, None if tenant_ids is None else list(tenant_ids))
+    return [_tenant(row) for row in rows]
+
+
+async def put(tx: Transaction, tenant: Tenant) -> bool:
+    """Make or change a tenant; says whether anything changed. Its revision is counted here."""
+    row = await tx.fetch_row(
+        PUT,
+        tenant.id,
+        tenant.name,
+        list(tenant.domains),
+        sorted(tenant.administrator_users),
+        sorted(tenant.administrator_groups),
+        tenant.extension_prefix,
+        tenant.limits.open_requests,
+        tenant.limits.running_jobs,
+        tenant.limits.requests_per_minute,
+        tenant.applicability,
+        tenant.repairs_drift,
+        msgspec.json.encode(tenant.repair_properties).decode(),
+    )
+    return row is not None
+
+
+async def suspend(tx: Transaction, tenant_id: TenantId, *, suspended: bool) -> bool:
+    """Serve a tenant no longer, or again; says whether that is new."""
+    return await tx.fetch_row(SUSPEND, tenant_id, suspended) is not None
+
+
+async def put_issuer(tx: Transaction, issuer: Issuer) -> None:
+    """Let tokens of this issuer speak for its tenant. One that speaks for another tenant already is left to it."""
+    audiences = msgspec.json.encode(issuer.audiences).decode()
+    await tx.execute(PUT_ISSUER, issuer.tenant_id, issuer.issuer, issuer.tid, audiences)
+
+
+async def remove_issuer(tx: Transaction, issuer: Issuer) -> None:
+    """Let its tokens speak for its tenant no more."""
+    await tx.execute(REMOVE_ISSUER, issuer.tenant_id, issuer.issuer, issuer.tid)
+
+
+async def issuers_of(tx: Transaction, tenant_ids: Collection[TenantId]) -> Sequence[Issuer]:
+    """Whose tokens speak for these tenants."""
+    return [_issuer(row) for row in await tx.fetch(ISSUERS, list(tenant_ids))]
+
+
+async def holders_of(tx: Transaction, issuers: Sequence[tuple[str, str | None]]) -> Sequence[Issuer]:
+    """Which of these issuers, each with its tid, are registered, and for whom; as the worker's role."""
+    rows = await tx.fetch(HOLDERS, [issuer for issuer, _ in issuers], [tid for _, tid in issuers])
+    return [_issuer(row) for row in rows]
+
+
+async def any_tenant(tx: Transaction) -> bool:
+    """Whether there is any tenant at all: an empty database gets the example estate."""
+    (row,) = await tx.fetch("SELECT EXISTS (SELECT FROM chamberlain.tenant) AS any_tenant")
+    return bool(row["any_tenant"])
+
+
+async def find_issuer(database: Database, issuer: str, tid: str | None) -> Issuer | None:
+    """Whose tokens these are; asked before a tenant is known."""
+    async with database.statement() as connection:
+        row = await connection.fetchrow(
+            "SELECT tenant_id, issuer, tid, audiences FROM chamberlain.find_issuer($1, $2)", issuer, tid
+        )
+    return None if row is None else _issuer(row)
+
+
+async def is_served(database: Database, tenant_id: TenantId) -> bool:
+    """Whether there is such a tenant and it is not suspended."""
+    async with database.statement() as connection:
+        return bool(await connection.fetchval("SELECT chamberlain.tenant_is_served($1)", tenant_id))
+
+
+def _issuer(row: Record) -> Issuer:
+    audiences = msgspec.json.decode(row["audiences"], type=dict[str, str])
+    return Issuer(tenant_id=TenantId(row["tenant_id"]), issuer=row["issuer"], tid=row["tid"], audiences=audiences)
+
+
+def _tenant(row: Record) -> Tenant:
+    return Tenant(
+        id=TenantId(row["tenant_id"]),
+        revision=row["revision"],
+        name=row["name"],
+        domains=tuple(row["domains"]),
+        administrator_users=frozenset(UserId(each) for each in row["administrator_users"]),
+        administrator_groups=frozenset(GroupId(each) for each in row["administrator_groups"]),
+        extension_prefix=row["extension_prefix"],
+        suspended=row["suspended"],
+        limits=Limits(row["open_requests"], row["running_jobs"], row["requests_per_minute"]),
+        applicability=Applicability(row["applicability"]),
+        repairs_drift=row["repair_drift"],
+        repair_properties=_decode_treatments(row["repair_properties"]),
+        former_prefixes=tuple(row["former_prefixes"]),
+    )

@@ -1,0 +1,138 @@
+"""A tenant as the operator's files describe it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta
+
+from chamberlain.auth.models_issuers import Issuer
+from chamberlain.core.constraints_shape import Shape
+from chamberlain.core.errors import Fault
+from chamberlain.core.ids import GroupId, TenantId, UserId
+from chamberlain.core.validation_fields import CONTROL, LowerDomain, ManyIds, Name, shaped
+from chamberlain.directory.properties import DriftProperty, Treatment, treatment_faults
+from chamberlain.tenants.models import Applicability, Limits, Tenant
+
+_ExtensionPrefix = Annotated[
+    str, shaped("[A-Za-z][A-Za-z0-9_]{0,59}", "must be up to 60 letters, digits and _, a letter first")
+]
+# As far as keys are fetched from it (auth/issuers.py): over a line that nobody else can write to.
+_IssuerAddress = Annotated[
+    str,
+    shaped(
+        rf"(?:https://|http://(?:127\.0\.0\.1|localhost)[:/])[^\s{CONTROL}?#@]+",
+        "must be an https address, or http on this machine",
+        512,
+    ),
+]
+_Treatments = Annotated[
+    dict[DriftProperty, Treatment],
+    Meta(max_length=100, extra_json_schema={"propertyNames": {"$ref": "#/components/schemas/DriftProperty"}}),
+]
+_Most = Annotated[int, Meta(ge=1, le=1_000_000)]
+_Audience = Annotated[str, shaped(rf"[^\s{CONTROL}]+", "must be a text without spaces and control characters", 512)]
+
+
+class AdministratorsShape(Shape, frozen=True, kw_only=True):
+    """These users, and the members of these groups."""
+
+    users: ManyIds = ()
+    groups: ManyIds = ()
+
+
+class RepairShape(Shape, frozen=True, kw_only=True):
+    """What the service puts right by itself, and how single properties are treated that differ in the directory."""
+
+    drift: bool = False
+    properties: _Treatments = {}  # noqa: RUF012 - msgspec makes each its own.
+
+
+class LimitsShape(Shape, frozen=True, kw_only=True):
+    """What the tenant may have at most; without a number there is no limit."""
+
+    open_requests: _Most | None = None
+    running_jobs: _Most | None = None
+    requests_per_minute: _Most | None = None
+
+
+class IssuerShape(Shape, frozen=True, kw_only=True):
+    """Whose tokens speak for the tenant; `audiences` turns identifiers in `aud` into the audiences they stand for."""
+
+    issuer: _IssuerAddress
+    tid: Name | None = None
+    audiences: Annotated[Mapping[_Audience, _Audience], Meta(max_length=32)] = {}
+
+
+class TenantShape(Shape, frozen=True, kw_only=True):
+    """A tenant without its templates and policies; the first of the domains is where addresses are made by default.
+
+    Issuers of None are left out: those that are registered stay.
+    """
+
+    id: UUID
+    name: Name
+    domains: Annotated[tuple[LowerDomain, ...], Meta(min_length=1, max_length=1000)]
+    administrators: AdministratorsShape = AdministratorsShape()
+    repair: RepairShape = RepairShape()
+    issuers: Annotated[tuple[IssuerShape, ...], Meta(max_length=32)] | None = None
+    extension_prefix: _ExtensionPrefix = "chamberlain"
+    applicability: Applicability = Applicability.REFUSE
+    limits: LimitsShape = LimitsShape()
+
+
+def to_tenant(shape: TenantShape, *, revision: int, suspended: bool) -> Tenant:
+    """What the rules need of a tenant."""
+    return Tenant(
+        id=TenantId(shape.id),
+        revision=revision,
+        name=shape.name,
+        domains=shape.domains,
+        administrator_users=frozenset(UserId(each) for each in shape.administrators.users),
+        administrator_groups=frozenset(GroupId(each) for each in shape.administrators.groups),
+        extension_prefix=shape.extension_prefix,
+        suspended=suspended,
+        limits=Limits(
+            open_requests=shape.limits.open_requests,
+            running_jobs=shape.limits.running_jobs,
+            requests_per_minute=shape.limits.requests_per_minute,
+        ),
+        applicability=shape.applicability,
+        repairs_drift=shape.repair.drift,
+        repair_properties=shape.repair.properties,
+    )
+
+
+def repair_faults(shape: RepairShape, pointer: str) -> Iterator[Fault]:
+    """What a type cannot say against it. `pointer` is where it stands."""
+    return treatment_faults(shape.properties, f"{pointer}/properties")
+
+
+def to_issuers(shape: TenantShape) -> tuple[Issuer, ...]:
+    """Whose tokens speak for the tenant, as far as the shape says so."""
+    return tuple(
+        Issuer(tenant_id=TenantId(shape.id), issuer=each.issuer, tid=each.tid, audiences=dict(each.audiences))
+        for each in shape.issuers or ()
+    )
+
+
+def from_tenant(tenant: Tenant, issuers: Sequence[Issuer]) -> TenantShape:
+    """How files describe a tenant and whose tokens speak for it."""
+    limits = tenant.limits
+    return TenantShape(
+        id=tenant.id,
+        name=tenant.name,
+        domains=tenant.domains,
+        administrators=AdministratorsShape(
+            users=tuple(sorted(tenant.administrator_users)), groups=tuple(sorted(tenant.administrator_groups))
+        ),
+        repair=RepairShape(drift=tenant.repairs_drift, properties=dict(tenant.repair_properties)),
+        issuers=tuple(IssuerShape(issuer=each.issuer, tid=each.tid, audiences=each.audiences) for each in issuers),
+        extension_prefix=tenant.extension_prefix,
+        applicability=tenant.applicability,
+        limits=LimitsShape(
+            open_requests=limits.open_requests,
+            running_jobs=limits.running_jobs,
+            requests_per_minute=limits.requests_per_minute,
+        ),
+    )

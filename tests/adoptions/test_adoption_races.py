@@ -1,0 +1,116 @@
+"""Adoptions whose names or marks somebody else is at between two of their steps."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+
+from chamberlain.adoptions.models import AdoptionState
+from chamberlain.auth.authorization import Authorization
+from chamberlain.core.errors import Conflict, OutsideFault
+from chamberlain.core.ids import AdoptionId, TenantId
+from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
+from chamberlain.directory.port import MailboxPage, Marking
+from tests.adoptions.adopters import Adopter, TroubledAdoptions, adopter_of
+from tests.directory.wanted_mailboxes import plain
+from tests.estates import ESTATE, PREFIXES, Estate
+from tests.guests.assignments.stewards import expire_leases, make_due
+from tests.troubles import TroubledPeople
+
+TAKE = """
+INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
+SELECT $1, kind, value, gen_random_uuid() FROM unnest($2::text[], $3::text[]) AS t (kind, value)
+"""
+
+
+@pytest.fixture
+async def adopter(estate: Estate) -> Adopter:
+    return adopter_of(estate)
+
+
+@dataclass
+class Meanwhile(TroubledPeople):
+    """People; whoever asks for a name is answered when something else was done."""
+
+    act: Callable[[], Awaitable[None]] | None = None
+
+    async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
+        if self.act is not None:
+            await self.act()
+        return await super().look_up(question)
+
+
+async def test_it_rejects_what_somebody_gets_the_name_of_just_before(adopter: Adopter) -> None:
+    await adopter.mailbox_before(plain())
+    await adopter.mailbox_before(plain())
+    preview = await adopter.preview()
+    (kind, value), *_ = sorted(preview.taken[0].held)
+    taken: list[str] = []
+
+    async def take() -> None:
+        # It is shown to be free, and the caller's name is looked up after that.
+        if listing.is_listed and not taken:
+            taken.append(value)
+            async with adopter.estate.databases.worker.across_tenants() as tx:
+                await tx.execute(TAKE, ESTATE, [kind], [value])
+
+    listing = Listing(adopter.service.previewer.directory)
+    people = Meanwhile(adopter.estate.people, act=take)
+    authorization = Authorization(adopter.estate.databases.application, people, PREFIXES, adopter.estate.now)
+    previewer = replace(adopter.service.previewer, directory=listing)
+    late = replace(adopter, service=replace(adopter.service, previewer=previewer, authorization=authorization))
+
+    with pytest.raises(Conflict) as refused:
+        await late.confirm(digest=preview.digest)
+
+    assert (refused.value.code, taken) == ("previewChanged", [value])
+    assert await adopter.listed() == []
+    assert await adopter.estate.rows("SELECT value FROM chamberlain.reservation") == [(value,)]
+    assert await adopter.estate.rows("SELECT kind FROM chamberlain.job WHERE kind = 'adoptionRun'") == []
+
+
+@dataclass
+class Listing(TroubledAdoptions):
+    """The port; it remembers that mailboxes were listed."""
+
+    is_listed: bool = False
+
+    async def mailboxes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> MailboxPage:
+        self.is_listed = True
+        return await super().mailboxes(tenant_id, extension, cursor)
+
+
+@dataclass
+class Slow(TroubledAdoptions):
+    """The port; what is marked first is marked when something else was done."""
+
+    act: Callable[[], Awaitable[None]] | None = None
+
+    async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
+        act, self.act = self.act, None
+        if act is not None:
+            await act()
+        return await super().mark(markings)
+
+
+async def test_marks_that_come_when_all_is_undone_do_not_stay(adopter: Adopter) -> None:
+    """A worker was thought to be dead; another one has undone everything before the first one goes on."""
+    for _ in range(3):
+        await adopter.mailbox_before(plain())
+    shown = await adopter.shown()
+    adoption_id = await adopter.confirm()
+
+    slow = replace(adopter.run, adoptions=Slow(adopter.port.adoptions, act=lambda: undo(adopter, adoption_id)))
+    await make_due(adopter.estate)
+    await slow(await adopter.estate.claim())
+
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.UNDONE
+    assert await adopter.shown() == shown
+    assert await adopter.estate.rows("SELECT request_id FROM chamberlain.request") == []
+
+
+async def undo(adopter: Adopter, adoption_id: AdoptionId) -> None:
+    await adopter.undo(adoption_id)
+    await expire_leases(adopter.estate)
+    await adopter.work()
+    assert (await adopter.read(adoption_id)).record.state is AdoptionState.UNDONE

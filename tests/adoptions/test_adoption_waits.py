@@ -1,0 +1,66 @@
+"""Waiting for the directory during an adoption: it ends after one day, and after two for a mark that stays."""
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from chamberlain.adoptions.models import GONE, NO_ANSWER, Obstacle
+from chamberlain.adoptions.models_adoption_records import AdoptedObject, AdoptionItem, MailboxPart, RefusedItem
+from chamberlain.adoptions.models_adoption_waits import NOT_SHOWN, PATIENCE, end_of_refused, end_of_wait
+from chamberlain.auth.models import SERVICE
+from chamberlain.core.errors import TryAgain
+from chamberlain.core.ids import MailboxId, RequestId
+from chamberlain.requests.models import RequestResult
+from tests.adoptions.adoption_values import MOMENT
+
+pytestmark = pytest.mark.pure
+
+ITEM = AdoptionItem(UUID(int=1), RequestId(UUID(int=2)), "Harbour", "harbour@estate.example", waits_since=MOMENT)
+BUSY = TryAgain(timedelta(seconds=10), "Busy.")
+RESULT = RequestResult("mailbox", UUID(int=1), "Harbour", "harbour@estate.example")
+SECOND = timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(("fault", "obstacle"), [(NOT_SHOWN, GONE), (BUSY, NO_ANSWER)])
+def test_the_directory_has_a_day_to_answer(fault: TryAgain, obstacle: Obstacle) -> None:
+    assert end_of_wait(ITEM, fault, now=MOMENT + PATIENCE - SECOND) == (ITEM, fault)
+    assert end_of_wait(ITEM, fault, now=MOMENT + PATIENCE) == RefusedItem(ITEM, obstacle)
+
+
+def test_an_item_that_did_not_wait_yet_waits() -> None:
+    item = replace(ITEM, waits_since=None)
+
+    assert end_of_wait(item, BUSY, now=MOMENT + 9 * PATIENCE) == (item, BUSY)
+
+
+def test_a_mark_may_stay_for_two_days() -> None:
+    refused = RefusedItem(ITEM, GONE)
+
+    assert end_of_refused(refused, None, now=MOMENT + 9 * PATIENCE) == refused
+    assert end_of_refused(refused, BUSY, now=MOMENT + 2 * PATIENCE - SECOND) == (ITEM, BUSY)
+    ended = end_of_refused(refused, BUSY, now=MOMENT + 2 * PATIENCE)
+    assert isinstance(ended, RefusedItem)
+    assert ended.obstacle.code == GONE.code
+    assert ended.obstacle != GONE
+
+
+@pytest.mark.parametrize(
+    ("alias", "held"),
+    [
+        (None, {("address", "harbour@estate.example"), ("name", "harbour")}),
+        (
+            "Pier@Estate.example",
+            {("address", "harbour@estate.example"), ("address", "pier@estate.example"), ("name", "harbour")},
+        ),
+    ],
+)
+def test_an_adopted_mailbox_holds_its_name_and_its_addresses_in_lower_case(
+    alias: str | None, held: set[tuple[str, str]]
+) -> None:
+    part = MailboxPart(MailboxId(UUID(int=3)), "Harbour", "harbour", alias, b"{}", frozenset())
+    adopted = AdoptedObject(ITEM, "Harbour", "Harbour@Estate.example", b"{}", SERVICE, RESULT, part)
+
+    assert adopted.held == held
+    assert replace(adopted, mailbox=None).held == {("address", "harbour@estate.example")}

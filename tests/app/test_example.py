@@ -1,0 +1,143 @@
+"""The example estate and the data folder: passwords and secrets are to be read there, the database has their hashes."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from chamberlain.app.data_folder import DataFolder, DataFolderUnusable, open_data_folder
+from chamberlain.app.databases import DatabaseAddresses, Databases
+from chamberlain.app.example import complete_example_estate, forget_lost_passwords, load_example_estate
+from chamberlain.embedded.identity import client_secrets
+from chamberlain.embedded.identity.secret_hashes import SecretChecker
+from tests import databases as empty
+
+ADA, AUTOMATION = "ada@estate.example", "automation"
+# As an earlier version kept a secret.
+OLD_FORM = "scrypt$16384$8$1$QUJDREVGR0hJSktMTU5PUA==$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+
+@pytest.fixture
+def whole(databases: empty.Databases) -> Databases:
+    """The database as the processes see it."""
+    addresses = databases.addresses
+    direct = DatabaseAddresses(addresses.application, addresses.worker, addresses.application)
+    return Databases(direct, databases.application, databases.worker, is_embedded=True)
+
+
+async def start(databases: Databases, folder: DataFolder) -> bool:
+    """As a start does it; whether there are new passwords."""
+    await load_example_estate(databases, folder)
+    await forget_lost_passwords(databases, folder)
+    return await complete_example_estate(databases, folder)
+
+
+async def is_password(databases: Databases, password: str, address: str = ADA) -> bool:
+    stored = await databases.worker.pool.fetchval(
+        "SELECT password_hash FROM identity.accounts WHERE address = $1", address
+    )
+    return await SecretChecker().is_right(password, stored)
+
+
+def read(folder: DataFolder) -> dict[str, str]:
+    passwords: dict[str, str] = json.loads(folder.example_users.read_text())
+    return passwords
+
+
+async def test_it_works(whole: Databases, tmp_path: Path) -> None:
+    folder = open_data_folder(tmp_path / "data")
+
+    assert await start(whole, folder)
+
+    passwords = read(folder)
+    assert stat.S_IMODE(folder.example_users.stat().st_mode) == 0o600
+    assert {"zoe@other.example", *(f"{name}@estate.example" for name in ("ada", "ben", "cleo", "dara", "eli"))} == set(
+        passwords
+    )
+    assert len(set(passwords.values())) == len(passwords)
+    assert all(len(password) >= 16 for password in passwords.values())
+    assert await is_password(whole, passwords[ADA])
+    assert not await is_password(whole, passwords["ben@estate.example"])
+
+
+async def test_the_next_start_changes_nothing(whole: Databases, tmp_path: Path) -> None:
+    folder = open_data_folder(tmp_path / "data")
+    await start(whole, folder)
+    before = read(folder)
+
+    assert not await start(whole, folder)
+
+    assert read(folder) == before
+    assert await is_password(whole, before[ADA])
+
+
+async def test_without_the_file_there_are_new_passwords(whole: Databases, tmp_path: Path) -> None:
+    folder = open_data_folder(tmp_path / "data")
+    await start(whole, folder)
+    before = read(folder)
+    folder.example_users.unlink()
+
+    assert await start(whole, folder)
+
+    after = read(folder)
+    assert not set(before.values()) & set(after.values())
+    assert await is_password(whole, after[ADA])
+    assert not await is_password(whole, before[ADA])
+
+
+async def test_a_start_that_was_cut_short_is_made_good(whole: Databases, tmp_path: Path) -> None:
+    """The file is there, and the passwords did not get into the database."""
+    folder = open_data_folder(tmp_path / "data")
+    await start(whole, folder)
+    before = read(folder)
+    await whole.worker.pool.execute("UPDATE identity.accounts SET password_hash = NULL")
+
+    assert await start(whole, folder)
+
+    assert read(folder) == before
+    assert await is_password(whole, before[ADA])
+
+
+async def test_a_folder_of_an_earlier_version_goes_on_working(whole: Databases, tmp_path: Path) -> None:
+    """No passwords, no addresses of programs, and a secret hashed in another way."""
+    folder = open_data_folder(tmp_path / "data")
+    await start(whole, folder)
+    secret = folder.client_secret(AUTOMATION).read_text()
+    folder.example_users.unlink()
+    await whole.worker.pool.execute("UPDATE identity.accounts SET password_hash = NULL")
+    await whole.worker.pool.execute("UPDATE identity.clients SET redirect_uris = '{}'")
+    await whole.worker.pool.execute("UPDATE identity.clients SET secret_hash = $1 WHERE name = 'automation'", OLD_FORM)
+
+    assert await start(whole, folder)
+
+    stored = await whole.worker.pool.fetchrow(
+        "SELECT cli.redirect_uris, program.secret_hash FROM identity.clients AS cli, identity.clients AS program"
+        " WHERE cli.name = 'chamberlain-cli' AND program.name = 'automation'"
+    )
+    assert folder.client_secret(AUTOMATION).read_text() == secret
+    assert stored is not None
+    assert client_secrets.is_right(secret.strip(), stored["secret_hash"])
+    assert stored["redirect_uris"] == ["http://localhost"]
+    assert await is_password(whole, read(folder)[ADA])
+
+
+async def test_a_database_without_the_example_gets_no_file(whole: Databases, tmp_path: Path) -> None:
+    folder = open_data_folder(tmp_path / "data")
+
+    await forget_lost_passwords(whole, folder)
+    assert not await complete_example_estate(whole, folder)
+
+    assert not folder.example_users.exists()
+    assert not folder.client_secret(AUTOMATION).exists()
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"ada@estate.example": 1}', "\xff"])
+async def test_it_rejects_a_file_that_cannot_be_read(whole: Databases, tmp_path: Path, content: str) -> None:
+    folder = open_data_folder(tmp_path / "data")
+    await start(whole, folder)
+    await whole.worker.pool.execute("UPDATE identity.accounts SET password_hash = NULL")
+    folder.example_users.write_bytes(content.encode("latin-1"))
+
+    with pytest.raises(DataFolderUnusable, match="Remove it"):
+        await start(whole, folder)

@@ -1,0 +1,124 @@
+"""Sealing is a job of each tenant that never ends, and the head of a chain is in the log before somebody can cut it."""
+
+import asyncio
+import logging
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chamberlain.audit.jobs import AuditSealer
+from chamberlain.audit.seals import BATCH, BATCHES, LONG_PAUSE, PAUSE, SHORT_PAUSE, next_look
+from chamberlain.queue.models import NOBODY, JobKind
+from tests.audit.auditors import Auditor, change, record, tamper
+from tests.estates import ESTATE, OTHER_HOUSE, TRACE, Estate
+
+MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+JOBS = "SELECT tenant_id, kind FROM chamberlain.job WHERE kind LIKE 'auditSeal%' ORDER BY kind, tenant_id"
+
+
+def sealer(estate: Estate, *, after: timedelta = timedelta()) -> AuditSealer:
+    """It, as it is run so long after the first time."""
+    return AuditSealer(estate.databases.worker, lambda: MOMENT + after)
+
+
+async def find_tenants(estate: Estate) -> None:
+    """Look once whether every tenant has its job."""
+    await estate.rows("UPDATE chamberlain.job SET run_at = now() WHERE kind = 'auditSealBegin'")
+    run = sealer(estate)
+    await run.begin(TRACE)
+    await run.find_tenants(await estate.claim(kinds=[JobKind.AUDIT_SEAL_BEGIN]))
+
+
+async def work(estate: Estate, *, after: timedelta = timedelta()) -> None:
+    """Run the jobs that seal, once."""
+    await find_tenants(estate)
+    await estate.rows("UPDATE chamberlain.job SET run_at = now() WHERE kind = 'auditSeal'")
+    await sealer(estate, after=after).seal(await estate.claim(kinds=[JobKind.AUDIT_SEAL]))
+
+
+async def sealed(estate: Estate) -> list[tuple[object, ...]]:
+    return await estate.rows("SELECT tenant_id, count(*) FROM chamberlain.audit_seal GROUP BY 1 ORDER BY 1")
+
+
+async def test_it_works(estate: Estate) -> None:
+    written = await estate.rows("SELECT tenant_id, count(*) FROM chamberlain.audit GROUP BY 1 ORDER BY 1")
+
+    await work(estate)
+
+    assert await sealed(estate) == written
+    assert len(written) == 2
+    waits = "SELECT run_at > now() + $1, lease_id FROM chamberlain.job WHERE kind = 'auditSeal'"
+    assert await estate.rows(waits, PAUSE / 2) == [(True, None)] * 2
+    assert (await Auditor(estate.databases).verify()).faults == 0
+
+
+async def test_each_tenant_has_one_job_however_many_look(estate: Estate) -> None:
+    await asyncio.gather(*[sealer(estate).begin(TRACE) for _ in range(10)])
+    await find_tenants(estate)
+    await find_tenants(estate)
+
+    assert await estate.rows(JOBS) == [
+        (ESTATE, "auditSeal"),
+        (OTHER_HOUSE, "auditSeal"),
+        (NOBODY, "auditSealBegin"),
+    ]
+
+
+async def test_it_handles_a_tenant_that_is_gone(estate: Estate) -> None:
+    await work(estate)
+    await estate.rows("DELETE FROM chamberlain.tenant WHERE tenant_id = $1", OTHER_HOUSE)
+
+    await work(estate)
+
+    assert await estate.rows(JOBS) == [(ESTATE, "auditSeal"), (NOBODY, "auditSealBegin")]
+
+
+async def test_running_it_twice_is_boring(estate: Estate) -> None:
+    await work(estate)
+    before = await sealed(estate)
+
+    await work(estate)
+
+    assert await sealed(estate) == before
+
+
+@pytest.mark.parametrize(
+    ("number", "pause"), [(0, LONG_PAUSE), (1, PAUSE), (BATCH, PAUSE), (BATCH * BATCHES, SHORT_PAUSE)]
+)
+def test_it_rests_as_long_as_there_was_little(number: int, pause: timedelta) -> None:
+    assert next_look(sealed=number) == pause
+
+
+async def test_the_head_is_logged_each_minute_while_it_moves(estate: Estate, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "chamberlain")
+    logged: list[list[str]] = []
+    for seconds in (0, 30, 61, 130):
+        caplog.clear()
+        await work(estate, after=timedelta(seconds=seconds))
+        logged.append([vars(line)["head"] for line in caplog.records if vars(line).get("tenantId") == str(ESTATE)])
+        if seconds == 0:
+            await record(estate.databases, change())
+
+    heads = await estate.rows("SELECT position FROM chamberlain.audit_head WHERE tenant_id = $1", ESTATE)
+    verdict = await Auditor(estate.databases).verify()
+    assert [len(lines) for lines in logged] == [1, 0, 1, 0]
+    assert logged[2] == [str(verdict.head)]
+    assert heads == [(verdict.head.position,)]
+
+
+async def test_the_trail_of_a_suspended_tenant_is_sealed_however_much_of_it_rests(estate: Estate) -> None:
+    await estate.request("Rests")
+    await tamper(estate.databases, "UPDATE chamberlain.tenant SET suspended = true WHERE tenant_id = $1", ESTATE)
+    await record(estate.databases, change())
+    await find_tenants(estate)
+    await estate.rows("UPDATE chamberlain.job SET run_at = now() WHERE kind = 'auditSeal'")
+
+    claim = await estate.claim()
+    await sealer(estate).seal(claim)
+
+    assert [(job.tenant_id, job.kind) for job in claim.jobs if job.tenant_id == ESTATE] == [
+        (ESTATE, JobKind.AUDIT_SEAL)
+    ]
+    verdict = await Auditor(estate.databases).verify()
+    assert (verdict.waiting, verdict.faults) == (0, 0)
+    assert verdict.head.position > 0

@@ -1,0 +1,12 @@
+"""Somebody who changes things that are administered, for the tests of the records that this leaves."""
+
+from datetime import UTC, datetime
+
+from chamberlain.auth.models import Actor, ActorType
+from chamberlain.auth.models_edits import Editor
+from chamberlain.core.ids import ClientId, TraceId
+from tests.groups.group_values import ADA
+
+NOW = datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC)
+TRACE = TraceId("4bf92f3577b34da6a3ce929d0e0e4736")
+EDITOR = Editor(Actor(ActorType.USER, ADA, "Ada Achterberg"), ClientId("cli"), TRACE, "192.0.2.1")

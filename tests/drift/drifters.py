@@ -1,0 +1,119 @@
+"""Drift checks over an estate, and changes of the directory without our service."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID, uuid4
+
+import msgspec
+
+from chamberlain.core.ids import RequestId
+from chamberlain.core.paging import PageWanted
+from chamberlain.directory.properties import DriftProperty, Treatment
+from chamberlain.drift.jobs import CheckDrift
+from chamberlain.drift.service import DriftService
+from chamberlain.guests.models import FindingFilter, FindingRecord
+from chamberlain.queue.models import JobKind
+from chamberlain.templates.cache_revisions import Revisions
+from chamberlain.tenants import records as tenant_records
+from tests.estates import ADA, ESTATE, SHARED_MAILBOX, TRACE, Estate
+from tests.guests.assignments.stewards import Steward, make_due, steward_of
+from tests.requests.acts import administrator, workers
+
+ACCEPT = """
+UPDATE chamberlain.finding SET state = 'accepted', accepted_at = now(), accepted_reason = 'It may.',
+    accepted_by = '{"type": "system", "id": null, "display_name": "Test"}'
+WHERE kind = $1 AND state = 'open' AND property = $2
+"""
+
+
+@dataclass
+class Watchman:
+    """Drift checks of one process."""
+
+    estate: Estate
+    steward: Steward
+    check: CheckDrift
+    service: DriftService
+
+    async def look(self, *, most: int | None = None) -> None:
+        """Check all tenants from beginning to end."""
+        check = self.check if most is None else replace(self.check, most=most)
+        await check.begin(TRACE)
+        await self.turn(check)
+        await self.finish(check)
+
+    async def finish(self, check: CheckDrift | None = None) -> None:
+        """Run what is due until no check is under way."""
+        await self.turn(check)
+        while await self.estate.rows("SELECT FROM chamberlain.drift_check WHERE phase IS NOT NULL"):
+            await self.turn(check)
+
+    async def turn(self, check: CheckDrift | None = None) -> None:
+        """Run what is due, once; the night has come."""
+        await make_due(self.estate)
+        await (check or self.check)(await self.estate.claim(kinds=[JobKind.DRIFT_CHECK]))
+
+    async def set_repair(
+        self, treatments: Mapping[DriftProperty, Treatment] | None = None, *, drift: bool = True
+    ) -> None:
+        """Let the tenant say what is repaired."""
+        async with self.estate.databases.worker.across_tenants() as tx:
+            tenant = await tenant_records.find(tx, ESTATE)
+            assert tenant is not None
+            await tenant_records.put(tx, replace(tenant, repairs_drift=drift, repair_properties=treatments or {}))
+
+    async def found(self, wanted: FindingFilter | None = None, *, limit: int = 200) -> Sequence[FindingRecord]:
+        """The findings, newest first."""
+        page = await self.steward.findings.list(administrator(ADA), wanted or FindingFilter(), PageWanted(limit, None))
+        return page.items
+
+    async def told(self) -> list[tuple[str, str, str | None]]:
+        """Kind, state and property of each finding."""
+        return sorted((each.kind, each.state, each.property) for each in await self.found())
+
+    async def change(self, statement: str, *values: object) -> None:
+        """Let somebody else change something."""
+        async with self.estate.databases.worker.across_tenants() as tx:
+            await tx.execute(statement, *values)
+
+    async def accept(self, kind: str, about: str) -> None:
+        """Let somebody accept a finding."""
+        await self.change(ACCEPT, kind, about)
+
+    async def mailbox(self, **sent: object) -> RequestId:
+        """A mailbox that exists."""
+        body: dict[str, object] = {"name": "Desk", "displayName": "The desk", **sent}
+        if not {"metadata", "roomMailboxMetadata"} & body.keys():
+            body["templateId"] = str(SHARED_MAILBOX)
+        accepted = await self.estate.ask_mailbox(body)
+        await self.estate.work()
+        return accepted.record.request_id
+
+    async def group(self, **sent: object) -> tuple[RequestId, UUID]:
+        """A group that exists, with the id that it has in the directory."""
+        accepted = await self.estate.ask({"displayName": "Apollo", **sent})
+        await self.estate.work()
+        group = await self.estate.group(accepted.request_id)
+        assert group is not None
+        return accepted.request_id, group.id
+
+    async def repairs(self) -> list[dict[str, object]]:
+        """What the audit trail says was put right."""
+        rows = await self.estate.rows(
+            "SELECT action, payload::text FROM chamberlain.audit WHERE action LIKE '%.repair' ORDER BY sequence"
+        )
+        return [{"action": action, **msgspec.json.decode(str(payload))} for action, payload in rows]
+
+
+def watchman_of(estate: Estate) -> Watchman:
+    """The parts of one process."""
+    database = estate.databases.application
+    steward = steward_of(estate)
+    return Watchman(
+        estate=estate,
+        steward=steward,
+        check=CheckDrift(
+            estate.databases.worker, estate.directory, steward.guests, estate.people, Revisions(), uuid4, estate.now
+        ),
+        service=DriftService(database, estate.authorization(), workers(estate), estate.now),
+    )

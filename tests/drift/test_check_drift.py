@@ -1,0 +1,36 @@
+"""A check for drift, asked for over HTTP."""
+
+import httpx2
+import pytest
+
+from tests.http.house import House
+
+PATH = "/admin/v1/drift/check/"
+ADMINISTRATOR = {"authorization": "Bearer administrator"}
+
+
+async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+    answer = await api.post(PATH, json={"comment": "Why not"}, headers=ADMINISTRATOR)
+
+    assert answer.status_code == 202
+    assert answer.json() == {"askedAt": "2026-11-20T09:30:00.000Z", "beganAt": None, "finishedAt": None}
+    assert [act.comment for _, act in house.drift.acts] == ["Why not"]
+
+
+async def test_it_takes_no_body(api: httpx2.AsyncClient) -> None:
+    assert (await api.post(PATH, headers=ADMINISTRATOR)).status_code == 202
+
+
+async def test_it_says_that_a_key_came_before(api: httpx2.AsyncClient, house: House) -> None:
+    house.drift.replayed = True
+
+    answer = await api.post(PATH, headers=ADMINISTRATOR | {"idempotency-key": "k"})
+
+    assert (answer.status_code, answer.headers["idempotency-replayed"]) == (202, "true")
+
+
+@pytest.mark.parametrize("who", ["Bearer ada", "Bearer automation"])
+async def test_it_rejects_callers_without_the_permission(api: httpx2.AsyncClient, who: str) -> None:
+    answer = await api.post(PATH, headers={"authorization": who})
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "insufficientScope")

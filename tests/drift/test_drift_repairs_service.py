@@ -1,0 +1,266 @@
+"""Repairs of drift: what is refused stops nothing else, whoever has left is wanted no more, and nothing is on record
+as put right but what was."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from chamberlain.core.errors import Rejected, TryAgain
+from chamberlain.core.ids import RequestId
+from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
+from chamberlain.directory.port import MailboxOutcome, MailboxWork
+from chamberlain.directory.properties import DriftProperty, Treatment
+from chamberlain.directory.steps import Step
+from chamberlain.guests.models import FindingState
+from tests.drift.drifters import Watchman, watchman_of
+from tests.estates import BEN, INTERNAL, Estate
+from tests.guests.assignments.stewards import later
+from tests.troubles import TroubledDirectory
+
+ELI = UUID("e1100000-0000-4000-8000-000000000005")
+OPEN, REPAIRED, GONE = FindingState.OPEN, FindingState.REPAIRED, FindingState.GONE
+MOVE = "UPDATE directory.users SET properties = properties || '{\"city\": \"Elsewhere\"}' WHERE mail LIKE 'desk%'"
+BACK = MOVE.replace("Elsewhere", "Town")
+UNLABEL = "UPDATE directory.groups SET label_id = NULL WHERE id = $1"
+LEAVE = "DELETE FROM directory.users WHERE id = $1"
+REFUSED = Rejected("locked", "The mailbox is on hold.")
+
+
+@pytest.fixture
+async def watchman(estate: Estate) -> Watchman:
+    return watchman_of(estate)
+
+
+async def city_of(watchman: Watchman, request_id: RequestId) -> str | None:
+    mailbox = await watchman.estate.mailbox(request_id)
+    assert mailbox is not None
+    return mailbox.address_fields.city
+
+
+async def test_it_works_in_a_group_whose_owner_has_left(watchman: Watchman) -> None:
+    await watchman.set_repair({DriftProperty.GROUP_MEMBERS: Treatment.MANAGED})
+    request_id, group_id = await watchman.group(owners=[str(ELI), str(BEN)], labelId=INTERNAL)
+    await watchman.change(LEAVE, ELI)
+    await watchman.change("DELETE FROM directory.memberships WHERE member_id = $1", ELI)
+    await watchman.change("UPDATE directory.memberships SET is_owner = false WHERE member_id = $1", BEN)
+    await watchman.change(UNLABEL, group_id)
+
+    for _ in range(3):
+        await watchman.look()
+        later(watchman.estate, days=1)
+
+    assert await watchman.told() == [("drift", REPAIRED, "labelId"), ("drift", REPAIRED, "owners")]
+    group = await watchman.estate.group(request_id)
+    assert group is not None
+    assert (group.label_id, BEN in group.owners) == (INTERNAL, True)
+
+
+async def test_it_works_for_a_mailbox_whose_owner_has_left(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    permissions = {str(ELI): "FullAccess", str(BEN): "SendAs"}
+    await watchman.mailbox(primaryOwner=str(ELI), secondaryOwner=str(BEN), permissions=permissions)
+    await watchman.change(LEAVE, ELI)
+    await watchman.change("UPDATE directory.mailboxes SET owners = ARRAY[$1::uuid] WHERE name = 'Desk'", BEN)
+    await watchman.change("DELETE FROM directory.mailbox_permissions")
+
+    await watchman.look()
+
+    assert await watchman.told() == [("drift", REPAIRED, "permissions")]
+
+
+async def test_a_refusal_is_no_repair_that_did_not_hold(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    request_id = await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    watchman.estate.directory.faults["The desk"] = REFUSED
+
+    for _ in range(4):
+        await watchman.look()
+        later(watchman.estate, days=1)
+
+    (finding,) = await watchman.found()
+    assert (finding.kind, finding.state, finding.action) == ("drift", OPEN, None)
+    assert finding.detail.endswith("It could not be put right: The mailbox is on hold.")
+    watchman.estate.directory.faults.clear()
+    await watchman.look()
+    assert await watchman.told() == [("drift", REPAIRED, "city")]
+    assert await city_of(watchman, request_id) == "Town"
+
+
+@dataclass
+class Refusing(TroubledDirectory):
+    """A directory that refuses everything that is asked together with permissions."""
+
+    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
+        refused = {id(work): MailboxOutcome(None, (), REFUSED) for work in works if Step.SET_PERMISSIONS in work.steps}
+        done = iter(await super().ensure_mailboxes([work for work in works if id(work) not in refused]))
+        return [refused[id(work)] if id(work) in refused else next(done) for work in works]
+
+
+async def test_a_refusal_of_one_property_stops_no_other(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    request_id = await watchman.mailbox(city="Town", hideFromGAL=True, permissions={str(BEN): "FullAccess"})
+    await watchman.mailbox(name="Desk 2", displayName="Another", city="Town")
+    await watchman.change(MOVE)
+    await watchman.change("DELETE FROM directory.mailbox_permissions")
+    await watchman.change("UPDATE directory.mailboxes SET is_hidden = false")
+    watchman.check = replace(watchman.check, directory=Refusing(watchman.estate.directory))
+
+    await watchman.look()
+
+    assert await watchman.told() == [
+        ("drift", OPEN, "permissions"),
+        ("drift", REPAIRED, "city"),
+        ("drift", REPAIRED, "city"),
+        ("drift", REPAIRED, "hideFromGAL"),
+    ]
+    assert await city_of(watchman, request_id) == "Town"
+    details = [each.detail for each in await watchman.found() if each.state is OPEN]
+    assert all(detail.endswith("It could not be put right: The mailbox is on hold.") for detail in details)
+    assert len(await watchman.repairs()) == 3
+
+
+async def test_what_was_refused_is_not_asked_for_again_at_once(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    watchman.estate.directory.faults["The desk"] = REFUSED
+    watchman.estate.directory.ensured_mailboxes.clear()
+
+    await watchman.look()
+
+    assert len(watchman.estate.directory.ensured_mailboxes) == 1
+
+
+@pytest.mark.parametrize("is_ignored", [True, False])
+async def test_what_we_did_not_put_right_is_not_on_record_as_such(watchman: Watchman, *, is_ignored: bool) -> None:
+    """It was put right once; then it was changed again, within the hour in which nothing is tried."""
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    await watchman.look()
+    await watchman.change(MOVE)
+    await watchman.look()
+    before = await watchman.told()
+
+    # Nobody is to look at it any more, or a person sets it right.
+    if is_ignored:
+        await watchman.set_repair({DriftProperty.MAILBOX_CITY: Treatment.IGNORED}, drift=False)
+    else:
+        await watchman.change(BACK)
+    await watchman.look()
+
+    assert before == [("drift", OPEN, "city"), ("drift", REPAIRED, "city")]
+    assert await watchman.told() == [("drift", GONE, "city"), ("drift", REPAIRED, "city")]
+    assert len(await watchman.repairs()) == 1
+
+
+async def test_what_was_made_without_an_answer_is_on_record_when_it_is_shown(watchman: Watchman) -> None:
+    """Whoever does not hear from the directory in time does not know whether it has done as it was asked."""
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    watchman.estate.directory.trouble = TryAgain(timedelta(seconds=10), "Busy.")
+    await watchman.look()
+    unanswered = await watchman.told()
+    watchman.estate.directory.trouble = None
+    await watchman.change(BACK)
+
+    await watchman.look()
+    await watchman.look()
+
+    assert (unanswered, await watchman.told()) == ([("drift", OPEN, "city")], [("drift", REPAIRED, "city")])
+    assert len(await watchman.repairs()) == 1
+    assert await watchman.estate.rows("SELECT about FROM chamberlain.drift_repair") == []
+
+
+async def test_a_mailbox_that_is_hidden_for_a_night_keeps_what_is_known_of_its_repairs(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    watchman.estate.directory.is_deaf = True
+    await watchman.look()
+    await watchman.change(BACK)
+    check = watchman.check
+    watchman.check = replace(check, directory=Blind(watchman.estate.directory))
+    later(watchman.estate, days=1)
+    await watchman.look()
+    watchman.check = check
+
+    await watchman.look()
+
+    assert ("drift", REPAIRED, "city") in await watchman.told()
+    assert len(await watchman.repairs()) == 1
+
+
+async def test_what_was_refused_is_not_on_record_as_put_right(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    watchman.estate.directory.faults["The desk"] = REFUSED
+    await watchman.look()
+    watchman.estate.directory.faults.clear()
+    await watchman.change(BACK)
+
+    await watchman.look()
+
+    assert await watchman.told() == [("drift", GONE, "city")]
+    assert await watchman.repairs() == []
+    assert await watchman.estate.rows("SELECT about FROM chamberlain.drift_repair") == []
+
+
+async def test_what_a_directory_shows_late_is_on_record_when_it_does(watchman: Watchman) -> None:
+    await watchman.set_repair()
+    await watchman.mailbox(city="Town")
+    await watchman.change(MOVE)
+    watchman.estate.directory.is_deaf = True
+    await watchman.look()
+    late = await watchman.told()
+    await watchman.change(BACK)
+
+    await watchman.look()
+    await watchman.look()
+
+    assert (late, await watchman.told()) == ([("drift", OPEN, "city")], [("drift", REPAIRED, "city")])
+    assert len(await watchman.repairs()) == 1
+
+
+class Blind(TroubledDirectory):
+    """A directory that shows no mailbox."""
+
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        return [None for _ in references]
+
+
+@dataclass
+class Watched(TroubledDirectory):
+    """A directory; while it is looked at, somebody does something."""
+
+    act: Callable[[], Awaitable[None]] | None = None
+
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        shown = await super().observe_mailboxes(references)
+        if self.act is not None:
+            await self.act()
+        return shown
+
+
+async def test_what_is_accepted_while_things_are_looked_at_is_left_as_it_is(watchman: Watchman) -> None:
+    request_id = await watchman.mailbox(city="Town", hideFromGAL=True)
+    await watchman.change(MOVE)
+    await watchman.change("UPDATE directory.mailboxes SET is_hidden = false")
+    await watchman.look()
+    await watchman.set_repair()
+
+    async def accept() -> None:
+        await watchman.accept("drift", "city")
+
+    watchman.check = replace(watchman.check, directory=Watched(watchman.estate.directory, act=accept))
+    await watchman.look()
+
+    assert await watchman.told() == [("drift", FindingState.ACCEPTED, "city"), ("drift", REPAIRED, "hideFromGAL")]
+    assert await city_of(watchman, request_id) == "Elsewhere"
+    assert len(await watchman.repairs()) == 1

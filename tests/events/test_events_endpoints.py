@@ -1,0 +1,120 @@
+"""Events over HTTP: oldest first, from where a reader left off, for those who administer the service."""
+
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from chamberlain.core.errors import Unavailable
+from chamberlain.core.ids import RequestId
+from tests.events.fake_events import event_record
+from tests.http.house import ESTATE, House
+
+PATH = "/admin/v1/events/"
+ADMINISTRATOR = {"authorization": "Bearer administrator"}
+REQUEST = RequestId(UUID("0d9c1b7e-5a0e-4c58-9a54-3d2f6a1b7c10"))
+EVENT = {
+    "id": "00000000-0000-0000-0000-000000000001",
+    "type": "group.created",
+    "timestamp": "2026-11-20T09:30:01.000Z",
+    "requestId": str(REQUEST),
+    "tenantId": str(ESTATE),
+    "data": {"group": {"displayName": "Hooked"}},
+}
+
+
+def ids(answer: httpx2.Response) -> list[int]:
+    return [UUID(each["id"]).int for each in answer.json()["items"]]
+
+
+async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+    house.events.records = [event_record(1, request_id=REQUEST), event_record(2)]
+
+    answer = await api.get(PATH, headers=ADMINISTRATOR)
+
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
+    first, second = answer.json()["items"]
+    assert first == EVENT
+    assert list(first) == list(EVENT)
+    assert second == {**EVENT, "id": "00000000-0000-0000-0000-000000000002", "requestId": None}
+
+
+async def test_it_goes_on_from_the_last_page(api: httpx2.AsyncClient, house: House) -> None:
+    nothing = await api.get(PATH, headers=ADMINISTRATOR)
+    house.events.records = [event_record(1), event_record(2), event_record(3)]
+    first = await api.get(f"{PATH}?limit=2&cursor={nothing.json()['nextCursor']}", headers=ADMINISTRATOR)
+    second = await api.get(f"{PATH}?limit=200&cursor={first.json()['nextCursor']}", headers=ADMINISTRATOR)
+    again = await api.get(f"{PATH}?cursor={second.json()['nextCursor']}", headers=ADMINISTRATOR)
+    house.events.records.append(event_record(4))
+    last = await api.get(f"{PATH}?cursor={again.json()['nextCursor']}", headers=ADMINISTRATOR)
+
+    assert [ids(each) for each in (nothing, first, second, again, last)] == [[], [1, 2], [3], [], [4]]
+    assert all(each.json()["nextCursor"] for each in (nothing, first, second, again, last))
+
+
+async def test_a_cursor_is_good_however_the_path_is_written(api: httpx2.AsyncClient, house: House) -> None:
+    house.events.records = [event_record(1), event_record(2)]
+    cursor = (await api.get(f"{PATH}?limit=1", headers=ADMINISTRATOR)).json()["nextCursor"]
+
+    answer = await api.get(f"{PATH.rstrip('/')}?cursor={cursor}", headers=ADMINISTRATOR)
+
+    assert ids(answer) == [2]
+
+
+async def test_an_event_of_a_type_that_is_not_known_yet_is_read(api: httpx2.AsyncClient, house: House) -> None:
+    house.events.records = [event_record(1, type_="room.renamed")]
+
+    (event,) = (await api.get(PATH, headers=ADMINISTRATOR)).json()["items"]
+
+    assert event["type"] == "room.renamed"
+
+
+@pytest.mark.parametrize("who", ["Bearer configuration", "Bearer mail automation"])
+async def test_an_application_that_configures_reads_them(api: httpx2.AsyncClient, who: str) -> None:
+    assert (await api.get(PATH, headers={"authorization": who})).status_code == 200
+
+
+@pytest.mark.parametrize("who", ["Bearer ada", "Bearer automation", "Bearer mail", "Bearer powerless"])
+async def test_it_rejects_callers_without_the_permission(api: httpx2.AsyncClient, who: str) -> None:
+    answer = await api.get(PATH, headers={"authorization": who})
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "insufficientScope")
+
+
+async def test_it_rejects_a_cursor_of_somebody_else(api: httpx2.AsyncClient) -> None:
+    cursor = (await api.get(PATH, headers=ADMINISTRATOR)).json()["nextCursor"]
+
+    answer = await api.get(f"{PATH}?cursor={cursor}", headers={"authorization": "Bearer configuration"})
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalidCursor")
+
+
+async def test_it_rejects_a_cursor_of_another_list(api: httpx2.AsyncClient) -> None:
+    cursor = (await api.get(PATH, headers=ADMINISTRATOR)).json()["nextCursor"]
+
+    answer = await api.get(f"/admin/v1/findings/?cursor={cursor}", headers=ADMINISTRATOR)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalidCursor")
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("cursor=", "invalidCursor"),
+        ("cursor=0", "invalidCursor"),
+        ("limit=0", "invalidParameter"),
+        ("limit=201", "invalidParameter"),
+        ("type=group.created", "unknownParameter"),
+    ],
+)
+async def test_it_rejects_what_it_does_not_know(api: httpx2.AsyncClient, query: str, code: str) -> None:
+    answer = await api.get(f"{PATH}?{query}", headers=ADMINISTRATOR)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+
+
+async def test_it_handles_a_database_that_is_away(api: httpx2.AsyncClient, house: House) -> None:
+    house.events.refusal = Unavailable("databaseUnavailable", "Send the request again.")
+
+    assert (await api.get(PATH, headers=ADMINISTRATOR)).status_code == 503

@@ -1,0 +1,379 @@
+"""The feed of events misses nothing, comes in the order of commits, and costs the same with a million as with ten."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from random import Random
+from uuid import uuid4
+
+import asyncpg
+import msgspec
+import pytest
+
+from chamberlain.changes import record_event_log
+from chamberlain.changes.models_events import Event, EventType
+from chamberlain.core.ids import EventId, RequestId, TenantId
+from chamberlain.core.paging import FeedPage, FeedPosition, FeedWanted
+from chamberlain.database.transactions import PLANNING, Database, Transaction, open_database
+from chamberlain.events import store as event_store
+from chamberlain.events.models import EventRecord
+from tests.databases import Databases
+from tests.estates import ESTATE, OTHER_HOUSE, rows
+from tests.postgres import connected
+from tests.query_plans import SIZES, rows_looked_at
+
+BEGINNING = FeedPosition(0)
+HAPPENED = datetime(2026, 11, 20, 9, 30, 1, tzinfo=UTC)
+# All that one transaction of the old code wrote, and what came in after the migration, look alike: no place yet.
+FILL = """
+INSERT INTO chamberlain.event (event_id, tenant_id, type, at, data, position)
+SELECT gen_random_uuid(), $1, 'group.created', now(), json_build_object('name', n, 'metadata', repeat('x', 300)),
+    CASE WHEN $3 THEN nextval('chamberlain.event_places') END
+FROM generate_series(1, $2::integer) n
+"""
+TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('events of ' || $1::uuid, 0))"
+POSITIONS = "SELECT data ->> 'name', position FROM chamberlain.event ORDER BY position, sequence"
+
+
+def event(name: str, tenant_id: TenantId = ESTATE, *, request_id: RequestId | None = None) -> Event:
+    """Something has happened."""
+    return Event(EventId(uuid4()), EventType.GROUP_CREATED, HAPPENED, tenant_id, request_id, {"name": name})
+
+
+def names(found: FeedPage[EventRecord]) -> list[str]:
+    """What the events of a page are told apart by here."""
+    return [msgspec.json.decode(each.data)["name"] for each in found.items]
+
+
+@pytest.fixture
+async def beside(databases: Databases) -> AsyncIterator[Database]:
+    """Connections of readers, who do not wait for one of a writer."""
+    database = await open_database(databases.addresses.application, most=4, name="test readers")
+    yield database
+    await database.close()
+
+
+async def write(database: Database, *several: str, tenant_id: TenantId = ESTATE) -> None:
+    """Tell of events, all in one transaction."""
+    async with database.transaction(tenant_id) as tx:
+        await record_event_log.append(tx, [event(each, tenant_id) for each in several])
+
+
+async def read(
+    database: Database, after: FeedPosition = BEGINNING, *, limit: int = 50, tenant_id: TenantId = ESTATE
+) -> FeedPage[EventRecord]:
+    async with database.transaction(tenant_id) as tx:
+        return await event_store.find_page(tx, FeedWanted(limit, after))
+
+
+async def read_all(database: Database, *, limit: int) -> list[str]:
+    """The feed as it is now, in pages, to the one that is empty."""
+    found: list[str] = []
+    page = await read(database, limit=limit)
+    while page.items:
+        found += names(page)
+        page = await read(database, page.next, limit=limit)
+    return found
+
+
+async def test_it_works(databases: Databases) -> None:
+    told = event("Apollo", request_id=RequestId(uuid4()))
+    async with databases.application.transaction(ESTATE) as tx:
+        await record_event_log.append(tx, [told])
+
+    (found,) = (await read(databases.application)).items
+
+    assert found == EventRecord(
+        told.id, "group.created", HAPPENED, told.request_id, ESTATE, msgspec.json.encode({"name": "Apollo"})
+    )
+
+
+async def test_it_goes_on_from_the_last_page(databases: Databases) -> None:
+    nothing = await read(databases.application)
+    await write(databases.application, "one", "two")
+    first = await read(databases.application, nothing.next)
+    again = await read(databases.application, first.next)
+    await write(databases.application, "three")
+    second = await read(databases.application, again.next)
+
+    assert (names(nothing), nothing.next) == ([], BEGINNING)
+    assert names(first) == ["one", "two"]
+    assert (names(again), again.next) == ([], first.next)
+    assert names(second) == ["three"]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 50, 200])
+async def test_it_comes_in_pages_without_a_gap_or_anything_twice(databases: Databases, limit: int) -> None:
+    every = [str(number) for number in range(120)]
+    for begin in range(0, 120, 40):
+        await write(databases.application, *every[begin : begin + 40])
+
+    assert await read_all(databases.application, limit=limit) == every
+
+
+async def test_more_than_get_a_place_at_once_are_all_read(databases: Databases) -> None:
+    every = [str(number) for number in range(2 * event_store.PLACED + 3)]
+    await write(databases.application, *every)
+
+    assert await read_all(databases.application, limit=200) == every
+
+
+async def test_what_is_committed_late_comes_behind_what_was_read(databases: Databases) -> None:
+    async with databases.application.transaction(ESTATE) as slow:
+        await record_event_log.append(slow, [event("slow")])
+        await write(databases.application, "quick")
+        before = await read(databases.application)
+    after = await read(databases.application, before.next)
+
+    assert names(before) == ["quick"]
+    assert names(after) == ["slow"]
+    assert await read_all(databases.application, limit=50) == ["quick", "slow"]
+
+
+async def test_what_waited_for_another_comes_behind_it(databases: Databases) -> None:
+    """It has begun, and written, before the other one; but what it tells of happened after that."""
+    lock = "SELECT pg_advisory_xact_lock(7)"
+
+    async def late() -> None:
+        async with databases.application.transaction(ESTATE) as tx:
+            await tx.execute("SELECT pg_current_xact_id()")
+            begun.set()
+            await tx.execute(lock)
+            await record_event_log.append(tx, [event("second")])
+
+    begun = asyncio.Event()
+    async with databases.application.transaction(ESTATE) as tx:
+        await tx.execute(lock)
+        waiting = asyncio.create_task(late())
+        await begun.wait()
+        await record_event_log.append(tx, [event("first")])
+    await waiting
+
+    assert await read_all(databases.application, limit=50) == ["first", "second"]
+
+
+async def test_a_transaction_that_hangs_holds_up_nothing_but_itself(databases: Databases) -> None:
+    async with connected(databases.addresses.owner) as owner, owner.transaction():
+        await owner.execute("SELECT pg_current_xact_id()")
+        await write(databases.application, "one")
+
+        assert names(await read(databases.application)) == ["one"]
+
+
+async def test_what_was_given_up_is_never_told(databases: Databases) -> None:
+    async def give_up() -> None:
+        async with databases.application.transaction(ESTATE) as tx:
+            await record_event_log.append(tx, [event("never")])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await give_up()
+    await write(databases.application, "one")
+
+    assert await read_all(databases.application, limit=50) == ["one"]
+
+
+async def test_a_reader_who_fails_leaves_the_order_to_the_next(databases: Databases) -> None:
+    await write(databases.application, "one", "two")
+
+    async def fail() -> None:
+        async with databases.application.transaction(ESTATE) as tx:
+            await event_store.find_page(tx, FeedWanted(50, BEGINNING))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+
+    assert await read_all(databases.application, limit=1) == ["one", "two"]
+
+
+class Writers:
+    """Ten who hold their transactions until they are released, one after the other and in no order. Some give up."""
+
+    def __init__(self, database: Database, chance: Random) -> None:
+        self._database = database
+        self._chance = chance
+        self._holding: dict[str, asyncio.Event] = {}
+        self._changed = asyncio.Condition()
+        # When each event was written, and when its commit was known, by a clock that only goes forward.
+        self.written: dict[str, float] = {}
+        self.committed: dict[str, float] = {}
+
+    async def write(self, number: int, turns: int) -> None:
+        for turn in range(turns):
+            name = f"writer{number}.turn{turn}"
+            try:
+                await self._write(name, gives_up=turn % 7 == number % 7)
+            except ZeroDivisionError:
+                continue
+            self.committed[name] = time.monotonic()
+
+    async def _write(self, name: str, *, gives_up: bool) -> None:
+        released = asyncio.Event()
+        async with self._database.transaction(ESTATE) as tx:
+            self.written[name] = time.monotonic()
+            await record_event_log.append(tx, [event(name)])
+            async with self._changed:
+                self._holding[name] = released
+                self._changed.notify_all()
+            await released.wait()
+            if gives_up:
+                raise ZeroDivisionError
+
+    async def release(self, transactions: int) -> None:
+        """Let all go, whoever it is that holds one."""
+        for _ in range(transactions):
+            async with self._changed:
+                await self._changed.wait_for(lambda: len(self._holding) > 0)
+                name = self._chance.choice(sorted(self._holding))
+                self._holding.pop(name).set()
+
+
+async def test_it_misses_nothing_while_ten_writers_commit_in_mixed_order(
+    databases: Databases, beside: Database
+) -> None:
+    writers, turns = 10, 30
+    many = Writers(databases.application, Random(20261120))  # noqa: S311 - chance that can be repeated.
+    done = asyncio.Event()
+
+    async def follow(limit: int) -> list[str]:
+        """Go on from page to page, until everybody is done and there is nothing more."""
+        found: list[str] = []
+        # A page that was asked for before everybody was done may lack what came last.
+        is_over, page = done.is_set(), await read(beside, limit=limit)
+        while page.items or not is_over:
+            found += names(page)
+            is_over, page = done.is_set(), await read(beside, page.next, limit=limit)
+        return found
+
+    followers = [asyncio.create_task(follow(limit)) for limit in (1, 7, 200)]
+    async with asyncio.timeout(120):
+        releasing = asyncio.create_task(many.release(writers * turns))
+        await asyncio.gather(*[many.write(number, turns) for number in range(writers)])
+        await releasing
+        done.set()
+        followed = await asyncio.gather(*followers)
+
+    one, *others = followed
+    assert sorted(one) == sorted(many.committed)
+    assert len(many.committed) > writers * turns // 2
+    assert others == [one, one]
+    # Nothing stands before what was committed before it was even written.
+    newest = 0.0
+    for name in one:
+        newest = max(newest, many.written[name])
+        assert many.committed[name] >= newest, name
+    # They did overtake each other. Whether it shows in the feed depends on when somebody looked.
+    sequences = await rows(databases, "SELECT data ->> 'name' FROM chamberlain.event ORDER BY sequence")
+    assert [name for (name,) in sequences] != sorted(many.committed, key=many.committed.__getitem__)
+
+
+async def test_another_tenant_sees_nothing_of_it(databases: Databases) -> None:
+    await write(databases.application, "one", "two")
+    await read(databases.application, limit=1)
+    await write(databases.application, "theirs", tenant_id=OTHER_HOUSE)
+
+    theirs = await read(databases.application, tenant_id=OTHER_HOUSE)
+
+    assert names(theirs) == ["theirs"]
+    assert {each.tenant_id for each in theirs.items} == {OTHER_HOUSE}
+    assert await read_all(databases.application, limit=50) == ["one", "two"]
+
+
+async def test_a_place_is_good_when_all_that_was_read_has_gone(databases: Databases) -> None:
+    await write(databases.application, "one", "two")
+    before = await read(databases.application)
+    await rows(databases, "DELETE FROM chamberlain.event RETURNING 1")
+    await write(databases.application, "three")
+
+    assert names(await read(databases.application, before.next)) == ["three"]
+
+
+async def test_readers_who_find_nothing_new_wait_for_no_other(databases: Databases) -> None:
+    """Events of another tenant are not new to them. The owner sees these: row-level security does not bind it."""
+    await write(databases.application, "one")
+    await read(databases.application)
+    await write(databases.application, "theirs", tenant_id=OTHER_HOUSE)
+
+    async with databases.worker.across_tenants() as other, connected(databases.addresses.owner) as owner:
+        await other.execute(TAKE_TURN, ESTATE)
+        await owner.execute("SET lock_timeout = '50ms'")
+        await owner.execute(event_store.PLACE, ESTATE, 10)
+
+    assert await rows(databases, "SELECT data ->> 'name' FROM chamberlain.event WHERE position IS NULL") == [
+        ("theirs",)
+    ]
+
+
+async def test_readers_of_new_events_take_turns(databases: Databases) -> None:
+    await write(databases.application, "one")
+
+    async with databases.worker.across_tenants() as other, connected(databases.addresses.owner) as owner:
+        await other.execute(TAKE_TURN, ESTATE)
+        await owner.execute("SET lock_timeout = '50ms'")
+        with pytest.raises(asyncpg.LockNotAvailableError):
+            await owner.execute(event_store.PLACE, ESTATE, 10)
+
+
+async def test_it_places_the_oldest_events_of_one_tenant_first(databases: Databases) -> None:
+    await write(databases.application, "theirs", tenant_id=OTHER_HOUSE)
+    await write(databases.application, "one", "two", "three")
+
+    found: list[list[tuple[object, ...]]] = []
+    async with connected(databases.addresses.owner) as owner:
+        for _ in range(2):
+            await owner.execute(event_store.PLACE, ESTATE, 2)
+            found.append(await rows(databases, POSITIONS))
+
+    # A call has a thousand places to give away, and begins where the sequence is.
+    assert found == [
+        [("one", 1), ("two", 2), ("theirs", None), ("three", None)],
+        [("one", 1), ("two", 2), ("three", 1001), ("theirs", None)],
+    ]
+
+
+async def test_it_places_a_thousand_events_at_once_at_most(databases: Databases) -> None:
+    """The sequence of places goes on by a thousand."""
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute(FILL, ESTATE, 1_001, False)  # noqa: FBT003 - the value of a column.
+
+    async with connected(databases.addresses.owner) as owner:
+        await owner.execute(event_store.PLACE, ESTATE, 2_000)
+
+    ends = "SELECT count(*), count(position), min(position), max(position) FROM chamberlain.event"
+    assert await rows(databases, ends) == [(1_001, 1_000, 1, 1_000)]
+
+
+@pytest.mark.parametrize("number", SIZES)
+async def test_it_works_along_an_index(databases: Databases, number: int) -> None:
+    await fill(databases, number)
+
+    for place in await places(databases):
+        async with databases.application.transaction(ESTATE) as tx:
+            assert await looked_at(tx, place) <= 200, place
+
+
+async def fill(databases: Databases, number: int) -> None:
+    """Half of the events of two tenants have their place, the other half was never read."""
+    async with databases.worker.across_tenants() as tx:
+        await tx.execute("SET LOCAL statement_timeout = '300s'")
+        for tenant_id, part in ((OTHER_HOUSE, number // 10), (ESTATE, number)):
+            for is_read in (True, False):
+                await tx.connection.execute(FILL, tenant_id, part // 2, is_read, timeout=300)
+
+
+async def places(databases: Databases) -> list[FeedPosition]:
+    """The beginning, the middle, and the end of what was read."""
+    ((first, last),) = await rows(
+        databases, "SELECT min(position), max(position) FROM chamberlain.event WHERE tenant_id = $1", ESTATE
+    )
+    assert isinstance(first, int)
+    assert isinstance(last, int)
+    return [BEGINNING, FeedPosition((first + last) // 2), FeedPosition(last)]
+
+
+async def looked_at(tx: Transaction, after: FeedPosition) -> int:
+    """How many rows the largest step of reading a page has looked at."""
+    await tx.execute(PLANNING)
+    return await rows_looked_at(tx, event_store.PAGE, ESTATE, after.number, 50)

@@ -1,0 +1,537 @@
+"""Changing assignments: one after the other however many come, durable with all that belongs to it, or without a
+trace."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+
+import asyncpg
+import msgspec
+import pytest
+
+from chamberlain.core.errors import NotFound, NotPossible, Rejected, Stale, TryAgain, Unavailable
+from chamberlain.core.ids import GroupId, PolicyId, TemplateId
+from chamberlain.database.pool import WatchfulPool
+from chamberlain.database.transactions import Connection, Database
+from chamberlain.directory.port import Subjects
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType
+from chamberlain.directory.subjects_guests import Sharing
+from chamberlain.guests.assignments.store import PATIENCE, Assigner
+from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.policies import store_policy_tasks
+from chamberlain.guests.subjects import records as subject_records
+from chamberlain.guests.subjects.models import SubjectRecord
+from chamberlain.requests.steps_effects import CANCELLED
+from tests.estates import ADA, ESTATE, NOBODY, OTHER_HOUSE, TRACE, Estate
+from tests.guests.assignments.stewards import (
+    ALL_STAFF,
+    HANDBOOK,
+    NINETY_DAYS,
+    NO_GUESTS,
+    PARTNERS,
+    SUPPLIERS,
+    YEARLY_REVIEW,
+    ZERO,
+    Steward,
+    later,
+    steward_of,
+)
+from tests.postgres import connected
+from tests.requests.acts import administrator, application, cancel
+
+TOGETHER = 500
+
+
+@pytest.fixture
+async def steward(estate: Estate) -> Steward:
+    return steward_of(estate)
+
+
+async def test_it_works(steward: Steward) -> None:
+    record = await steward.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+
+    assert record.assignment == Assignment(NO_GUESTS, NINETY_DAYS)
+    assert (record.template_name, record.policy_name) == ("No guests", "90 days")
+    assert record.assigned_at == steward.estate.moment
+    assert record == await steward.record()
+    ((action, trace, request_id, payload),) = await steward.estate.rows(
+        "SELECT action, trace_id, request_id, payload FROM chamberlain.audit WHERE action LIKE '%.assign'"
+    )
+    assert (action, trace, request_id) == ("group.assign", TRACE, record.assignment_request_id)
+    assert msgspec.json.decode(str(payload)) == {
+        "actor": {"type": "user", "id": str(ADA), "displayName": "Ada Achterberg"},
+        "client": {"id": "c11e0000-0000-4000-8000-000000000001"},
+        "subject": {"type": "group", "id": str(ALL_STAFF), "displayName": "All staff"},
+        "before": {"templateId": None, "policyId": None},
+        "after": {"templateId": str(NO_GUESTS), "policyId": str(NINETY_DAYS)},
+    }
+    ((kind, at, data),) = await steward.estate.rows("SELECT type, at, data FROM chamberlain.event")
+    assert (kind, at) == ("group.assignmentChanged", steward.estate.moment)
+    assert msgspec.json.decode(str(data)) == {
+        "group": {"id": str(ALL_STAFF), "displayName": "All staff"},
+        "before": {"templateId": None, "policyId": None},
+        "after": {"templateId": str(NO_GUESTS), "policyId": str(NINETY_DAYS)},
+        "changedBy": {"type": "user", "id": str(ADA), "displayName": "Ada Achterberg"},
+    }
+
+
+async def test_whoever_assigns_again_and_again_is_asked_for_once_a_minute(steward: Steward) -> None:
+    for template in (str(NO_GUESTS), ZERO, str(PARTNERS)):
+        await steward.assign(templateId=template)
+    asked = len(steward.estate.people.questions)
+    later(steward.estate, seconds=61)
+    record = await steward.assign(templateId=ZERO)
+
+    assert (asked, len(steward.estate.people.questions)) == (1, 2)
+    assert record.assigned_by is not None
+    assert record.assigned_by.display_name == "Ada Achterberg"
+
+
+async def test_somebody_whose_name_cannot_be_asked_for_now_has_one_later(steward: Steward) -> None:
+    steward.estate.people.trouble = TryAgain(timedelta(seconds=1), "The directory does not answer.")
+    nameless = await steward.assign(templateId=str(NO_GUESTS))
+    steward.estate.people.trouble = None
+    named_again = await steward.assign(templateId=ZERO)
+
+    assert nameless.assigned_by is not None
+    assert named_again.assigned_by is not None
+    assert (nameless.assigned_by.display_name, named_again.assigned_by.display_name) == ("", "Ada Achterberg")
+
+
+async def test_the_audit_row_holds_what_changed_only(steward: Steward) -> None:
+    await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
+    await steward.assign(HANDBOOK, kind=SubjectType.SITE, templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+
+    rows = await steward.estate.rows(
+        "SELECT action, payload -> 'before', payload -> 'after' FROM chamberlain.audit "
+        "WHERE action LIKE '%.assign' ORDER BY sequence"
+    )
+    events = await steward.estate.rows("SELECT type, data -> 'site' ->> 'id' FROM chamberlain.event")
+    assert [(action, msgspec.json.decode(str(old)), msgspec.json.decode(str(new))) for action, old, new in rows] == [
+        ("site.assign", {"templateId": None}, {"templateId": str(NO_GUESTS)}),
+        ("site.assign", {"policyId": None}, {"policyId": str(NINETY_DAYS)}),
+    ]
+    assert events == [("site.assignmentChanged", str(HANDBOOK))] * 2
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {},
+        {"templateId": str(NO_GUESTS)},
+        {"policyId": ZERO},
+        {"templateId": str(NO_GUESTS).upper(), "policyId": ZERO},
+    ],
+)
+async def test_what_is_so_already_leaves_no_trace(steward: Steward, sent: dict[str, object]) -> None:
+    before = await steward.assign(templateId=str(NO_GUESTS))
+    traces, rows = await steward.traces(), await steward.estate.rows("SELECT * FROM chamberlain.subject")
+    later(steward.estate, seconds=1)
+
+    after = await steward.ask(sent)
+
+    assert after == before
+    assert await steward.traces() == traces
+    assert await steward.estate.rows("SELECT * FROM chamberlain.subject") == rows
+
+
+@pytest.mark.parametrize("template", [str(NO_GUESTS), ZERO])
+async def test_the_same_again_brings_about_what_was_cancelled(steward: Steward, template: str) -> None:
+    await steward.assign(templateId=str(PARTNERS))
+    await steward.work()
+    record = await steward.assign(templateId=template)
+    assert record.assignment_request_id is not None
+    await cancel(steward.estate, record.assignment_request_id, administrator(ADA))
+    cancelled = await steward.record()
+    nothing = await steward.ask({})
+
+    again = await steward.assign(templateId=template, if_match=cancelled.etag)
+    await steward.work()
+
+    assert nothing == cancelled
+    assert {(each.state, each.reason) for each in cancelled.effects} == {("pending", CANCELLED)}
+    assert again.assignment == record.assignment
+    assert again.assignment_request_id != record.assignment_request_id
+    assert [each.reason for each in again.effects] == [None, None, None]
+    shown = await steward.shown()
+    assert shown.template_id == (None if template == ZERO else NO_GUESTS)
+    assert (shown.rules is None) is (template == ZERO)
+    # It is on record that somebody asked, and nobody is told of a change.
+    assert [(each["before"], each["after"]) for each in await trail(steward)][2:] == [({}, {})]
+    assert len(await steward.estate.rows("SELECT 1 FROM chamberlain.event WHERE type = 'group.assignmentChanged'")) == 2
+    # Now it is so, and the same leaves no trace.
+    assert await steward.assign(templateId=template) == await steward.record()
+    assert len(await trail(steward)) == 3
+
+
+async def test_the_same_again_brings_about_what_has_failed(steward: Steward) -> None:
+    await steward.assign(templateId=str(NO_GUESTS))
+    steward.guests.faults = {ALL_STAFF: Rejected("notAccepted", "Not today.")}
+    await steward.work()
+    steward.guests.faults = {}
+
+    await steward.assign(templateId=str(NO_GUESTS))
+    await steward.work()
+
+    assert [each.state for each in (await steward.record()).effects] == ["succeeded"] * 3
+
+
+async def test_the_same_again_is_nothing_new_while_its_effects_are_under_way(steward: Steward) -> None:
+    await steward.assign(templateId=str(NO_GUESTS))
+    steward.guests.trouble = TryAgain(timedelta(seconds=10), "The directory does not answer.")
+    await steward.work()
+    waiting = await steward.record()
+
+    assert await steward.assign(templateId=str(NO_GUESTS)) == waiting
+    assert len(await trail(steward)) == 1
+
+
+async def test_one_good_and_one_bad_field_change_nothing(steward: Steward) -> None:
+    with pytest.raises(NotPossible) as refusal:
+        await steward.assign(templateId=str(NO_GUESTS), policyId=str(NOBODY))
+
+    assert [(fault.pointer, fault.code) for fault in refusal.value.faults] == [("/policyId", "policyUnknown")]
+    assert (await steward.record()).assignment == Assignment()
+    assert await steward.traces() == []
+
+
+async def test_what_is_assigned_and_switched_off_since_stays_beside_a_change_of_the_other(steward: Steward) -> None:
+    await steward.assign(templateId=str(NO_GUESTS))
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await tx.execute("UPDATE chamberlain.template SET active = false WHERE template_id = $1", NO_GUESTS)
+
+    record = await steward.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+
+    assert record.assignment == Assignment(NO_GUESTS, NINETY_DAYS)
+
+
+@pytest.mark.heavy
+async def test_five_hundred_at_once_end_in_a_state_that_one_of_them_asked_for(steward: Steward) -> None:
+    """And the last audit row says so, and the directory agrees, with two processes that assign and two that work."""
+    other = steward_of(steward.estate)
+    asked = [
+        {"templateId": str(NO_GUESTS), "policyId": str(NINETY_DAYS)},
+        {"templateId": str(PARTNERS), "policyId": str(YEARLY_REVIEW)},
+        {"templateId": ZERO, "policyId": ZERO},
+        {"templateId": str(PARTNERS), "policyId": ZERO},
+    ]
+    wanted = [
+        Assignment(NO_GUESTS, NINETY_DAYS),
+        Assignment(PARTNERS, YEARLY_REVIEW),
+        Assignment(),
+        Assignment(PARTNERS),
+    ]
+    working = [asyncio.create_task(work_for_ever(each)) for each in (steward, other)]
+
+    answers = await asyncio.gather(
+        *[(other if number % 2 else steward).ask(asked[number % 4]) for number in range(TOGETHER)]
+    )
+    for task in working:
+        task.cancel()
+    await asyncio.gather(*working, return_exceptions=True)
+    while await steward.estate.rows("SELECT 1 FROM chamberlain.job WHERE kind = 'assignmentApply'"):
+        await steward.work()
+
+    # Each was answered with what it asked for.
+    assert all(answer.assignment == wanted[number % 4] for number, answer in enumerate(answers))
+    last = (await steward.record()).assignment
+    assert last in wanted
+    changes = await trail(steward)
+    assert changes[-1]["after"].items() <= named(last).items()
+    assert replayed(changes) == named(last)
+    shown = await steward.shown()
+    assert Assignment(shown.template_id, shown.policy_id) == last
+    assert (shown.rules is None) is (last.template_id is None)
+    if shown.rules is not None:
+        assert shown.rules.allowed is (last.template_id == PARTNERS)
+    generation = await steward.estate.rows("SELECT generation::bigint FROM chamberlain.subject")
+    assert generation == await steward.estate.rows("SELECT count(*) FROM chamberlain.request")
+
+
+async def work_for_ever(steward: Steward) -> None:
+    while True:
+        await steward.work()
+        await asyncio.sleep(0.001)
+
+
+async def trail(steward: Steward) -> list[dict[str, dict[str, object]]]:
+    """Before and after of all changes, in their order."""
+    rows = await steward.estate.rows(
+        "SELECT payload FROM chamberlain.audit WHERE action = 'group.assign' ORDER BY sequence"
+    )
+    return [msgspec.json.decode(str(payload)) for (payload,) in rows]
+
+
+def replayed(changes: list[dict[str, dict[str, object]]]) -> dict[str, object]:
+    """What is assigned after all of them; each must begin where the one before has ended."""
+    now: dict[str, object] = {"templateId": None, "policyId": None}
+    for change in changes:
+        assert change["before"].items() <= now.items()
+        now |= change["after"]
+    return now
+
+
+def named(assignment: Assignment) -> dict[str, object]:
+    ids = {"templateId": assignment.template_id, "policyId": assignment.policy_id}
+    return {name: None if each is None else str(each) for name, each in ids.items()}
+
+
+async def test_of_two_who_have_read_the_same_one_is_refused(steward: Steward) -> None:
+    read = await steward.record()
+
+    answers = await asyncio.gather(
+        steward.assign(templateId=str(NO_GUESTS), if_match=read.etag),
+        steward_of(steward.estate).assign(templateId=str(PARTNERS), if_match=read.etag),
+        return_exceptions=True,
+    )
+
+    assert sorted(isinstance(answer, Stale) for answer in answers) == [False, True]
+
+
+async def test_a_group_that_nobody_had_met_is_looked_up(steward: Steward) -> None:
+    accepted = await steward.estate.request("Apollo")
+    await steward.estate.work()
+    group = await steward.estate.group(accepted.request_id)
+    assert group is not None
+
+    record = await steward.assign(group.id, templateId=str(PARTNERS))
+
+    assert record.entry.display_name == "Apollo"
+    assert record.entry.request_id == accepted.request_id
+
+
+async def test_a_group_that_has_got_a_site_is_found_as_one(steward: Steward) -> None:
+    await steward.record()
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await tx.execute(
+            "UPDATE directory.sites SET security_group_id = $1 WHERE security_group_id = $2", ALL_STAFF, HANDBOOK
+        )
+
+    record = await steward.assign(ALL_STAFF, kind=SubjectType.SITE, templateId=str(NO_GUESTS))
+
+    assert (record.entry.type, record.entry.display_name) == (SubjectType.SITE, "Handbook")
+
+
+@pytest.mark.parametrize("sent", [{"templateId": str(NO_GUESTS)}, {"policyId": str(NINETY_DAYS)}])
+async def test_a_group_that_gets_a_site_after_the_assignment_shares_as_the_template_says(
+    steward: Steward, sent: dict[str, object]
+) -> None:
+    await steward.assign(templateId=str(NO_GUESTS))
+    await steward.work()
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await tx.execute(
+            "UPDATE directory.sites SET security_group_id = $1 WHERE security_group_id = $2", ALL_STAFF, HANDBOOK
+        )
+
+    await steward.ask(sent, kind=SubjectType.SITE)
+    await steward.work()
+
+    site = (await steward.shown()).site
+    assert site is not None
+    assert site.sharing == Sharing.DISABLED
+    record = await steward.record(ALL_STAFF, SubjectType.SITE)
+    assert [(each.step, each.state) for each in record.effects][-1] == ("setSharingCapability", "succeeded")
+    # Once is enough: the same again leaves no trace, and a policy alone has its mark as the only step.
+    assert await steward.ask(sent, kind=SubjectType.SITE) == record
+    marked = await steward.assign(kind=SubjectType.SITE, policyId=str(YEARLY_REVIEW))
+    assert [each.step for each in marked.effects] == ["markAssignment"]
+
+
+async def test_it_rejects_what_is_not_there(steward: Steward) -> None:
+    for kind in SubjectType:
+        with pytest.raises(NotFound):
+            await steward.assign(GroupId(NOBODY), kind=kind, templateId=str(NO_GUESTS))
+        caller = application("Collab.Manage.ReadWrite.All", OTHER_HOUSE)
+        with pytest.raises(NotFound):
+            await steward.assign(ALL_STAFF, kind=kind, caller=caller, templateId=str(NO_GUESTS))
+    assert await steward.traces() == []
+    assert await steward.estate.rows("SELECT 1 FROM chamberlain.subject") == []
+
+
+async def test_an_id_of_another_tenant_is_not_to_be_assigned(steward: Steward) -> None:
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        theirs = "SET tenant_id = $1 WHERE"
+        await tx.execute(f"UPDATE chamberlain.template {theirs} template_id = $2", OTHER_HOUSE, PARTNERS)
+        await tx.execute(f"UPDATE chamberlain.policy {theirs} policy_id = $2", OTHER_HOUSE, YEARLY_REVIEW)
+
+    with pytest.raises(NotPossible) as refusal:
+        await steward.assign(templateId=str(PARTNERS), policyId=str(YEARLY_REVIEW))
+
+    assert [fault.code for fault in refusal.value.faults] == ["templateUnknown", "policyUnknown"]
+
+
+class SilentSubjects(Subjects):
+    """A directory that does not answer."""
+
+    async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+        assert references
+        raise TryAgain(timedelta(seconds=7), "The directory does not answer.")
+
+
+async def test_it_says_so_when_the_directory_cannot_be_asked_for_an_unknown_group(steward: Steward) -> None:
+    steward.assignments = replace(steward.assignments, directory=SilentSubjects())
+
+    with pytest.raises(Unavailable) as refusal:
+        await steward.assign(templateId=str(NO_GUESTS))
+
+    assert refusal.value.after == timedelta(seconds=7)
+
+
+async def test_what_is_assigned_is_in_use_until_it_is_cleared(steward: Steward) -> None:
+    async def is_assigned(**what: TemplateId | PolicyId) -> bool:
+        async with steward.estate.databases.application.transaction(ESTATE) as tx:
+            return await subject_records.is_assigned(tx, ESTATE, **what)  # type: ignore[arg-type]  # one of the two
+
+    await steward.assign(templateId=str(NO_GUESTS), policyId=str(NINETY_DAYS))
+    assert await is_assigned(template_id=NO_GUESTS)
+    assert await is_assigned(policy_id=NINETY_DAYS)
+    assert not await is_assigned(template_id=PARTNERS)
+    assert not await is_assigned(policy_id=YEARLY_REVIEW)
+
+    await steward.assign(templateId=ZERO)
+    assert not await is_assigned(template_id=NO_GUESTS)
+    assert await is_assigned(policy_id=NINETY_DAYS)
+
+
+async def test_nobody_waits_for_a_group_that_somebody_holds(steward: Steward) -> None:
+    """As whoever runs the policy of a large group does; not even those whose changes arrive together with its."""
+    for group in (ALL_STAFF, SUPPLIERS, HANDBOOK):
+        await steward.assignments.read(
+            administrator(ADA), group, SubjectType.GROUP if group == ALL_STAFF else SubjectType.SITE
+        )
+    order: list[str] = []
+
+    async def assign(name: str, group: GroupId, kind: SubjectType) -> SubjectRecord:
+        record = await steward.assign(group, kind=kind, templateId=str(PARTNERS))
+        order.append(name)
+        return record
+
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await store_policy_tasks.hold(tx, [(ESTATE, ALL_STAFF)])
+        waiting = asyncio.create_task(assign("held", ALL_STAFF, SubjectType.GROUP))
+        together = asyncio.create_task(assign("together", HANDBOOK, SubjectType.SITE))
+        await asyncio.wait_for(together, timeout=PATIENCE.total_seconds() / 2)
+        await asyncio.wait_for(assign("later", SUPPLIERS, SubjectType.SITE), timeout=PATIENCE.total_seconds() / 2)
+    record = await waiting
+
+    assert order == ["together", "later", "held"]
+    assert record.assignment.template_id == PARTNERS
+
+
+async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(steward: Steward) -> None:
+    await steward.record()
+    impatient = replace(
+        steward,
+        assignments=replace(
+            steward.assignments, assigner=Assigner(steward.assignments.database, patience=timedelta(0))
+        ),
+    )
+
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await store_policy_tasks.hold(tx, [(ESTATE, ALL_STAFF)])
+        with pytest.raises(Unavailable) as refused:
+            await impatient.assign(templateId=str(PARTNERS))
+
+    assert refused.value.code == "overloaded"
+    assert (await steward.record()).assignment.template_id is None
+
+
+async def test_those_who_wait_for_a_held_group_together_are_told_so_together(steward: Steward) -> None:
+    """Not one after the other, each when their own patience has ended in turn."""
+    await steward.record()
+    patience, number = timedelta(seconds=1), 12
+    assigner = Assigner(steward.assignments.database, patience=patience)
+    impatient = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
+
+    async with steward.estate.databases.worker.across_tenants() as tx:
+        await store_policy_tasks.hold(tx, [(ESTATE, ALL_STAFF)])
+        waiting = [impatient.assign(templateId=str(PARTNERS)) for _ in range(number)]
+        came = await asyncio.wait_for(
+            asyncio.gather(*waiting, return_exceptions=True), timeout=number * patience.total_seconds() / 2
+        )
+
+    assert [type(each) for each in came] == [Unavailable] * number
+    assert (await impatient.assign(templateId=str(PARTNERS))).assignment.template_id == PARTNERS
+
+
+class PatientDatabase(Database):
+    """Counts the statements that have given up waiting for somebody's rows."""
+
+    def __init__(self, pool: WatchfulPool) -> None:
+        super().__init__(pool)
+        self.given_up = 0
+
+    @asynccontextmanager
+    async def statement(self) -> AsyncIterator[Connection]:
+        try:
+            async with super().statement() as connection:
+                yield connection
+        except asyncpg.LockNotAvailableError:
+            self.given_up += 1
+            raise
+
+
+@pytest.mark.parametrize("what", ["templateId", "policyId"])
+async def test_nobody_waits_for_a_template_or_policy_that_somebody_is_removing(steward: Steward, what: str) -> None:
+    """Not even those whose changes arrive together with its: the database is asked for all of them at once."""
+    for group in (HANDBOOK, SUPPLIERS):
+        await steward.record(group, SubjectType.SITE)
+    await steward.record()
+    database = PatientDatabase(steward.assignments.database.pool)
+    assigner = Assigner(database)
+    steward = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
+    held: dict[str, TemplateId | PolicyId] = {"templateId": PARTNERS, "policyId": NINETY_DAYS}
+    free = {"templateId": str(NO_GUESTS), "policyId": str(YEARLY_REVIEW)}
+
+    async with steward.estate.databases.application.transaction(ESTATE) as tx:
+        await subject_records.is_assigned(tx, ESTATE, template_id=PARTNERS, policy_id=NINETY_DAYS)
+        waiting = asyncio.create_task(steward.ask({what: str(held[what])}))
+        others = [steward.ask({what: free[what]}, site, kind=SubjectType.SITE) for site in (HANDBOOK, SUPPLIERS)]
+        await asyncio.wait_for(asyncio.gather(*others), timeout=PATIENCE.total_seconds() / 2)
+        has_waited = not waiting.done()
+    record = await waiting
+
+    assert has_waited
+    assert held[what] in (record.assignment.template_id, record.assignment.policy_id)
+    assert database.given_up == 0
+
+
+async def test_nobody_assigns_what_is_just_being_removed(steward: Steward) -> None:
+    await steward.record()
+    impatient = replace(
+        steward,
+        assignments=replace(
+            steward.assignments, assigner=Assigner(steward.assignments.database, patience=timedelta(0))
+        ),
+    )
+    async with steward.estate.databases.application.transaction(ESTATE) as tx:
+        assert not await subject_records.is_assigned(tx, ESTATE, template_id=PARTNERS)
+        await tx.execute("DELETE FROM chamberlain.template WHERE template_id = $1", PARTNERS)
+        with pytest.raises(Unavailable):
+            await impatient.assign(templateId=str(PARTNERS))
+        assigning = asyncio.create_task(steward.assign(templateId=str(PARTNERS)))
+
+    with pytest.raises(NotPossible) as refusal:
+        await assigning
+    assert [fault.code for fault in refusal.value.faults] == ["templateUnknown"]
+
+
+async def test_nobody_is_looked_for_when_nobody_can_write(steward: Steward) -> None:
+    """As in the moment in which a migration changes a table: all who came together are told at once."""
+    groups = {ALL_STAFF: SubjectType.GROUP, HANDBOOK: SubjectType.SITE, SUPPLIERS: SubjectType.SITE}
+    for group, kind in groups.items():
+        await steward.record(group, kind)
+    database = PatientDatabase(steward.assignments.database.pool)
+    assigner = Assigner(database, patience=timedelta(0))
+    impatient = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
+
+    async with connected(steward.estate.databases.addresses.owner) as owner, owner.transaction():
+        await owner.execute("LOCK TABLE chamberlain.audit IN SHARE MODE")
+        assigning = [impatient.assign(group, kind=kind, templateId=str(PARTNERS)) for group, kind in groups.items()]
+        came = await asyncio.gather(*assigning, return_exceptions=True)
+
+    assert [type(each) for each in came] == [Unavailable] * len(groups)
+    assert database.given_up <= len(groups)
+    assert (await steward.assign(templateId=str(PARTNERS))).assignment.template_id == PARTNERS

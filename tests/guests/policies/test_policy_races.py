@@ -1,0 +1,264 @@
+"""Whoever runs the policy of a group meets others at every statement of theirs, and of its own: nobody waits for each
+other in a circle, and of an action and an answer one wins."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from chamberlain.audit.erasure import UserEraser
+from chamberlain.auth.models import Actor, ActorType
+from chamberlain.core.errors import Conflict, Unavailable
+from chamberlain.core.ids import PolicyId, UserId
+from chamberlain.database.transactions import Database
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference
+from chamberlain.guests.assignments.store import Assigner
+from chamberlain.guests.findings.jobs import FindingJobs
+from chamberlain.guests.findings.rules import WantedAcceptance
+from chamberlain.guests.findings.service import FindingService
+from chamberlain.guests.models import FindingState
+from chamberlain.guests.policies import store_policy_tasks
+from chamberlain.guests.policies.jobs import EvaluatePolicies
+from chamberlain.queue.models import Claim, JobKind
+from tests.database.gates import Gate, GatedDatabase, meet
+from tests.estates import ADA, ESTATE, TRACE, Estate
+from tests.guests.assignments.stewards import YEARLY_REVIEW, Steward, TroubledGuests, make_due, steward_of
+from tests.guests.findings.findings import rendered
+from tests.guests.policies.policy_runs import Runs, make_guests, new_group
+from tests.requests.acts import act, administrator
+
+POLICY = PolicyId(UUID("90110000-0000-4000-8000-0000000000f1"))
+REVIEW = {"everyDays": 30, "answerDays": 10, "confirmedBy": "owners", "reminderDays": [3], "action": "disable"}
+OPERATOR = Actor(ActorType.SYSTEM, None, "operator")
+FINDING = "SELECT finding_id, state FROM chamberlain.finding WHERE subject_id = $1"
+CLOCKS = "SELECT round, acted_at IS NOT NULL FROM chamberlain.policy_clock WHERE subject_id = $1"
+AUDITED = """
+SELECT CASE WHEN action = 'policy.act' THEN 'action' WHEN action LIKE 'finding.%' THEN 'answer' ELSE action END
+FROM chamberlain.audit WHERE sequence > $1 ORDER BY sequence
+"""
+# None of them has more statements than that.
+LATEST = 60
+
+# Something that happens by this database.
+Verb = Callable[[Database], Awaitable[object]]
+
+
+@dataclass
+class TrustingGuests(TroubledGuests):
+    """A directory that shows what it has shown before, as if nothing had happened since."""
+
+    shown: ObservedSubject | None = None
+
+    async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+        return [self.shown for _ in references]
+
+
+@dataclass
+class Reviewed:
+    """A group of its own with one guest, whose review has opened on day 30; now it is another day."""
+
+    runs: Runs
+    guest: UserId
+    finding_id: UUID
+    claim: Claim
+    shown: ObservedSubject
+    # Long enough for the answer to come after the run on a busy machine.
+    lock_timeout: timedelta = timedelta(minutes=1)
+
+    @property
+    def estate(self) -> Estate:
+        return self.runs.steward.estate
+
+    def findings(self, database: Database) -> FindingService:
+        return FindingService(
+            database, self.estate.people, self.estate.authorization(), self.estate.now, self.lock_timeout
+        )
+
+    async def evaluate(self, database: Database) -> None:
+        steward = self.runs.steward
+        guests = TrustingGuests(steward.guests.guests, shown=self.shown)
+        await EvaluatePolicies(database, guests, steward.evaluate.new_id, self.estate.read_time)(self.claim)
+
+    async def erase(self, database: Database) -> None:
+        await UserEraser(database).erase(self.guest, ESTATE, actor=OPERATOR, trace_id=TRACE)
+
+    async def accept(self, database: Database) -> object:
+        wanted = WantedAcceptance("They may stay.", None)
+        service = self.findings(database)
+        return await service.accept(administrator(ADA), self.finding_id, wanted, act(), render=rendered)
+
+    async def confirm(self, database: Database) -> object:
+        return await self.findings(database).confirm(administrator(ADA), self.finding_id, act(), rendered)
+
+    async def reopen(self, database: Database) -> None:
+        await make_due(self.estate)
+        jobs = FindingJobs(database, self.estate.read_time)
+        await jobs.reopen(await self.estate.claim(kinds=[JobKind.FINDING_REOPEN]))
+
+    async def discover(self, database: Database) -> None:
+        steward = self.runs.steward
+        await make_due(self.estate)
+        claim = await self.estate.claim(kinds=[JobKind.SUBJECT_DISCOVER])
+        await replace(steward.subject_jobs, database=database).discover(claim)
+
+    async def reassign(self, database: Database) -> object:
+        steward = self.runs.steward
+        assignments = replace(steward.assignments, assigner=Assigner(database))
+        return await replace(steward, assignments=assignments).assign(self.runs.group_id, policyId=str(YEARLY_REVIEW))
+
+    async def run_again(self) -> None:
+        """As the next worker does."""
+        await self.runs.steward.evaluate(await self.runs.claim())
+
+
+async def reviewed(steward: Steward, day: float, *, ran_on: Sequence[float] = (0, 30)) -> Reviewed:
+    runs = await new_group(steward)
+    [guest] = await make_guests(runs, 1)
+    await runs.join([guest])
+    await steward.assign(runs.group_id, policyId=str(POLICY))
+    for each in ran_on:
+        await runs.run(each)
+    [[finding_id, _]] = await steward.estate.rows(FINDING, runs.group_id)
+    assert isinstance(finding_id, UUID)
+    runs.set_day(day)
+    return Reviewed(runs, guest, finding_id, await runs.claim(), await steward.shown(runs.group_id))
+
+
+@pytest.fixture
+async def steward(estate: Estate) -> Steward:
+    steward = steward_of(estate)
+    await steward.look_around()
+    await Runs(steward).put_policy(POLICY, review=REVIEW)
+    return steward
+
+
+async def met(there: Reviewed, gate: Gate, first: tuple[Database, Verb], second: tuple[Database, Verb]) -> list[object]:
+    """What came of both, when the first was stopped at the gate."""
+    return await meet(there.estate, gate, lambda: first[1](GatedDatabase(first[0], gate)), lambda: second[1](second[0]))
+
+
+# A run meets each of these; and each of these, stopped in the middle, meets a run.
+Case = Callable[[Reviewed], Verb]
+WORKERS: Sequence[tuple[str, Case]] = [
+    ("erase", lambda there: there.erase),
+    ("reopen", lambda there: there.reopen),
+    ("discover", lambda there: there.discover),
+]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("is_stopped", [False, True], ids=["the run is stopped", "the other is stopped"])
+@pytest.mark.parametrize("other", [case for _, case in WORKERS], ids=[name for name, _ in WORKERS])
+async def test_nobody_waits_in_a_circle(steward: Steward, other: Case, *, is_stopped: bool) -> None:
+    worker = steward.estate.databases.worker
+    for place in range(LATEST):
+        # The reminder is due: the run writes the clock, the finding and an event.
+        there = await reviewed(steward, 37)
+        verb = other(there)
+        await prepare(there, verb)
+        gate = Gate(place)
+        pair = [(worker, verb), (worker, there.evaluate)] if is_stopped else [(worker, there.evaluate), (worker, verb)]
+
+        came = await met(there, gate, *pair)
+
+        assert came == [None, None], place
+        if not gate.reached.is_set():
+            return
+    pytest.fail("It has more statements than that.")
+
+
+async def prepare(there: Reviewed, verb: Verb) -> None:
+    """Let there be something to do for the other one."""
+    if verb == there.reopen:
+        await there.accept(there.estate.databases.application)
+        ends = "UPDATE chamberlain.finding SET accepted_until = $2 WHERE finding_id = $1"
+        await there.runs.execute(ends, there.finding_id, there.estate.moment - timedelta(hours=1))
+        job = "INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id) VALUES ($1, 'findingReopen', $2, 'x')"
+        await there.runs.execute(job, ESTATE, there.finding_id)
+    if verb == there.discover:
+        await there.runs.execute("DELETE FROM directory.groups WHERE id = $1", there.runs.group_id)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("is_stopped", [False, True], ids=["the run is stopped", "the answer is stopped"])
+@pytest.mark.parametrize("accepts", [False, True], ids=["confirm", "accept"])
+async def test_an_answer_and_an_action_come_one_behind_the_other(
+    steward: Steward, *, accepts: bool, is_stopped: bool
+) -> None:
+    databases = steward.estate.databases
+    ends: set[tuple[str, ...]] = set()
+    for place in range(LATEST):
+        # The time to answer is over: the account is disabled, unless somebody answers first.
+        there = await reviewed(steward, 41, ran_on=(0, 30, 37))
+        [[last]] = await there.estate.rows("SELECT max(sequence) FROM chamberlain.audit")
+        gate = Gate(place)
+        run: tuple[Database, Verb] = (databases.worker, there.evaluate)
+        answer: tuple[Database, Verb] = (databases.application, there.accept if accepts else there.confirm)
+
+        came = await met(there, gate, *((answer, run) if is_stopped else (run, answer)))
+        ran, answered = reversed(came) if is_stopped else came
+        await there.run_again()
+
+        assert ran is None, place
+        audited = await there.estate.rows(AUDITED, last)
+        happened = tuple([str(action) for [action] in audited])
+        # Refused while the action is being taken; behind it an answer is late, and before it in time.
+        assert ("answer" in happened) is not isinstance(answered, BaseException), (place, answered)
+        assert isinstance(answered, Conflict) or "answer" in happened, (place, answered)
+        assert (there.guest in await there.runs.disabled()) is ("action" in happened), place
+        assert await shown(there) == expected(happened, accepts=accepts), place
+        ends.add(happened)
+        if not gate.reached.is_set():
+            break
+    # Never an action behind an answer.
+    assert {("answer",), ("action", "answer")} <= ends <= {("answer",), ("action", "answer"), ("action",)}
+
+
+@pytest.mark.parametrize("accepts", [False, True], ids=["confirm", "accept"])
+async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(steward: Steward, *, accepts: bool) -> None:
+    """It has one of the few connections of all calls."""
+    there = replace(await reviewed(steward, 32), lock_timeout=timedelta(milliseconds=20))
+    databases = there.estate.databases
+    async with databases.worker.across_tenants() as tx:
+        await store_policy_tasks.hold(tx, [(ESTATE, there.runs.group_id)])
+
+        with pytest.raises(Unavailable) as refused:
+            await (there.accept if accepts else there.confirm)(databases.application)
+
+    assert refused.value.code == "overloaded"
+    await (there.accept if accepts else there.confirm)(databases.application)
+
+
+@pytest.mark.timeout(300)
+async def test_a_policy_that_is_assigned_while_a_run_starts_is_run_from_then_on(steward: Steward) -> None:
+    """The run waits for the row of the group behind whoever assigns, and has to read what they have written."""
+    databases = steward.estate.databases
+    clocks = "SELECT rule, policy_id FROM chamberlain.policy_clock WHERE subject_id = $1"
+    for place in range(LATEST):
+        there = await reviewed(steward, 37)
+        gate = Gate(place)
+
+        came = await met(there, gate, (databases.application, there.reassign), (databases.worker, there.evaluate))
+        await there.run_again()
+
+        assert not [each for each in came if isinstance(each, BaseException)], (place, came)
+        assert len(await there.runs.jobs()) == 1, place
+        assert await there.estate.rows(clocks, there.runs.group_id) == [("review", YEARLY_REVIEW)], place
+        if not gate.reached.is_set():
+            return
+    pytest.fail("It has more statements than that.")
+
+
+async def shown(there: Reviewed) -> tuple[object, ...]:
+    """The state of the finding, the round of the clock, and whether it has acted."""
+    [[_, state]] = await there.estate.rows(FINDING, there.runs.group_id)
+    [[round_, has_acted]] = await there.estate.rows(CLOCKS, there.runs.group_id)
+    return state, round_, has_acted
+
+
+def expected(happened: Sequence[str], *, accepts: bool) -> tuple[object, ...]:
+    if "answer" not in happened:
+        return FindingState.OPEN, 1, True
+    return (FindingState.ACCEPTED, 1, "action" in happened) if accepts else (FindingState.GONE, 2, False)

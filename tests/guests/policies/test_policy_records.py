@@ -1,0 +1,57 @@
+"""Records of what is changed of a policy."""
+
+from dataclasses import replace
+
+import pytest
+
+from chamberlain.auth.models import SERVICE
+from chamberlain.changes.models import Change, Subject
+from chamberlain.core.diff import Content
+from chamberlain.core.errors import NotFound
+from chamberlain.guests.policies.models import PolicyHead, StoredPolicy
+from chamberlain.guests.policies.models_policy_records import PolicyRecord, created, present, removed, replaced
+from tests.auth.editor_values import EDITOR, NOW, TRACE
+from tests.groups.group_values import TENANT
+from tests.guests.policies.guest_courses import POLICY
+
+pytestmark = pytest.mark.pure
+
+HEAD = PolicyHead(TENANT, POLICY, 3, "90 days", active=True)
+CONTENT: Content = {"id": str(POLICY), "name": "90 days", "active": True}
+ALL: Content = {"name": "90 days", "active": True}
+RECORD = PolicyRecord(StoredPolicy(HEAD, b"{}"), NOW, SERVICE, NOW)
+
+
+def record_of(verb: str, before: Content | None, after: Content | None) -> Change:
+    return Change(
+        tenant_id=TENANT,
+        action=f"policy.{verb}",
+        actor=EDITOR.actor,
+        client_id=EDITOR.client_id,
+        subject=Subject("policy", POLICY, "90 days"),
+        before=before,
+        after=after,
+        request_id=None,
+        trace_id=TRACE,
+        client_address="192.0.2.1",
+    )
+
+
+def test_it_works() -> None:
+    after = {**CONTENT, "active": False}
+
+    assert created(HEAD, CONTENT, EDITOR) == record_of("create", None, ALL)
+    assert replaced(HEAD, CONTENT, after, EDITOR) == record_of("replace", {"active": True}, {"active": False})
+    assert removed(HEAD, CONTENT, EDITOR) == record_of("delete", ALL, None)
+
+
+def test_a_policy_is_there_or_it_is_not() -> None:
+    assert present(RECORD) is RECORD
+    with pytest.raises(NotFound) as caught:
+        present(None)
+    assert caught.value.code == "notFound"
+
+
+def test_each_revision_is_a_version() -> None:
+    assert RECORD.etag == '"3"'
+    assert replace(RECORD, stored=StoredPolicy(replace(HEAD, revision=4), b"{}")).etag == '"4"'

@@ -1,0 +1,177 @@
+"""A worker that runs policies is killed between any two things that it does: in the end there is one report for each
+group and day on which something was told of it, and nothing of it is left out."""
+
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from itertools import count, pairwise
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chamberlain.core.ids import GroupId, PolicyId
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import Claim
+from tests.databases import Databases
+from tests.estates import ADA, ESTATE, LEASE, service_of
+from tests.guests.assignments.stewards import NINETY_DAYS, Steward, steward_of
+from tests.guests.policies.policy_runs import Runs, make_guests, new_group
+from tests.notifications.mailrooms import Mailroom, mailroom_of, open_told
+from tests.post_office import PostOffice, Received, open_post_office
+from tests.queue.deadly import Cut, CutDatabase, CutGuests, Killed
+
+# Before a worker is killed at one of its points, it has got past all the others; there are some dozens.
+FEWEST = 40
+EXPIRY = {"afterDays": 90, "reminderDays": [14]}
+# Two guests are there from the beginning, a third comes on day 14: on day 90 that one is reminded of, and they go.
+DAYS = (0, 14, 76, 90, 91, 104)
+ACTIONS = st.sampled_from(["notify", "disable", "remove"])
+RULES = st.fixed_dictionaries(
+    {},
+    optional={
+        "expiry": st.builds(
+            lambda days, action: {"afterDays": days, "reminderDays": [1], "action": action}, st.integers(2, 5), ACTIONS
+        ),
+        "review": st.builds(
+            lambda days, action: {
+                "everyDays": days,
+                "answerDays": 2,
+                "confirmedBy": "owners",
+                "reminderDays": [2, 1],
+                "action": action,
+            },
+            st.integers(2, 4),
+            ACTIONS,
+        ),
+        "minimumOwners": st.builds(lambda number: {"count": number, "action": "notify"}, st.integers(1, 2)),
+    },
+)
+LAST_DAY = 7
+OWN = """
+INSERT INTO directory.memberships (tenant_id, group_id, member_id, is_owner, is_member, is_group)
+VALUES ($1, $2, $3, true, true, false)
+"""
+TAKE = """
+UPDATE chamberlain.job SET lease_id = $1, lease_until = now() + $2, run_at = now()
+WHERE kind = 'policyEvaluate' AND subject = ANY ($3)
+RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at
+"""
+TOLD_OF = """
+SELECT DISTINCT data -> 'subject' ->> 'id' FROM chamberlain.event WHERE type LIKE 'policy.%' AND at = $1
+"""
+
+
+@pytest.fixture
+async def mailroom(example: Databases) -> AsyncIterator[Mailroom]:
+    async with open_told(example) as told, open_post_office(PostOffice()) as office:
+        yield mailroom_of(service_of(told), office)
+
+
+@pytest.mark.parametrize("action", ["remove", pytest.param("disable", marks=pytest.mark.heavy)])
+async def test_it_tells_once_what_was_cut_short(mailroom: Mailroom, action: str) -> None:
+    steward = steward_of(mailroom.estate)
+    for place in count():
+        runs = await new_group(steward)
+        await runs.put_policy(NINETY_DAYS, expiry=EXPIRY | {"action": action})
+        *two, third = await make_guests(runs, 3)
+        await runs.join(two)
+        await steward.assign(runs.group_id, policyId=str(NINETY_DAYS))
+        mailroom.office.received.clear()
+
+        cut, was_killed = Cut(place), False
+        for day in DAYS:
+            if day == 14:
+                await runs.join([third])
+            runs.set_day(day)
+            was_killed |= await run_and_kill(runs, mailroom, cut)
+            await mailroom.work()
+
+        assert [parts(letter) for letter in mailroom.office.received] == [
+            ("may stay until Guest 1 Guest 2", ""),
+            ("may stay until Guest 3", "is over Guest 1 Guest 2"),
+            ("", "is over Guest 3"),
+        ], place
+        assert await mailroom.left() == (0, 0), place
+        if not was_killed:
+            break
+    assert place > FEWEST
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    groups=st.lists(st.tuples(RULES, st.integers(0, 2)), min_size=1, max_size=4),
+    cuts=st.lists(st.none() | st.builds(Cut, st.integers(0, 30)), min_size=LAST_DAY + 1, max_size=LAST_DAY + 1),
+)
+async def test_there_are_as_many_mails_as_groups_with_something_to_tell(
+    mailroom: Mailroom, groups: Sequence[tuple[Mapping[str, object], int]], cuts: Sequence[Cut | None]
+) -> None:
+    steward = steward_of(mailroom.estate)
+    everything = [await make_group(steward, rules, guests) for rules, guests in groups]
+
+    for day, cut in enumerate(cuts):
+        mailroom.office.received.clear()
+        mailroom.estate.moment = everything[0].began_at + timedelta(days=day)
+        await run_all_and_kill(steward, [runs.group_id for runs in everything], mailroom, cut)
+        await mailroom.work()
+
+        told = await mailroom.estate.rows(TOLD_OF, mailroom.estate.moment)
+        assert sorted(map(group_of, mailroom.office.received)) == sorted(str(group_id) for (group_id,) in told)
+        assert await mailroom.left() == (0, 0)
+
+
+async def make_group(steward: Steward, rules: Mapping[str, object], guests: int) -> Runs:
+    runs, policy_id = await new_group(steward), PolicyId(uuid4())
+    await runs.put_policy(policy_id, **rules)
+    await runs.join(await make_guests(runs, guests))
+    await runs.execute(OWN, ESTATE, runs.group_id, ADA)
+    await steward.assign(runs.group_id, policyId=str(policy_id))
+    return runs
+
+
+async def run_and_kill(runs: Runs, mailroom: Mailroom, cut: Cut) -> bool:
+    """Run one group with a worker that is killed at that point; another one takes over. Says whether it was."""
+    return await run_all_and_kill(runs.steward, [runs.group_id], mailroom, cut)
+
+
+async def run_all_and_kill(steward: Steward, groups: Sequence[GroupId], mailroom: Mailroom, cut: Cut | None) -> bool:
+    """The same for several groups together; without a cut nobody is killed."""
+    evaluate = steward.evaluate
+    deadly = evaluate
+    if cut is not None:
+        database, guests = CutDatabase(evaluate.database, cut), CutGuests(evaluate.guests, cut)
+        deadly = replace(evaluate, database=database, guests=guests)
+    try:
+        await deadly(await claim(steward, groups))
+    except Killed:
+        # Mail goes on meanwhile.
+        await mailroom.work()
+        await evaluate(await claim(steward, groups))
+        return True
+    return False
+
+
+async def claim(steward: Steward, groups: Sequence[GroupId]) -> Claim:
+    """The jobs of these groups, whether they are due or not, and whoever has them."""
+    lease_id = uuid4()
+    rows = await steward.estate.databases.worker.pool.fetch(TAKE, lease_id, LEASE, groups)
+    return Claim(lease_id, tuple([queue_jobs.job_of(row) for row in rows]))
+
+
+def parts(letter: Received) -> tuple[str, str]:
+    """Who is named where: as reminded of, and as at the end of their time."""
+    text = letter.part("plain").replace("\r", "")
+    found = {"may stay until": "", "is over": ""}
+    for phrase in found:
+        lists = [listed for said, listed in pairwise(text.split("\n\n")) if phrase in said]
+        names = sorted(re.findall(r"Guest \d", "".join(lists)))
+        found[phrase] = " ".join([phrase, *names]) if names else ""
+    return found["may stay until"], found["is over"]
+
+
+def group_of(letter: Received) -> str:
+    """The id of the group that a mail is about."""
+    (found,) = re.findall(r"^About (\S+) of", letter.part("plain"), re.MULTILINE)
+    return str(found)

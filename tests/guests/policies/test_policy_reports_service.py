@@ -1,0 +1,436 @@
+"""Owners are told by mail what the policy of their group does: one report for each run, which says what is so then."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from chamberlain.audit.erasure import UserEraser
+from chamberlain.core.errors import TryAgain
+from chamberlain.core.ids import PolicyId, UserId
+from chamberlain.directory.port import ActOutcome
+from chamberlain.directory.subjects import SubjectType
+from chamberlain.guests.findings.service import FindingService
+from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord
+from chamberlain.guests.policies.reports import MOST_NAMED
+from tests.databases import Databases
+from tests.estates import ADA, BEN, CLEO, ESTATE, OPERATOR, TRACE, Estate, caller_of, service_of
+from tests.guests.assignments.stewards import GIL, HANDBOOK, ZERO, steward_of
+from tests.guests.findings.findings import inspector_of, rendered
+from tests.guests.policies.policy_runs import Runs, make_guests, new_group
+from tests.notifications.mailrooms import CONFIRM, HAS_MAIL, SPEAKS, Mailroom, mailroom_of, open_told
+from tests.post_office import PostOffice, Received, open_post_office
+from tests.requests.acts import act
+
+POLICY = PolicyId(UUID("90110000-0000-4000-8000-0000000000f1"))
+REVIEW: Mapping[str, object] = {
+    "everyDays": 30,
+    "answerDays": 10,
+    "confirmedBy": "owners",
+    "reminderDays": [10, 3],
+    "action": "disable",
+}
+EXPIRY: Mapping[str, object] = {"afterDays": 90, "reminderDays": [14], "action": "remove"}
+OWN = """
+INSERT INTO directory.memberships (tenant_id, group_id, member_id, is_owner, is_member, is_group)
+VALUES ($1, $2, $3, true, true, false)
+ON CONFLICT (tenant_id, group_id, member_id) DO UPDATE SET is_owner = true
+"""
+DISOWN = "UPDATE directory.memberships SET is_owner = false WHERE tenant_id = $1 AND group_id = $2"
+ADMINISTER = """
+UPDATE chamberlain.tenant SET administrator_users = '{}', administrator_groups = ARRAY[$2::uuid] WHERE tenant_id = $1
+"""
+FORGET_PERSON = "DELETE FROM directory.users WHERE tenant_id = $1 AND id = $2"
+
+
+@dataclass
+class House:
+    """All staff, which Ada owns and Gil is a guest of, with a policy; a worker runs that and sends mail."""
+
+    runs: Runs
+    mailroom: Mailroom
+
+    @property
+    def estate(self) -> Estate:
+        return self.mailroom.estate
+
+    async def assign(self, **rules: object) -> None:
+        await self.runs.put_policy(POLICY, **rules)
+        await self.runs.steward.assign(self.runs.group_id, policyId=str(POLICY))
+
+    async def run(self, *days: float) -> None:
+        for day in days:
+            await self.runs.run(day)
+
+    async def mail(self, *days: float) -> list[Received]:
+        """Run it on these days, and send what is due."""
+        await self.run(*days)
+        return await self.mailroom.work()
+
+    async def letter(self, *days: float) -> str:
+        """The text of the one mail that comes then."""
+        (letter,) = await self.mail(*days)
+        return letter.part("plain").replace("\r", "")
+
+    async def review(self) -> FindingRecord:
+        return (await self.runs.steward.found(FindingFilter(kind=FindingKind.REVIEW_DUE)))[0]
+
+    async def confirm(self, finding_id: UUID, who: UserId) -> None:
+        estate, database = self.estate, self.estate.databases.application
+        service = FindingService(database, estate.people, estate.authorization(), estate.now)
+        await service.confirm(caller_of(who), finding_id, act(), rendered)
+
+    def at(self, day: float) -> str:
+        """That day, as a mail has it."""
+        return f"{self.runs.began_at + timedelta(days=day):%Y-%m-%d %H:%M} UTC"
+
+
+@pytest.fixture
+async def told(example: Databases) -> AsyncIterator[Databases]:
+    async with open_told(example) as told:
+        yield told
+
+
+@pytest.fixture
+async def office() -> AsyncIterator[PostOffice]:
+    async with open_post_office(PostOffice()) as office:
+        yield office
+
+
+@pytest.fixture
+def house(told: Databases, office: PostOffice) -> House:
+    estate = service_of(told)
+    return House(Runs(steward_of(estate)), mailroom_of(estate, office))
+
+
+async def test_it_works(house: House) -> None:
+    """Who reads the mail needs nothing else to confirm the guest."""
+    await house.assign(review=REVIEW)
+    assert await house.mail(0, 29) == []
+
+    (letter,) = await house.mail(30)
+
+    finding = await house.review()
+    text = letter.part("plain")
+    assert (letter.to, letter.message["Subject"]) == (
+        "ada@estate.example",
+        'Please confirm who stays: group "All staff"',
+    )
+    assert 'This is what the guest policy "Of a test" does to the group "All staff".' in text
+    assert "You are told because you own it." in text
+    assert "stay only if somebody confirms it by the time that stands beside the name. After that their acc" in text
+    assert f"- {finding.id}: {house.at(40)}, Gil Hartmann (gil@partner.example)" in text
+    assert "chamberlain finding confirm ID" in text
+    assert CONFIRM in text
+    assert "About 94000000-0000-4000-8000-000000000001 of Example Estate." in text
+    assert f"<li>{finding.id}: {house.at(40)}, Gil Hartmann (gil@partner.example)</li>" in letter.part("html")
+    assert await house.mailroom.left() == (0, 0)
+    await house.confirm(finding.id, ADA)
+    assert await house.mail(37, 40) == []
+
+
+async def test_it_works_in_german(house: House) -> None:
+    await house.mailroom.change(SPEAKS, ADA, "de-CH")
+    await house.assign(review=REVIEW, expiry=EXPIRY, minimumOwners={"count": 2, "action": "notify"})
+
+    (owners,) = await house.mail(0)
+    (reminder,) = await house.mail(30)
+    (disabled,) = await house.mail(40)
+    text = await house.letter(90)
+
+    assert owners.message["Subject"] == "Gästerichtlinie: Gruppe „All staff“"
+    assert "Es gibt zu wenige Besitzer: 1 statt 2." in owners.part("plain")
+    assert reminder.message["Subject"] == "Bitte bestätigen Sie, wer bleibt: Gruppe „All staff“"
+    assert "Sie erfahren das als Besitzerin oder Besitzer." in reminder.part("plain")
+    assert f": {house.at(40)}, Gil Hartmann (gil@partner.example)" in reminder.part("plain")
+    assert "Danach werden ihre Konten gesperrt:" in reminder.part("plain")
+    assert '<html lang="de">' in reminder.part("html")
+    assert "Ihre Konten wurden gesperrt:" in disabled.part("plain")
+    # The run of this day is the first that could have reminded of the end.
+    assert "dürfen bis zu der Zeit bleiben, die neben dem Namen steht. Danach werden sie entfernt:" in text
+
+
+async def test_it_works_for_what_was_done(house: House) -> None:
+    await house.assign(expiry=EXPIRY)
+
+    reminder = await house.letter(0, 76)
+    removal = await house.letter(90)
+
+    assert "may stay until the time that stands beside the name. After that they are removed:" in reminder
+    assert f"- {house.at(90)}, Gil Hartmann (gil@partner.example)" in reminder
+    assert "finding confirm" not in reminder
+    assert "The time for which these guests may stay is over. They were removed:\n\n- Gil Hartmann (gil@" in removal
+    assert house.mailroom.office.received[1].message["Subject"] == 'Guest policy: group "All staff"'
+
+
+async def test_it_works_for_an_account_that_was_disabled(house: House) -> None:
+    await house.assign(review=REVIEW)
+    await house.mail(0, 30, 37)
+
+    text = await house.letter(40)
+
+    assert "Nobody has confirmed in time that these guests stay. Their accounts were disabled:" in text
+    assert f"- {(await house.review()).id}: Gil Hartmann (gil@partner.example)" in text
+
+
+async def test_it_works_for_too_few_owners(house: House) -> None:
+    await house.assign(minimumOwners={"count": 3, "action": "notify"})
+
+    text = await house.letter(0)
+
+    assert "It has too few owners: 1 instead of 3." in text
+    assert await house.mail(1, 2) == []
+
+
+async def test_it_works_for_a_site(house: House) -> None:
+    runs = Runs(house.runs.steward, HANDBOOK)
+    await runs.put_policy(POLICY, minimumOwners={"count": 9, "action": "notify"})
+    await runs.steward.assign(HANDBOOK, kind=SubjectType.SITE, policyId=str(POLICY))
+
+    await runs.run(0)
+    letters = await house.mailroom.work()
+
+    assert {each.message["Subject"] for each in letters} == {'Guest policy: site "Handbook"'}
+
+
+async def test_it_tells_once_what_happens_in_one_run(house: House) -> None:
+    """One guest is removed and another one reminded of on the same day; the first mail waits for the removal."""
+    await house.assign(expiry=EXPIRY)
+    await house.mail(0, 76)
+    (late,) = await make_guests(house.runs, 1)
+    await house.run(14)
+    await house.runs.join([late])
+    await house.run(14)
+
+    text = await house.letter(90)
+
+    assert "After that they are removed:\n\n- " in text
+    assert "Guest 1 (guest1@partner.example)" in text
+    assert "They were removed:\n\n- Gil Hartmann" in text
+
+
+async def test_it_waits_for_what_the_directory_puts_off(house: House) -> None:
+    guests = house.runs.steward.guests
+    (other,) = await make_guests(house.runs, 1)
+    await house.runs.join([other])
+    await house.assign(expiry=EXPIRY)
+    await house.mail(0, 76)
+    guests.act_faults[other] = ActOutcome(None, TryAgain(timedelta(seconds=1), "Not now."))
+
+    assert await house.mail(90) == []
+    del guests.act_faults[other]
+    text = await house.letter(90.001)
+
+    assert "Gil Hartmann" in text
+    assert "Guest 1" in text
+
+
+async def test_it_waits_for_what_an_earlier_portion_has_put_off(house: House) -> None:
+    guests, steward = house.runs.steward.guests, house.runs.steward
+    others = await make_guests(house.runs, 3)
+    await house.runs.join(others)
+    await house.assign(expiry=EXPIRY)
+    await house.mail(0, 76)
+    [first, *_] = (await steward.shown(house.runs.group_id)).guests
+    guests.act_faults[first.id] = ActOutcome(None, TryAgain(timedelta(seconds=1), "Not now."))
+
+    house.runs.set_day(90)
+    await replace(steward.evaluate, most_acts=2)(await house.runs.claim())
+    assert await house.mailroom.work() == []
+    del guests.act_faults[first.id]
+    text = await house.letter(90.001)
+
+    assert all(name in text for name in ("Gil Hartmann", "Guest 1", "Guest 2", "Guest 3"))
+
+
+async def test_it_tells_what_is_done_when_the_rest_takes_long(house: House) -> None:
+    guests = house.runs.steward.guests
+    (other,) = await make_guests(house.runs, 1)
+    await house.runs.join([other])
+    await house.assign(expiry=EXPIRY)
+    await house.mail(0, 76)
+    guests.act_faults[other] = ActOutcome(None, TryAgain(timedelta(seconds=1), "Not now."))
+    assert await house.mail(90) == []
+
+    await house.mailroom.let_pass(timedelta(minutes=5))
+    (letter,) = await house.mailroom.work()
+
+    assert "Guest 1" not in letter.part("plain")
+
+
+async def test_it_makes_another_report_while_one_is_on_its_way(house: House) -> None:
+    await house.assign(review=REVIEW)
+    await house.run(0, 30)
+    first = await house.mailroom.claim()
+
+    await house.run(37)
+
+    assert len(await house.mailroom.work()) == 1
+    await house.mailroom.send(first)
+    assert len(house.mailroom.office.received) == 2
+    assert await house.mailroom.left() == (0, 0)
+
+
+@pytest.mark.parametrize("what", ["confirmed", "accepted", "gone", "unassigned"])
+async def test_it_tells_nobody_what_is_not_so_any_more(house: House, what: str) -> None:
+    await house.assign(review=REVIEW)
+    await house.run(0, 30)
+    finding = await house.review()
+
+    match what:
+        case "confirmed":
+            await house.confirm(finding.id, ADA)
+        case "accepted":
+            await inspector_of(house.estate).accepted(finding.id)
+        case "gone":
+            await house.runs.leave()
+            await house.run(31)
+        case _:
+            await house.runs.steward.assign(policyId=ZERO)
+
+    assert await house.mailroom.work() == []
+    assert await house.mailroom.left() == (0, 0)
+
+
+async def test_it_leaves_out_who_was_confirmed(house: House) -> None:
+    (other,) = await make_guests(house.runs, 1)
+    await house.runs.join([other])
+    await house.assign(review=REVIEW)
+    await house.run(0, 30)
+    found = await house.runs.steward.found(FindingFilter(kind=FindingKind.REVIEW_DUE))
+    await house.confirm(next(each.id for each in found if each.about == str(GIL)), ADA)
+
+    (letter,) = await house.mailroom.work()
+
+    assert "Gil" not in letter.part("plain")
+    assert "Guest 1" in letter.part("plain")
+
+
+async def test_it_tells_administrators_where_nobody_owns_it(house: House) -> None:
+    await house.mailroom.change(DISOWN, ESTATE, house.runs.group_id)
+    await house.mailroom.change(OWN, ESTATE, HANDBOOK, BEN)
+    await house.assign(review=REVIEW)
+    await house.mailroom.change(ADMINISTER, ESTATE, HANDBOOK)
+
+    (letter,) = await house.mail(0, 30)
+
+    assert letter.to == "ben@estate.example"
+    assert "You are told because you administer Example Estate." in letter.part("plain")
+
+
+async def test_it_tells_administrators_where_reviews_are_theirs(house: House) -> None:
+    await house.mailroom.change(DISOWN, ESTATE, house.runs.group_id)
+    await house.mailroom.change(OWN, ESTATE, house.runs.group_id, CLEO)
+    await house.assign(review={**REVIEW, "confirmedBy": "administrators"})
+
+    assert [each.to for each in await house.mail(0, 30)] == ["ada@estate.example"]
+
+
+async def test_it_tells_administrators_where_no_owner_has_an_address(house: House) -> None:
+    await house.mailroom.change(DISOWN, ESTATE, house.runs.group_id)
+    await house.mailroom.change(OWN, ESTATE, house.runs.group_id, CLEO)
+    await house.mailroom.change(HAS_MAIL, CLEO, None)
+    await house.assign(review=REVIEW)
+
+    assert [each.to for each in await house.mail(0, 30)] == ["ada@estate.example"]
+
+
+async def test_it_tells_no_guest(house: House) -> None:
+    await house.mailroom.change(OWN, ESTATE, house.runs.group_id, GIL)
+    await house.mailroom.change(OWN, ESTATE, house.runs.group_id, BEN)
+    await house.assign(review=REVIEW)
+
+    letters = await house.mail(0, 30)
+
+    assert sorted(each.to for each in letters) == ["ada@estate.example", "ben@estate.example"]
+
+
+async def test_it_names_the_first_and_counts_the_others(house: House) -> None:
+    guests = await make_guests(house.runs, MOST_NAMED + 11)
+    await house.runs.join(guests)
+    await house.assign(review=REVIEW)
+
+    text = await house.letter(0, 30)
+
+    assert text.count("\n- ") == MOST_NAMED
+    assert "And 12 more, who are not named here." in text
+
+
+async def test_it_handles_a_name_as_data(house: House) -> None:
+    hostile = "</li><script>x</script>\r\nBcc: eve@evil.example\u202e {id}"
+    await house.runs.execute("UPDATE directory.users SET display_name = $2 WHERE id = $1", GIL, hostile)
+    await house.assign(review=REVIEW)
+
+    (letter,) = await house.mail(0, 30)
+
+    assert "<script" not in letter.part("html")
+    assert not any(line.startswith("Bcc") for line in letter.part("plain").splitlines())
+    assert "\u202e" not in letter.part("plain") + letter.part("html")
+    assert "{id} (gil@partner.example)" in letter.part("plain")
+
+
+async def test_it_keeps_no_name_of_somebody_who_is_forgotten(house: House) -> None:
+    await house.assign(expiry=EXPIRY)
+    await house.mail(0, 76)
+    await house.run(90)
+    await house.runs.execute(FORGET_PERSON, ESTATE, GIL)
+    await UserEraser(house.estate.databases.worker).erase(GIL, ESTATE, actor=OPERATOR, trace_id=TRACE)
+    kept = await house.estate.rows(
+        "SELECT row_to_json(n)::text, row_to_json(l)::text FROM chamberlain.notice n "
+        "JOIN chamberlain.report_line l USING (tenant_id, notice_id)"
+    )
+
+    (letter,) = await house.mailroom.work()
+
+    assert "Gil" not in str(kept)
+    assert f"Somebody whom the directory does not know any more ({GIL})" in letter.part("plain")
+
+
+async def test_it_handles_a_directory_that_does_not_answer(house: House) -> None:
+    await house.assign(review=REVIEW)
+    house.estate.people.trouble = TryAgain(timedelta(seconds=1), "Not now.")
+    assert await house.mail(0, 30) == []
+    assert await house.mailroom.left() == (1, 1)
+
+    house.estate.people.trouble = None
+    await house.mailroom.let_pass(timedelta(seconds=10))
+
+    assert len(await house.mailroom.work()) == 1
+
+
+async def test_it_tells_nobody_twice_of_a_report_that_was_cut_short(house: House) -> None:
+    await house.mailroom.change(OWN, ESTATE, house.runs.group_id, BEN)
+    house.mailroom.office.refusals["ben@estate.example"] = "450 4.2.0 later"
+    await house.assign(review=REVIEW)
+    assert [each.to for each in await house.mail(0, 30)] == ["ada@estate.example"]
+    house.mailroom.office.refusals.clear()
+
+    # The next run does not put its own into a report that somebody has already.
+    assert sorted(each.to for each in await house.mail(37)) == ["ada@estate.example", "ben@estate.example"]
+    await house.mailroom.let_pass(timedelta(seconds=10))
+
+    assert [each.to for each in await house.mailroom.work()] == ["ben@estate.example"]
+
+
+async def test_it_writes_nothing_where_nobody_is_told_by_mail(estate: Estate, office: PostOffice) -> None:
+    house = House(Runs(steward_of(estate)), mailroom_of(estate, office))
+    await house.assign(review=REVIEW)
+
+    assert await house.mail(0, 30, 40) == []
+
+    assert await house.mailroom.left() == (0, 0)
+
+
+async def test_it_works_for_several_groups_at_once(house: House) -> None:
+    groups = [await new_group(house.runs.steward) for _ in range(3)]
+    await house.runs.put_policy(POLICY, minimumOwners={"count": 1, "action": "notify"})
+    for runs in groups:
+        await runs.steward.assign(runs.group_id, policyId=str(POLICY))
+    await house.runs.steward.run_policies()
+
+    letters = await house.mailroom.work()
+
+    assert [each.to for each in letters] == ["ada@estate.example"] * 3
+    assert len({each.message["Message-ID"] for each in letters}) == 3

@@ -1,0 +1,380 @@
+"""Looking ahead at a policy: what it would do to groups and sites, without doing it."""
+
+import asyncio
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chamberlain.auth.models import Caller
+from chamberlain.core.errors import Forbidden, NotFound, NotPossible, Rejected, TryAgain, Unavailable
+from chamberlain.core.ids import GroupId, PolicyId, UserId
+from chamberlain.directory.port import ActOutcome
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference
+from chamberlain.directory.subjects_guests import Guest
+from chamberlain.guests.models import FindingKind
+from chamberlain.guests.policies import simulation as policy_simulation
+from chamberlain.guests.policies.service import PolicyService
+from chamberlain.guests.policies.service_simulation import Simulator
+from chamberlain.guests.policies.simulation import OccurrenceType
+from chamberlain.guests.policies.simulation_simulations import Simulation, SimulationOrder
+from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, Estate, caller_of, until
+from tests.guests.assignments.stewards import (
+    ALL_STAFF,
+    HANDBOOK,
+    NINETY_DAYS,
+    SUPPLIERS,
+    YEARLY_REVIEW,
+    Steward,
+    make_due,
+    steward_of,
+)
+from tests.guests.findings.findings import inspector_of
+from tests.guests.policies.policy_runs import MAKE_GUESTS, Runs, new_group
+from tests.requests.acts import administrator, application
+
+EVERYTHING = SimulationOrder((), ())
+# Every table that a run of a policy writes.
+WRITTEN = ("finding", "policy_clock", "subject", "event", "audit", "job")
+ACTIONS = st.sampled_from(["notify", "disable", "remove"])
+# Rules of some days, as a policy has them in JSON.
+TIMED = st.integers(2, 25).flatmap(
+    lambda days: st.fixed_dictionaries(
+        {
+            "afterDays": st.just(days),
+            "reminderDays": st.lists(st.integers(1, days), max_size=2, unique=True),
+            "action": ACTIONS,
+        }
+    )
+)
+REVIEWS = st.integers(2, 20).flatmap(
+    lambda answer: st.fixed_dictionaries(
+        {
+            "everyDays": st.integers(answer, 25),
+            "answerDays": st.just(answer),
+            "confirmedBy": st.just("owners"),
+            "reminderDays": st.lists(st.integers(1, answer), max_size=2, unique=True),
+            "action": ACTIONS,
+        }
+    )
+)
+RULES = st.fixed_dictionaries(
+    {},
+    optional={
+        "expiry": TIMED,
+        "review": REVIEWS,
+        "inactivity": TIMED,
+        "minimumOwners": st.just({"count": 1, "reminderDays": [], "action": "notify"}),
+    },
+)
+HAS_BEEN_SEEN = """
+UPDATE directory.users SET last_seen_at = $2, properties = jsonb_build_object('department', $3::text) WHERE id = $1
+"""
+FOLLOWS_RULE = """
+UPDATE directory.groups SET membership_rule = $2, group_types = '{Unified,DynamicMembership}' WHERE id = $1
+"""
+NOWHERE = GroupId(UUID(int=7))
+
+
+@pytest.fixture
+async def steward(estate: Estate) -> Steward:
+    steward = steward_of(estate)
+    await steward.look_around()
+    return steward
+
+
+def simulator(steward: Steward) -> Simulator:
+    estate = steward.estate
+    return Simulator(estate.databases.application, steward.guests, estate.now)
+
+
+def service(steward: Steward, simulator: Simulator) -> PolicyService:
+    estate = steward.estate
+    return PolicyService(estate.databases.application, estate.authorization(), simulator, uuid4)
+
+
+async def simulate(
+    steward: Steward,
+    order: SimulationOrder = EVERYTHING,
+    policy_id: PolicyId = NINETY_DAYS,
+    caller: Caller | None = None,
+) -> Simulation:
+    return await service(steward, simulator(steward)).simulate(caller or administrator(ADA), policy_id, order)
+
+
+def in_days(simulation: Simulation) -> list[tuple[float, str]]:
+    return [((each.at - simulation.since) / timedelta(days=1), str(each.type)) for each in simulation.occurrences]
+
+
+async def test_it_works(steward: Steward) -> None:
+    simulation = await simulate(steward, SimulationOrder((ALL_STAFF,), ()))
+
+    assert in_days(simulation) == [
+        (76, "reminder"),
+        (83, "reminder"),
+        (89, "reminder"),
+        (90, "finding"),
+        (90, "action"),
+    ]
+    assert (simulation.since, simulation.until) == (steward.estate.moment, steward.estate.moment + timedelta(days=90))
+    assert (simulation.subjects, simulation.guests, simulation.reminders) == (1, 1, 3)
+    assert (simulation.findings, simulation.actions) == ({"guestExpired": 1}, {"remove": 1})
+    assert simulation.is_whole
+    assert {each.guest and each.guest.mail for each in simulation.occurrences} == {"gil@partner.example"}
+
+
+async def test_nothing_is_changed_and_nobody_is_told(steward: Steward) -> None:
+    runs = Runs(steward)
+    await steward.assign(policyId=str(NINETY_DAYS))
+    await runs.run_daily(80, since=79)
+    runs.set_day(95)
+    before = await written(steward), await steward.shown()
+
+    simulation = await simulate(steward)
+
+    assert simulation.occurrences
+    assert (await written(steward), await steward.shown()) == before
+
+
+async def written(steward: Steward) -> list[list[tuple[object, ...]]]:
+    """All rows of these tables as they are."""
+    return [
+        await steward.estate.rows(f"SELECT t::text FROM chamberlain.{table} t ORDER BY 1")  # noqa: S608 - names of ours alone
+        for table in WRITTEN
+    ]
+
+
+async def test_without_a_choice_it_is_about_everything(steward: Steward) -> None:
+    simulation = await simulate(steward)
+
+    (known,) = await steward.estate.rows("SELECT count(*) FROM chamberlain.subject WHERE tenant_id = $1", ESTATE)
+    assert simulation.subjects == known[0]
+    assert simulation.subjects >= 3
+    assert simulation.guests == 1
+
+
+async def test_a_site_is_named_by_its_security_group(steward: Steward) -> None:
+    simulation = await simulate(steward, SimulationOrder((), (HANDBOOK, SUPPLIERS)))
+
+    assert (simulation.subjects, simulation.occurrences) == (2, ())
+
+
+async def test_where_it_is_assigned_its_clocks_go_on(steward: Steward) -> None:
+    await steward.assign(policyId=str(NINETY_DAYS))
+    await steward.run_policies()
+    steward.estate.moment += timedelta(days=80)
+
+    assigned = await simulate(steward, SimulationOrder((ALL_STAFF,), ()))
+    other = await simulate(steward, SimulationOrder((ALL_STAFF,), ()), YEARLY_REVIEW)
+
+    # Nobody has run it since: of the reminders that are overdue the nearest to the action comes now.
+    assert [each for each in in_days(assigned) if each[1] != OccurrenceType.REMINDER] == [
+        (10, "finding"),
+        (10, "action"),
+    ]
+    assert in_days(other)[0][0] == 365
+
+
+async def test_a_policy_that_is_not_active_can_be_looked_at(steward: Steward) -> None:
+    await steward.estate.rows("UPDATE chamberlain.policy SET active = false")
+
+    assert (await simulate(steward)).reminders == 3
+
+
+async def test_it_rejects_groups_and_sites_that_there_are_not(steward: Steward) -> None:
+    with pytest.raises(NotPossible) as refused:
+        await simulate(steward, SimulationOrder((ALL_STAFF, HANDBOOK, NOWHERE), (ALL_STAFF,)))
+
+    assert [(fault.pointer, fault.code) for fault in refused.value.faults] == [
+        ("/groupIds/1", "groupUnknown"),
+        ("/groupIds/2", "groupUnknown"),
+        ("/siteIds/0", "groupUnknown"),
+    ]
+
+
+async def test_it_rejects_a_policy_of_another_tenant(steward: Steward) -> None:
+    with pytest.raises(NotFound):
+        await simulate(steward, caller=application("Collab.Config.ReadWrite.All", OTHER_HOUSE))
+
+
+async def test_it_rejects_whoever_does_not_administer_the_tenant(steward: Steward) -> None:
+    for caller in (caller_of(ADA), administrator(BEN), application("Collab.Manage.ReadWrite.All")):
+        with pytest.raises(Forbidden):
+            await simulate(steward, caller=caller)
+
+
+async def test_it_says_so_while_the_directory_does_not_answer(steward: Steward) -> None:
+    steward.guests.trouble = TryAgain(timedelta(seconds=7), "Away.")
+
+    with pytest.raises(Unavailable) as refused:
+        await simulate(steward)
+
+    assert (refused.value.code, refused.value.after) == ("overloaded", timedelta(seconds=7))
+
+
+async def test_what_others_have_found_and_somebody_accepts_says_nothing_of_a_policy(steward: Steward) -> None:
+    await steward.assign(policyId=str(NINETY_DAYS))
+    await steward.run_policies()
+    inspector = inspector_of(steward.estate)
+    for kind in (FindingKind.DRIFT, FindingKind.GUEST_AGAINST_RULE):
+        await inspector.accepted(await inspector.find(kind))
+
+    simulation = await simulate(steward, SimulationOrder((ALL_STAFF,), ()))
+
+    assert (simulation.reminders, simulation.actions) == (3, {"remove": 1})
+
+
+async def test_it_says_so_when_it_takes_too_long(steward: Steward) -> None:
+    impatient = service(steward, replace(simulator(steward), timeout=timedelta(0)))
+
+    with pytest.raises(Unavailable) as refused:
+        await impatient.simulate(administrator(ADA), NINETY_DAYS, EVERYTHING)
+
+    assert (refused.value.code, "groupIds" in refused.value.detail) == ("overloaded", True)
+
+
+async def test_what_nobody_waits_for_any_more_is_not_counted_on(steward: Steward) -> None:
+    """A thread goes on, whoever has gone; and the process would not end before it."""
+    guests = tuple([Guest(UserId(uuid4()), None, "") for _ in range(5_000)])
+    many = replace(await steward.shown(), guests=guests)
+
+    class Endless:
+        async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
+            return [many for _ in references]
+
+    async def is_over() -> bool:
+        return not is_counting()
+
+    endless = service(steward, replace(simulator(steward), subjects=Endless()))
+    order = SimulationOrder((ALL_STAFF,) * 200, ())
+    call = asyncio.create_task(endless.simulate(administrator(ADA), NINETY_DAYS, order))
+    await until(begun_counting)
+    call.cancel()
+    await until(is_over)
+
+    # Else it would count for minutes.
+    assert call.cancelled()
+
+
+async def begun_counting() -> bool:
+    return is_counting()
+
+
+def is_counting() -> bool:
+    """Whether a thread of this process is at it."""
+    return any(
+        frame.f_code.co_filename == policy_simulation.__file__
+        for first in sys._current_frames().values()  # noqa: SLF001 - documented, and the only way to look into a thread
+        for frame, _ in traceback.walk_stack(first)
+    )
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a generated group goes through before it is looked ahead. The directory has refused what it was asked for
+    until then; what was found stands (`open`), or is accepted for good, or for so many days."""
+
+    rules: dict[str, object]
+    seen: list[int | None]
+    before: int
+    was_refused: bool
+    follows_rule: bool
+    acceptances: list[str | int]
+
+
+COURSES = st.builds(
+    Course,
+    RULES,
+    st.lists(st.none() | st.integers(-20, 0), max_size=3),
+    st.integers(-1, 20),
+    st.booleans(),
+    st.booleans(),
+    st.lists(st.sampled_from(["open", "for good", 1, 3, 10]), max_size=4),
+)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(course=COURSES)
+async def test_it_equals_what_then_happens(steward: Steward, course: Course) -> None:
+    runs, policy_id = await begun(steward, course)
+    since = max(course.before, 0)
+    ends = await accepted(runs, course, since)
+
+    ahead = await simulate(steward, SimulationOrder((runs.group_id,), ()), policy_id)
+    told_before, found_before = await runs.told(), await found(runs)
+    for day in range(since, since + (ahead.until - ahead.since).days + 1):
+        runs.set_day(day)
+        if day in ends:
+            await make_due(steward.estate)
+            await inspector_of(steward.estate).work()
+        await runs.run(day)
+
+    happened = sorted((await runs.told())[len(told_before) :], key=str)
+    expected = [
+        (
+            (each.at - runs.began_at) / timedelta(days=1),
+            str(each.type) if each.type is OccurrenceType.REMINDER else str(each.action),
+            each.guest and each.guest.id,
+        )
+        for each in ahead.occurrences
+        if each.type is not OccurrenceType.FINDING
+    ]
+    assert sorted(expected, key=str) == happened
+    assert [
+        (each.at, str(each.kind), "" if each.guest is None else str(each.guest.id))
+        for each in sorted(ahead.occurrences, key=lambda each: (each.at, each.kind, str(each.guest and each.guest.id)))
+        if each.type is OccurrenceType.FINDING
+    ] == [each for each in await found(runs) if each not in found_before]
+
+
+async def begun(steward: Steward, course: Course) -> tuple[Runs, PolicyId]:
+    """A group of its own with the policy, run every day until it is looked ahead."""
+    runs = await new_group(steward)
+    guests = [UserId(uuid4()) for _ in course.seen]
+    await runs.execute(MAKE_GUESTS, ESTATE, guests)
+    for guest, day in zip(guests, course.seen, strict=True):
+        at = None if day is None else runs.began_at + timedelta(days=day)
+        await runs.execute(HAS_BEEN_SEEN, guest, at, str(runs.group_id))
+    await runs.join(guests)
+    if course.follows_rule:
+        await runs.execute(FOLLOWS_RULE, runs.group_id, f'user.department -eq "{runs.group_id}"')
+    policy_id = PolicyId(uuid4())
+    await runs.put_policy(policy_id, **course.rules)
+    await steward.assign(runs.group_id, policyId=str(policy_id))
+    if course.was_refused:
+        steward.guests.act_faults.update(dict.fromkeys(guests, ActOutcome(None, Rejected("accessDenied", "No."))))
+    await runs.run_daily(course.before)
+    runs.set_day(max(course.before, 0))
+    steward.guests.act_faults.clear()
+    return runs, policy_id
+
+
+async def accepted(runs: Runs, course: Course, since: int) -> set[int]:
+    """Let somebody accept some of what is open; gives the days on which that ends."""
+    ends, inspector = set(), inspector_of(runs.steward.estate)
+    is_open = "SELECT finding_id FROM chamberlain.finding WHERE subject_id = $1 AND state = 'open' ORDER BY kind, about"
+    rows = await runs.steward.estate.rows(is_open, runs.group_id)
+    for (finding_id,), lasts in zip(rows, course.acceptances, strict=False):
+        if lasts == "open":
+            continue
+        end = since + lasts if isinstance(lasts, int) else None
+        assert isinstance(finding_id, UUID)
+        await inspector.accepted(finding_id, None if end is None else runs.began_at + timedelta(days=end))
+        ends |= {end} - {None}
+    return {end for end in ends if end is not None}
+
+
+async def found(runs: Runs) -> list[tuple[object, ...]]:
+    """When what was found in a group first, whatever has become of it."""
+    return sorted(
+        await runs.steward.estate.rows(
+            "SELECT first_seen_at, kind, about FROM chamberlain.finding WHERE subject_id = $1", runs.group_id
+        ),
+        key=lambda row: (row[0], row[1], row[2] or "None"),
+    )

@@ -1,0 +1,45 @@
+import httpx2
+
+from chamberlain.http.context import Check
+from tests.http.house import House
+
+
+async def test_it_works(api: httpx2.AsyncClient) -> None:
+    answer = await api.get("/health/ready")
+
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "status": "ready",
+        "checks": [{"name": "database", "passed": True, "detail": None, "reasonCode": None}],
+    }
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_it_says_what_is_not_well(api: httpx2.AsyncClient, house: House) -> None:
+    house.checks = (
+        Check("database", passed=True),
+        Check("clock", passed=False, detail="It is 40 s ahead.", reason_code="clocksDiffer"),
+    )
+
+    answer = await api.get("/health/ready")
+
+    assert answer.status_code == 503
+    assert answer.json()["status"] == "notReady"
+    assert answer.json()["checks"][1] == {
+        "name": "clock",
+        "passed": False,
+        "detail": "It is 40 s ahead.",
+        "reasonCode": "clocksDiffer",
+    }
+
+
+async def test_a_failed_check_that_is_not_required_is_reported_by_a_process_that_is_ready(
+    api: httpx2.AsyncClient, house: House
+) -> None:
+    full = Check("writes", passed=False, detail="The disk is full.", reason_code="diskFull", required=False)
+    house.checks = (Check("database", passed=True), full)
+
+    answer = await api.get("/health/ready")
+
+    assert (answer.status_code, answer.json()["status"]) == (200, "ready")
+    assert answer.json()["checks"][1]["reasonCode"] == "diskFull"

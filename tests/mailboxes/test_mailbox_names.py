@@ -1,0 +1,150 @@
+"""Names and addresses of mailboxes."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from chamberlain.directory.mailboxes import MailboxOrder
+from chamberlain.mailboxes.names import MailboxNames, address_taken, comparison_form, domain_of, name_taken, names_of
+from chamberlain.templates.models_mailbox_templates import MailboxTemplate, compile_mailbox_template
+from tests.mailboxes.mailbox_values import EQUIPMENT, HOUSE, ORDER, ROOM, SHARED
+
+pytestmark = pytest.mark.pure
+
+DOMAIN = "estate.example"
+
+
+def made(
+    order: MailboxOrder, template: MailboxTemplate = SHARED, properties: Mapping[str, str] | None = None
+) -> MailboxNames:
+    compiled = compile_mailbox_template(template)
+    return names_of(order, compiled, domain=DOMAIN, properties=properties or {}, number=7)
+
+
+def test_it_works() -> None:
+    names = made(replace(ORDER, name="Zürich Süd", alias="Info.Desk"))
+
+    assert names.mail == "zurich-sud@estate.example"
+    assert names.alias == "info.desk@estate.example"
+    assert names.addresses == ("zurich-sud@estate.example", "info.desk@estate.example")
+    assert names.name_key == "zürich süd"
+
+
+@pytest.mark.parametrize(
+    ("rule", "local_part"),
+    [
+        ("{input}", "info-desk"),
+        ("Shared.{input}", "shared.info-desk"),
+        ("{user.department} {input}", "sales-info-desk"),
+        ("{input}-{metadata.site}{metadata.none}", "info-desk-north"),
+        ("{input}{counter:3}", "info-desk007"),
+    ],
+)
+def test_the_rule_makes_the_local_part_only(rule: str, local_part: str) -> None:
+    order = replace(ORDER, metadata={"site": "North"})
+
+    names = made(order, replace(SHARED, address_rule=rule), {"department": "Sales"})
+
+    assert names.mail == f"{local_part}@{DOMAIN}"
+    assert names.name_key == "info desk"
+
+
+@pytest.mark.parametrize("name", ["東京", "!?", ".-.", "\N{GRINNING FACE}"])
+def test_it_handles_a_name_of_which_nothing_is_left(name: str) -> None:
+    names = made(replace(ORDER, name=name))
+
+    assert (names.local_part, names.mail, names.addresses) == (None, None, ())
+
+
+@pytest.mark.parametrize("rule", ["team-{input}", "{input}{counter:3}", "{user.department}-{input}"])
+@pytest.mark.parametrize("name", ["支援", "営業", "!?"])
+def test_the_rest_of_a_rule_makes_no_address_of_a_name_of_which_nothing_is_left(rule: str, name: str) -> None:
+    names = made(replace(ORDER, name=name), replace(SHARED, address_rule=rule), {"department": "Sales"})
+
+    assert (names.local_part, names.addresses) == (None, ())
+
+
+def test_an_alias_of_ones_own_address_is_none() -> None:
+    names = made(replace(ORDER, alias="INFO-desk"))
+
+    assert (names.alias, names.addresses) == (None, ("info-desk@estate.example",))
+
+
+@pytest.mark.parametrize("template", [EQUIPMENT, ROOM])
+def test_an_alias_that_is_only_kept_is_no_address(template: MailboxTemplate) -> None:
+    assert made(replace(ORDER, alias="desk"), template).addresses == ("info-desk@estate.example",)
+
+
+@pytest.mark.parametrize(
+    ("sent", "of_template", "domain"),
+    [
+        (None, None, "estate.example"),
+        ("", None, "estate.example"),
+        (None, "rooms.estate.example", "rooms.estate.example"),
+        (None, "Rooms.Estate.Example", "rooms.estate.example"),
+        ("ESTATE.example", "rooms.estate.example", "estate.example"),
+        ("elsewhere.example", None, "elsewhere.example"),
+    ],
+)
+def test_the_domain_is_the_nearest_that_is_named(sent: str | None, of_template: str | None, domain: str) -> None:
+    order, template = replace(ORDER, domain=sent), replace(SHARED, domain=of_template)
+
+    assert domain_of(order, template, HOUSE) == domain
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Info", "INFO"),
+        ("Zürich", "ZU\u0308RICH"),
+        ("Straße", "STRASSE"),
+        ("ﬁle", "FILE"),
+        ("Ⅷ", "viii"),
+        ("ΟΔΟΣ", "οδος"),
+        ("\uff21", "a"),
+        ("\u1e9e", "ss"),
+        # A mark that folds to a letter is folded before marks are put in their order.
+        ("\u0345\uff9e", "\u03b9\uff9e"),
+    ],
+)
+def test_names_are_the_same_in_any_letter_case_and_any_spelling(one: str, other: str) -> None:
+    assert comparison_form(one) == comparison_form(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("Info", "Info "), ("resume", "résumé"), ("a b", "ab"), ("l", "1")])
+def test_other_names_are_others(one: str, other: str) -> None:
+    assert comparison_form(one) != comparison_form(other)
+
+
+@given(st.text(max_size=20))
+@example("\u0345\u03b1\u0301")
+def test_the_form_of_a_form_is_itself(name: str) -> None:
+    form = comparison_form(name)
+
+    assert comparison_form(form) == form
+
+
+@given(st.text(max_size=64), st.from_regex(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]{1,64}", fullmatch=True))
+def test_every_address_is_one(name: str, alias: str) -> None:
+    names = made(replace(ORDER, name=name, alias=alias))
+
+    assert len(set(names.addresses)) == len(names.addresses)
+    for address in names.addresses:
+        assert address == address.lower()
+        assert re.fullmatch(r"[^\s@]+@estate\.example", address)
+    assert names.local_part is None or re.fullmatch(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?", names.local_part)
+
+
+def test_it_says_which_of_the_names_is_taken() -> None:
+    names = made(replace(ORDER, alias="desk"))
+    mail, alias = names.addresses
+
+    assert name_taken(ORDER).code == "nameTaken"
+    assert "Info Desk" in name_taken(ORDER).detail
+    assert mail in address_taken(names, frozenset({mail, alias}), reserved=frozenset()).detail
+    assert alias in address_taken(names, frozenset({alias}), reserved=frozenset({alias})).detail
+    assert address_taken(names, frozenset({alias}), reserved=frozenset({alias})).code == "addressTaken"

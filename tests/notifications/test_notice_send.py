@@ -1,0 +1,360 @@
+"""People are told by mail: each kind of notice, in both languages, whatever the mail server is up to."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from chamberlain.core.errors import Rejected, TryAgain
+from chamberlain.core.ids import RequestId, UserId
+from chamberlain.notifications.models import END
+from tests.databases import Databases
+from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, LEASE, PROJECT_TEAM, caller_of
+from tests.notifications.mailrooms import HAS_MAIL, LINK, SPEAKS, Mailroom, mailroom_of, open_told
+from tests.post_office import PostOffice, open_post_office
+from tests.requests.acts import act, administrator, retry
+from tests.requests.approvers import ALL_STAFF, Approving, all_of, any_of, approving, group, user
+
+
+@dataclass
+class House(Mailroom):
+    """An estate where people approve and are told by mail."""
+
+    house: Approving
+
+    async def wait(self, span: timedelta) -> None:
+        """Let time pass, and leases with it."""
+        self.estate.moment += span
+        await self.let_pass(span)
+
+    async def fail(self, name: str = "Apollo") -> RequestId:
+        """A request that the directory has refused."""
+        self.estate.directory.faults[name] = Rejected("quotaExceeded", "The suite has no room for <more> groups.")
+        accepted = await self.estate.request(name, templateId=str(PROJECT_TEAM))
+        await self.estate.work()
+        return accepted.request_id
+
+
+@pytest.fixture
+async def told(databases: Databases) -> AsyncIterator[Databases]:
+    async with open_told(databases) as told:
+        yield told
+
+
+@pytest.fixture
+async def office() -> AsyncIterator[PostOffice]:
+    async with open_post_office(PostOffice()) as office:
+        yield office
+
+
+def house_of(house: Approving, office: PostOffice) -> House:
+    mailroom = mailroom_of(house.estate, office)
+    return House(mailroom.estate, mailroom.office, mailroom.send, house)
+
+
+@pytest.fixture
+async def place(told: Databases, office: PostOffice) -> House:
+    """Two approve at the first level, one of them at the second."""
+    house = await approving(told, all_of(user(DARA), user(BEN)), any_of(user(CLEO)), days=14)
+    return house_of(house, office)
+
+
+async def test_it_works(place: House) -> None:
+    request_id = await place.house.ask()
+
+    sent = await place.work()
+
+    assert sorted(each.to for each in sent) == ["ben@estate.example", "dara@estate.example"]
+    letter = place.office.to("dara@estate.example")
+    assert letter.sender == "chamberlain@estate.example"
+    assert letter.message["To"].addresses[0].display_name == "Dara Lindqvist"
+    assert letter.message["Subject"] == 'Your approval is needed: group "Apollo"'
+    assert "Ada Achterberg has asked for" in letter.part("plain")
+    assert "This is level 1 of 2. Everybody who is asked has to approve it" in letter.part("plain")
+    assert LINK.format(request_id) in letter.part("plain")
+    assert f'<a href="{LINK.format(request_id)}">' in letter.part("html")
+    assert "Example Estate" in letter.part("plain")
+    assert await place.left() == (0, 0)
+
+
+async def test_it_works_for_the_next_level_and_the_approval_of_the_last(place: House) -> None:
+    request_id = await place.house.ask()
+    await place.work()
+    await place.house.approve(request_id, DARA)
+    await place.house.approve(request_id, BEN)
+    await place.house.look()
+
+    assert [each.to for each in await place.work()] == ["cleo@estate.example"]
+
+    await place.house.approve(request_id, CLEO, act(comment="Have fun.\nAnd <b>tidy up</b>."))
+    (letter,) = await place.work()
+
+    assert letter.to == "ada@estate.example"
+    assert letter.message["Subject"] == 'Approved: group "Apollo"'
+    assert "Cleo Marchetti wrote:" in letter.part("plain")
+    assert "> And <b>tidy up</b>." in letter.part("plain")
+    assert "&lt;b&gt;tidy up&lt;/b&gt;" in letter.part("html")
+    assert await place.left() == (0, 0)
+
+
+async def test_it_works_for_a_rejection(place: House) -> None:
+    request_id = await place.house.ask()
+    await place.work()
+
+    await place.house.reject(request_id, BEN, act(comment="No."))
+    (letter,) = await place.work()
+
+    assert (letter.to, letter.message["Subject"]) == ("ada@estate.example", 'Rejected: group "Apollo"')
+    assert "Ben Okafor wrote:\n\n> No." in letter.part("plain").replace("\r", "")
+
+
+async def test_it_works_for_what_nobody_has_decided_on_in_time(place: House) -> None:
+    await place.house.ask()
+    await place.work()
+
+    await place.wait(timedelta(days=15))
+    await place.house.look_again()
+    (letter,) = await place.work()
+
+    assert (letter.to, letter.message["Subject"]) == ("ada@estate.example", 'Expired: group "Apollo"')
+
+
+async def test_it_works_for_a_failure(place: House) -> None:
+    await place.fail()
+
+    (letter,) = await place.work()
+
+    assert (letter.to, letter.message["Subject"]) == ("ada@estate.example", 'Failed: team "Apollo"')
+    assert "> The suite has no room for <more> groups." in letter.part("plain")
+    assert "The suite has no room for &lt;more&gt; groups." in letter.part("html")
+
+
+async def test_it_works_for_approvers_whom_an_administrator_has_named(told: Databases, office: PostOffice) -> None:
+    gone = UUID("0000dead-0000-4000-8000-000000000000")
+    place = house_of(await approving(told, any_of(group(gone))), office)
+    request_id = await place.house.ask()
+    assert await place.work() == []
+
+    await place.house.name_approvers(request_id, administrator(ADA), DARA)
+
+    assert [each.to for each in await place.work()] == ["dara@estate.example"]
+
+
+async def test_it_tells_those_who_were_named_once_after_the_mail_server_was_away(
+    told: Databases, office: PostOffice
+) -> None:
+    gone = UUID("0000dead-0000-4000-8000-000000000000")
+    place = house_of(await approving(told, any_of(group(gone))), office)
+    request_id = await place.house.ask()
+    await place.house.name_approvers(request_id, administrator(ADA), DARA)
+
+    assert [each.to for each in await place.work()] == ["dara@estate.example"]
+
+
+async def test_it_works_in_the_language_of_each(place: House) -> None:
+    await place.change(SPEAKS, DARA, "de-CH")
+    await place.change(SPEAKS, BEN, "fr-FR")
+    await place.house.ask()
+
+    await place.work()
+
+    german, english = place.office.to("dara@estate.example"), place.office.to("ben@estate.example")
+    assert german.message["Subject"] == "Ihre Genehmigung ist gefragt: Gruppe „Apollo“"
+    assert "Ein Antrag von Ada Achterberg wartet auf Genehmigung" in german.part("plain")
+    assert '<html lang="de">' in german.part("html")
+    assert english.message["Subject"] == 'Your approval is needed: group "Apollo"'
+
+
+async def test_it_handles_a_name_as_data(place: House) -> None:
+    hostile = "</title><script>alert('x')</script> {requester} =?utf-8?q?x?= \u202eevil"
+    request_id = await place.house.ask(name=hostile)
+
+    await place.work()
+
+    letter = place.office.to("dara@estate.example")
+    assert letter.message["Subject"].startswith('Your approval is needed: group "</title><script>')
+    assert "<script" not in letter.part("html")
+    assert "{requester}" in letter.part("plain")
+    assert "\u202e" not in letter.part("plain") + letter.part("html") + letter.message["Subject"]
+    assert (await place.estate.record(request_id)).display_name == hostile
+
+
+async def test_it_tells_everybody_but_who_is_refused(place: House, caplog: pytest.LogCaptureFixture) -> None:
+    place.office.refusals["ben@estate.example"] = "550 5.1.1 no such user"
+    await place.house.ask()
+
+    with caplog.at_level(logging.WARNING):
+        sent = await place.work()
+
+    assert [each.to for each in sent] == ["dara@estate.example"]
+    assert await place.left() == (0, 0)
+    (line,) = [each for each in caplog.records if each.name == "chamberlain.notifications.jobs"]
+    assert line.message == "A notice was refused for good."
+    assert vars(line)["userId"] == str(BEN)
+    assert "550 5.1.1" in vars(line)["reason"]
+
+
+async def test_it_tries_again_for_whom_the_server_puts_off(place: House) -> None:
+    place.office.refusals["ben@estate.example"] = "450 4.2.0 come back later"
+    await place.house.ask()
+    assert [each.to for each in await place.work()] == ["dara@estate.example"]
+    assert await place.left() == (1, 1)
+
+    del place.office.refusals["ben@estate.example"]
+    assert await place.work() == []
+    await place.wait(timedelta(seconds=10))
+
+    assert [each.to for each in await place.work()] == ["ben@estate.example"]
+    assert await place.left() == (0, 0)
+
+
+async def test_it_tells_the_others_where_the_server_hangs_up_at_one(place: House) -> None:
+    place.office.refusals = {"dara@estate.example": "421 4.7.0 not now"}
+    await place.house.ask()
+
+    assert await place.work() == []
+    await place.wait(timedelta(seconds=10))
+
+    assert [each.to for each in await place.work()] == ["ben@estate.example"]
+    assert await place.left() == (1, 1)
+
+
+async def test_it_handles_a_server_that_is_away_for_a_while(told: Databases) -> None:
+    with socket.socket() as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        office = PostOffice(port=reserved.getsockname()[1])
+        place = house_of(await approving(told, any_of(user(DARA))), office)
+        await place.house.ask()
+        for wait in (10, 30, 120):
+            assert await place.work() == []
+            assert await place.left() == (1, 1)
+            await place.wait(timedelta(seconds=wait - 1))
+            assert (await place.claim()).jobs == ()
+            await place.wait(timedelta(seconds=1))
+
+    async with open_post_office(office):
+        (letter,) = await place.work()
+
+    assert letter.to == "dara@estate.example"
+    assert await place.left() == (0, 0)
+
+
+async def test_it_gives_up_after_days_with_a_line(told: Databases, caplog: pytest.LogCaptureFixture) -> None:
+    place = house_of(await approving(told, any_of(user(DARA))), PostOffice(port=1))
+    await place.fail()
+    await place.work()
+    assert await place.left() == (1, 1)
+
+    await place.wait(END)
+    with caplog.at_level(logging.ERROR):
+        await place.work()
+
+    assert await place.left() == (0, 0)
+    assert "A notice is given up: it was tried for days." in caplog.text
+
+
+async def test_it_sends_again_under_the_same_id_when_the_worker_is_killed(place: House) -> None:
+    await place.fail()
+    place.office.holds = True
+    killed = asyncio.create_task(place.work())
+    async with asyncio.timeout(10):
+        await place.office.arrived.wait()
+    killed.cancel()
+    with suppress(asyncio.CancelledError):
+        await killed
+    place.office.holds = False
+    assert (await place.claim()).jobs == ()
+
+    await place.wait(LEASE + timedelta(seconds=1))
+    await place.work()
+
+    first, second = place.office.received
+    assert first.message["Message-ID"] == second.message["Message-ID"]
+    assert first.part("plain") == second.part("plain")
+    assert await place.left() == (0, 0)
+
+
+async def test_it_handles_a_directory_that_does_not_answer(place: House) -> None:
+    await place.fail()
+    place.estate.people.trouble = TryAgain(timedelta(seconds=1), "Not now.")
+    assert await place.work() == []
+
+    place.estate.people.trouble = None
+    await place.wait(timedelta(seconds=10))
+
+    assert [each.to for each in await place.work()] == ["ada@estate.example"]
+
+
+@pytest.mark.parametrize("mail", [None, "no address", "x@y.example\r\nBcc: eve@evil.example"])
+async def test_it_passes_by_who_has_no_address(place: House, mail: str | None) -> None:
+    await place.change(HAS_MAIL, BEN, mail)
+    await place.house.ask()
+
+    assert [each.to for each in await place.work()] == ["dara@estate.example"]
+    assert await place.left() == (0, 0)
+
+
+async def test_it_passes_by_who_has_left(place: House) -> None:
+    await place.house.ask()
+    await place.house.leave(BEN)
+
+    assert [each.to for each in await place.work()] == ["dara@estate.example"]
+    assert await place.left() == (0, 0)
+
+
+async def test_it_tells_nobody_what_is_not_so_any_more(place: House) -> None:
+    asked = await place.house.ask()
+    failed = await place.fail("Gemini")
+    await place.house.approve(asked, DARA)
+    await place.house.reject(asked, BEN)
+    await retry(place.estate, failed, caller_of(ADA))
+
+    sent = await place.work()
+
+    assert [(each.to, each.message["Subject"]) for each in sent] == [("ada@estate.example", 'Rejected: group "Apollo"')]
+    assert await place.left() == (0, 0)
+
+
+async def test_it_waits_where_there_is_no_server_any_more(place: House) -> None:
+    await place.fail()
+    without = replace(place, send=replace(place.send, server=None))
+
+    assert await without.work() == []
+    assert await place.left() == (1, 1)
+    await place.wait(timedelta(seconds=10))
+
+    assert len(await place.work()) == 1
+
+
+async def test_it_works_for_a_large_group(told: Databases, office: PostOffice) -> None:
+    users = [UserId(UUID(int=0xBEEF0000 << 96 | number)) for number in range(55)]
+    place = house_of(await approving(told, any_of(group(ALL_STAFF))), office)
+    await place.change(MANY, ESTATE, users, ALL_STAFF)
+    place.office.refusals = {f"user{number}@estate.example": "550 no" for number in (3, 30)}
+    await place.house.ask()
+
+    sent = await place.work()
+
+    # Everybody but who asks and the two who are refused; of All staff, Ben, Cleo, Dara, Eli and the guest.
+    assert len(sent) == len({each.to for each in sent}) == 55 - 2 + 5
+    assert await place.left() == (0, 0)
+
+
+MANY = """
+WITH made AS (
+    INSERT INTO directory.users SELECT (json_populate_record(u, json_build_object(
+        'id', many.id, 'display_name', 'User ' || many.place, 'mail', 'user' || many.place - 1 || '@estate.example',
+        'user_principal_name', 'user' || many.place || '@estate.example'
+    ))).* FROM directory.users u, unnest($2::uuid[]) WITH ORDINALITY AS many (id, place)
+    WHERE u.tenant_id = $1 AND u.id = 'da7a0000-0000-4000-8000-000000000004'
+)
+INSERT INTO directory.memberships (tenant_id, group_id, member_id, is_owner, is_member, is_group)
+SELECT $1, $3, many.id, false, true, false FROM unnest($2::uuid[]) AS many (id)
+"""

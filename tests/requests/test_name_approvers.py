@@ -1,0 +1,88 @@
+"""Approvers of a blocked request are named over HTTP. What comes of it is tested with the use case."""
+
+import httpx2
+import pytest
+
+from chamberlain.core.errors import Conflict, Fault, Forbidden, NotPossible, Refusal
+from chamberlain.core.ids import UserId
+from chamberlain.requests.rules_decisions import Naming
+from tests.http.house import ADA, DARA, REQUEST, House, record
+
+PATH = f"/requests/v1/{REQUEST}/approvers/"
+BODY = {"level": 1, "userIds": [str(DARA)]}
+ADMINISTRATOR = {"authorization": "Bearer administrator"}
+
+
+@pytest.fixture(autouse=True)
+def waiting(house: House) -> None:
+    house.records[REQUEST] = record()
+
+
+async def test_it_works(api: httpx2.AsyncClient, house: House) -> None:
+    sent = {"level": 2, "userIds": [str(DARA).upper(), str(ADA), str(DARA)]}
+
+    answer = await api.post(PATH, json=sent, headers=ADMINISTRATOR | {"idempotency-key": "k1"})
+
+    assert (answer.status_code, answer.json()["requestId"]) == (200, str(REQUEST))
+    assert answer.headers["cache-control"] == "no-store"
+    assert house.namings == [Naming(2, (DARA, UserId(ADA)))]
+    ((_, act),) = house.acts
+    assert (act.comment, act.idempotency and act.idempotency.key) == (None, "k1")
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "code"),
+    [
+        ({"userIds": [str(DARA)]}, "/level", "missingProperty"),
+        ({"level": 1}, "/userIds", "missingProperty"),
+        ({"level": 0, "userIds": [str(DARA)]}, "/level", "outOfBounds"),
+        ({"level": 4, "userIds": [str(DARA)]}, "/level", "outOfBounds"),
+        ({"level": "1", "userIds": [str(DARA)]}, "/level", "wrongType"),
+        ({"level": 1, "userIds": []}, "/userIds", "outOfBounds"),
+        ({"level": 1, "userIds": [str(DARA)] * 101}, "/userIds", "outOfBounds"),
+        ({"level": 1, "userIds": ["dara"]}, "/userIds/0", "malformedId"),
+        ({**BODY, "comment": "x"}, "/comment", "unknownProperty"),
+    ],
+)
+async def test_it_rejects_other_bodies(
+    api: httpx2.AsyncClient, house: House, body: dict[str, object], *, pointer: str, code: str
+) -> None:
+    answer = await api.post(PATH, json=body, headers=ADMINISTRATOR)
+
+    assert answer.status_code == 400
+    assert [(each["pointer"], each["code"]) for each in answer.json()["errors"]] == [(pointer, code)]
+    assert house.namings == []
+
+
+async def test_it_rejects_no_body(api: httpx2.AsyncClient) -> None:
+    answer = await api.post(PATH, headers=ADMINISTRATOR)
+
+    assert answer.status_code in {400, 415}
+
+
+@pytest.mark.parametrize(
+    ("refusal", "status", "code"),
+    [
+        (Forbidden("selfApproval", "No."), 403, "selfApproval"),
+        (Conflict("stateDoesNotAllow", "No."), 409, "stateDoesNotAllow"),
+        (NotPossible([Fault("/userIds/0", "userUnknown", "No.")]), 422, "notPossible"),
+    ],
+)
+async def test_it_tells_refusals(
+    api: httpx2.AsyncClient, house: House, *, refusal: Refusal, status: int, code: str
+) -> None:
+    house.refusal = refusal
+
+    answer = await api.post(PATH, json=BODY, headers=ADMINISTRATOR)
+
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+@pytest.mark.parametrize(
+    ("who", "code"),
+    [("ada", "insufficientScope"), ("mail", "insufficientScope"), ("configuration", "applicationNotSupported")],
+)
+async def test_it_rejects_other_permissions(api: httpx2.AsyncClient, who: str, code: str) -> None:
+    answer = await api.post(PATH, json=BODY, headers={"authorization": f"Bearer {who}"})
+
+    assert (answer.status_code, answer.json()["code"]) == (403, code)

@@ -1,0 +1,151 @@
+"""A tenant gets another prefix for its extension attributes, and what carries the old one is still found."""
+
+from dataclasses import replace
+
+import pytest
+
+from chamberlain.app.commands.configuration_plan import print_plan
+from chamberlain.configuration.rules import Noun, Plan, PlannedChange, Verb
+from chamberlain.directory.subjects import SubjectType
+from chamberlain.guests.subjects.models import SubjectFilter
+from chamberlain.tenants import records as tenant_records
+from tests.adoptions.adopters import adopter_of
+from tests.directory.wanted_mailboxes import plain
+from tests.drift.drifters import watchman_of
+from tests.estates import BEN, ESTATE, PROJECT_TEAM, Estate
+from tests.guests.assignments.stewards import steward_of
+from tests.mailboxes.mailbox_bodies import SMALL
+from tests.queue.deadly import DeadlyDirectory, Killed
+
+CHANGE = "UPDATE chamberlain.tenant SET extension_prefix = $2, revision = revision + 1 WHERE tenant_id = $1"
+MARKS = """
+SELECT name FROM directory.extension_values WHERE member = 'requestId' AND value = $1 ORDER BY name
+"""
+
+
+async def set_prefix(estate: Estate, prefix: str) -> None:
+    async with estate.databases.worker.across_tenants() as tx:
+        await tx.execute(CHANGE, ESTATE, prefix)
+
+
+async def expire_leases(estate: Estate) -> None:
+    async with estate.databases.worker.across_tenants() as tx:
+        await tx.execute("UPDATE chamberlain.job SET lease_until = now() - interval '1 s' WHERE lease_id IS NOT NULL")
+
+
+async def names_of_marks(estate: Estate, request_id: object) -> list[object]:
+    return [name for (name,) in await estate.rows(MARKS, str(request_id))]
+
+
+async def test_a_group_that_was_made_just_before_the_change_is_not_made_twice(estate: Estate) -> None:
+    accepted = await estate.request("Apollo", owners=[str(BEN)], templateId=str(PROJECT_TEAM))
+    deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
+    with pytest.raises(Killed):
+        await deadly(await estate.claim())
+    await set_prefix(estate, "other")
+    await expire_leases(estate)
+
+    await estate.work()
+
+    assert (await estate.record(accepted.request_id)).state == "succeeded"
+    assert await names_of_marks(estate, accepted.request_id) == ["chamberlain_group"]
+
+
+async def test_a_request_that_an_older_process_took_up_is_not_done_twice(estate: Estate) -> None:
+    accepted = await estate.request("Apollo", owners=[str(BEN)])
+    deadly = replace(estate.provision_groups, directory=DeadlyDirectory(estate.directory))
+    with pytest.raises(Killed):
+        await deadly(await estate.claim())
+    async with estate.databases.worker.across_tenants() as tx:
+        await tx.execute("UPDATE chamberlain.request SET extension_prefix = NULL")
+    for prefix in ("other", "chamberlain", "third", "fourth"):
+        await set_prefix(estate, prefix)
+    await expire_leases(estate)
+
+    await estate.work()
+
+    assert (await estate.record(accepted.request_id)).state == "succeeded"
+    assert await names_of_marks(estate, accepted.request_id) == ["chamberlain_group"]
+
+
+async def test_what_is_asked_for_later_gets_the_new_prefix(estate: Estate) -> None:
+    await set_prefix(estate, "other")
+    group, mailbox = await estate.request("Apollo"), await estate.ask_mailbox(SMALL)
+
+    await estate.work()
+
+    assert await names_of_marks(estate, group.request_id) == ["other_group"]
+    assert (await estate.record(mailbox.record.request_id)).state == "succeeded"
+
+
+async def test_drift_still_finds_groups_and_mailboxes(estate: Estate) -> None:
+    watchman = watchman_of(estate)
+    await watchman.group()
+    await watchman.mailbox(city="Town")
+    await set_prefix(estate, "other")
+
+    await watchman.look()
+
+    assert await watchman.found() == []
+
+
+async def test_discovery_still_knows_the_request_of_a_group(estate: Estate) -> None:
+    accepted = await estate.request("Apollo")
+    await estate.work()
+    steward = steward_of(estate)
+    await set_prefix(estate, "other")
+
+    await steward.look_around()
+
+    group = await estate.group(accepted.request_id)
+    assert group is not None
+    assert (await steward.record(group.id)).entry.request_id == accepted.request_id
+    assert "Apollo" in await steward.names(SubjectFilter(SubjectType.GROUP))
+
+
+async def test_a_managed_mailbox_is_not_offered_for_adoption(estate: Estate) -> None:
+    adopter = adopter_of(estate)
+    await estate.ask_mailbox(SMALL)
+    await estate.work()
+    before = await adopter.preview()
+    await set_prefix(estate, "other")
+
+    after = await adopter.preview()
+
+    assert after == before
+
+
+async def test_an_adoption_that_began_under_the_old_prefix_is_on_record_under_it(estate: Estate) -> None:
+    adopter = adopter_of(estate)
+    await adopter.mailbox_before(plain())
+    await adopter.confirm()
+    await set_prefix(estate, "other")
+    await adopter.work()
+
+    marked = await estate.rows("SELECT DISTINCT extension_prefix FROM chamberlain.request WHERE tenant_id = $1", ESTATE)
+    assert marked == [("chamberlain",)]
+
+
+def test_the_plan_says_what_becomes_of_the_old_prefix(capsys: pytest.CaptureFixture[str]) -> None:
+    change = PlannedChange(
+        ESTATE, Verb.CHANGE, Noun.TENANT, ESTATE, "Estate", {"extensionPrefix": "old"}, {"extensionPrefix": "new"}
+    )
+    print_plan(Plan((replace(change, before={"name": "A"}, after={"name": "B"}),)))
+    without = capsys.readouterr().out
+
+    print_plan(Plan((change,)))
+
+    assert "earlier prefix" in capsys.readouterr().out
+    assert "prefix" not in without
+
+
+async def test_all_earlier_prefixes_are_remembered(estate: Estate) -> None:
+    for prefix in ("other", "chamberlain", "chamberlain", "third"):
+        await set_prefix(estate, prefix)
+
+    async with estate.databases.application.transaction(ESTATE) as tx:
+        tenant = await tenant_records.find(tx, ESTATE)
+
+    assert tenant is not None
+    assert tenant.former_prefixes == ("chamberlain", "other", "chamberlain")
+    assert tenant.marked_under == ("chamberlain", "other")

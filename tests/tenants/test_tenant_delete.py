@@ -1,0 +1,203 @@
+"""A tenant that leaves gets all that is its, and then nothing of it is left, in whatever table."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+import asyncpg
+import pytest
+
+from chamberlain.core.errors import Conflict, NotFound
+from chamberlain.core.ids import TenantId
+from chamberlain.queue.models import JobKind
+from chamberlain.tenant_admin.models_tenant_rows import RemovedRows, TenantRow
+from chamberlain.tenant_admin.service import TenantOperations
+from tests.audit.auditors import seal
+from tests.databases import Databases
+from tests.estates import (
+    CONFIDENTIAL_TEAM,
+    ESTATE,
+    NOBODY,
+    OPERATOR,
+    OTHER_GROUP,
+    OTHER_HOUSE,
+    TRACE,
+    ZOE,
+    Estate,
+    caller_of,
+)
+from tests.postgres import connected
+
+# Asked of the owner, who sees every table, whether anybody else may or not.
+TABLES = """
+SELECT format('%I.%I', n.nspname, c.relname) AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id' WHERE c.relkind IN ('r', 'p')
+AND NOT c.relispartition ORDER BY 1
+"""
+DIGEST = """
+SELECT count(*) || ' ' || md5(coalesce(string_agg(t::text, '' ORDER BY t::text), '')) FROM {} t WHERE tenant_id = $1
+"""
+MORE = (
+    "INSERT INTO chamberlain.issuer (tenant_id, issuer) VALUES ($1::uuid, 'https://' || $1::uuid)",
+    "INSERT INTO identity.accounts VALUES ($1::uuid, $1::uuid, 'a@' || $1::uuid, 'A')",
+    "INSERT INTO identity.clients VALUES ($1, $1, 'program', 'confidential', 'hash-of-a-secret')",
+    "INSERT INTO identity.permissions VALUES ($1, $1, 'application', 'https://api', 'All')",
+)
+SECRET = """
+INSERT INTO chamberlain.webhook_secret (tenant_id, template_id, sealed, previous_secret, previous_until)
+VALUES ($1, $2, 'sealed-secret', 'sealed-secret of before', now() + interval '1 day')
+"""
+
+
+@pytest.fixture
+async def furnished(estate: Estate) -> Estate:
+    """Both tenants with something of everything, most of all the first."""
+    await estate.request("Apollo", key="k1")
+    await estate.request("Secret", templateId=str(CONFIDENTIAL_TEAM), description="line\nbreak")
+    await estate.ask_mailbox({"name": "Info", "displayName": "Information", "alias": "desk"})
+    await estate.request("Theirs", caller=caller_of(ZOE, OTHER_HOUSE), templateId=str(OTHER_GROUP), key="k1")
+    await estate.work()
+    async with estate.databases.worker.across_tenants() as tx:
+        for statement in MORE:
+            await tx.execute(statement, ESTATE)
+            await tx.execute(statement, OTHER_HOUSE)
+        await tx.execute(SECRET, ESTATE, CONFIDENTIAL_TEAM)
+    return estate
+
+
+async def suspend(estate: Estate) -> None:
+    await TenantOperations(estate.databases.worker).suspend(ESTATE, actor=OPERATOR, trace_id=TRACE)
+
+
+async def delete(estate: Estate, tenant_id: TenantId = ESTATE) -> Sequence[RemovedRows]:
+    return await TenantOperations(estate.databases.worker).delete(tenant_id, actor=OPERATOR, trace_id=TRACE)
+
+
+async def digests(databases: Databases, tenant_id: TenantId) -> Mapping[str, str]:
+    """How many rows of a tenant each table has, and what they say."""
+    async with connected(databases.addresses.owner) as connection:
+        tables = [row["name"] for row in await connection.fetch(TABLES)]
+    async with databases.worker.across_tenants() as tx:
+        found = {name: await tx.fetch(DIGEST.format(name), tenant_id) for name in tables}
+    return {name: str(rows[0][0]) for name, rows in found.items()}
+
+
+async def exported(databases: Databases, tenant_id: TenantId = ESTATE) -> list[TenantRow]:
+    rows: list[TenantRow] = []
+    count = await TenantOperations(databases.worker).export(tenant_id, rows.append, actor=OPERATOR, trace_id=TRACE)
+    assert count == len(rows)
+    return rows
+
+
+async def test_it_works(furnished: Estate) -> None:
+    await suspend(furnished)
+    before = await digests(furnished.databases, ESTATE)
+    others = await digests(furnished.databases, OTHER_HOUSE)
+
+    removed = await delete(furnished)
+
+    left = await digests(furnished.databases, ESTATE)
+    assert {name: told for name, told in left.items() if not told.startswith("0 ")} == {}
+    assert await digests(furnished.databases, OTHER_HOUSE) == others
+    counts = {each.table: each.count for each in removed}
+    assert (
+        counts.items() >= {"chamberlain.tenant": 1, "chamberlain.template": 9, "chamberlain.webhook_secret": 1}.items()
+    )
+    # A trigger removes these with the requests.
+    followers = {"chamberlain.request_by_state"}
+    there = {name for name, told in before.items() if not told.startswith("0 ")}
+    assert there - followers <= counts.keys()
+
+
+async def test_a_deleted_tenant_is_gone(furnished: Estate) -> None:
+    await suspend(furnished)
+    await delete(furnished)
+
+    check = TenantOperations(furnished.databases.worker).require_deletable
+    for attempt in (delete(furnished), check(ESTATE), exported(furnished.databases)):
+        with pytest.raises(NotFound):
+            await attempt
+
+
+async def test_a_deleted_tenant_is_on_record_with_the_last_head_of_its_trail(furnished: Estate) -> None:
+    worker = furnished.databases.worker
+    nothing = await TenantOperations(worker).list_deleted()
+    await suspend(furnished)
+    count = "SELECT count(*) FROM chamberlain.audit WHERE tenant_id = $1"
+    ((written,),) = await furnished.rows(count, ESTATE)
+    # A tenant that leaves takes its trail along, sealed as it is just then.
+    await seal(furnished.databases, most=2)
+    links = [row.content for row in await exported(furnished.databases) if row.table == "chamberlain.audit_seal"]
+    await delete(furnished)
+
+    (gone,) = await TenantOperations(worker).list_deleted()
+
+    assert nothing == []
+    assert (gone.id, gone.name, gone.deleted_by) == (ESTATE, "Example Estate", "Test")
+    # The export is on record as well, behind what is in it.
+    assert gone.head.position == int(str(written)) + 1 == len(links) + 1
+
+
+async def test_the_record_of_deleted_tenants_cannot_be_changed_by_the_service(furnished: Estate) -> None:
+    await suspend(furnished)
+    await delete(furnished)
+
+    for statement in ("UPDATE chamberlain.deleted_tenant SET name = ''", "DELETE FROM chamberlain.deleted_tenant"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with furnished.databases.worker.across_tenants() as tx:
+                await tx.execute(statement)
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        async with furnished.databases.application.transaction(ESTATE) as tx:
+            await tx.fetch("SELECT FROM chamberlain.deleted_tenant")
+
+
+async def test_it_rejects_to_delete_one_that_is_served(furnished: Estate) -> None:
+    before = await digests(furnished.databases, ESTATE)
+
+    for attempt in (delete(furnished), TenantOperations(furnished.databases.worker).require_deletable(ESTATE)):
+        with pytest.raises(Conflict, match="Suspend it first"):
+            await attempt
+
+    assert await digests(furnished.databases, ESTATE) == before
+
+
+async def test_it_rejects_to_delete_one_that_somebody_works_for(furnished: Estate) -> None:
+    await furnished.request("Late")
+    await furnished.claim(kinds=[JobKind.GROUP_PROVISION])
+    await suspend(furnished)
+
+    with pytest.raises(Conflict, match='1 jobs of "Example Estate" are still being done'):
+        await delete(furnished)
+
+
+async def test_everything_is_exported_as_it_is(furnished: Estate) -> None:
+    rows = await exported(furnished.databases)
+
+    counts = {name: sum(row.table == name for row in rows) for name in {row.table for row in rows}}
+    there = await digests(furnished.databases, ESTATE)
+    assert counts == {name: int(told.split()[0]) for name, told in there.items() if not told.startswith("0 ")}
+    (tenant,) = [json.loads(row.content) for row in rows if row.table == "chamberlain.tenant"]
+    assert (tenant["tenant_id"], tenant["name"]) == (str(ESTATE), "Example Estate")
+    requests = [json.loads(row.content) for row in rows if row.table == "chamberlain.request"]
+    assert {each["display_name"] for each in requests} == {"Apollo", "CONF-Secret", "Information"}
+
+
+async def test_nothing_of_another_tenant_and_no_secret_is_exported(furnished: Estate) -> None:
+    text = "\n".join(row.content for row in await exported(furnished.databases))
+
+    assert str(OTHER_HOUSE) not in text
+    assert "hash-of-a-secret" not in text
+    assert b"sealed-secret".hex() not in text
+    assert "program" in text
+
+
+async def test_an_export_is_on_record(furnished: Estate) -> None:
+    await exported(furnished.databases)
+
+    assert await furnished.rows(
+        "SELECT payload -> 'actor' ->> 'displayName' FROM chamberlain.audit WHERE action = 'tenant.export'"
+    ) == [("Test",)]
+
+
+async def test_it_rejects_a_tenant_that_is_not_there(databases: Databases) -> None:
+    with pytest.raises(NotFound):
+        await exported(databases, TenantId(NOBODY))

@@ -1,0 +1,53 @@
+"""A webhook that is taken away is told nothing more, at once: what waited for it is cancelled."""
+
+import pytest
+
+from chamberlain.templates.rules_template_areas import COLLAB
+from tests.databases import Databases
+from tests.estates import ADA, PROJECT_GROUP, Estate, apply, changed_estate, open_estate
+from tests.requests.acts import administrator
+from tests.template_admin.template_keepers import Keeper
+
+URL = "https://hooks.estate.example/chamberlain"
+HOOK: dict[str, object] = {"webhook": {"url": URL}}
+STATES = "SELECT state, job_id IS NULL FROM chamberlain.delivery"
+JOBS = "SELECT count(*) FROM chamberlain.job WHERE kind = 'webhookDeliver'"
+CANCELLED = [("cancelled", True)]
+
+
+@pytest.fixture
+async def waiting(databases: Databases) -> Estate:
+    """A delivery waits for its next attempt, a day from now."""
+    estate = await open_estate(databases, changed_estate(project_group=HOOK))
+    await estate.request("Apollo")
+    await estate.work()
+    await estate.rows("UPDATE chamberlain.job SET run_at = now() + interval '1 day' RETURNING 1")
+    assert await estate.rows(STATES) == [("pending", False)]
+    return estate
+
+
+@pytest.mark.parametrize("members", [{}, {"webhook": {"url": URL, "active": False}}], ids=["removed", "inactive"])
+async def test_it_works(waiting: Estate, members: dict[str, object]) -> None:
+    await Keeper(waiting, administrator(ADA), COLLAB).replace(PROJECT_GROUP, members)
+
+    assert await waiting.rows(STATES) == CANCELLED
+    assert await waiting.rows(JOBS) == [(0,)]
+
+
+async def test_it_works_when_the_template_is_deleted(waiting: Estate) -> None:
+    await Keeper(waiting, administrator(ADA), COLLAB).delete(PROJECT_GROUP)
+
+    assert await waiting.rows(STATES) == CANCELLED
+
+
+async def test_it_works_when_a_file_removes_it(waiting: Estate) -> None:
+    await apply(waiting.databases, changed_estate())
+
+    assert await waiting.rows(STATES) == CANCELLED
+
+
+async def test_what_goes_to_another_address_from_now_on_waits_as_it_did(waiting: Estate) -> None:
+    webhook = {"url": "https://hooks.estate.example/other"}
+    await Keeper(waiting, administrator(ADA), COLLAB).replace(PROJECT_GROUP, {"webhook": webhook})
+
+    assert await waiting.rows(STATES) == [("pending", False)]

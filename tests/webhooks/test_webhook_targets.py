@@ -1,0 +1,55 @@
+"""Which webhooks somebody has to look at."""
+
+from dataclasses import replace
+
+import pytest
+
+from chamberlain.core.checkups import CheckupState
+from chamberlain.core.ids import TemplateId
+from chamberlain.webhooks.models_webhook_targets import Reach, WebhookTarget, judge_targets
+from tests.auth.editor_values import NOW
+from tests.groups.group_values import REQUEST, TENANT
+
+pytestmark = pytest.mark.pure
+
+OK, WARNING, FAULT = CheckupState.OK, CheckupState.WARNING, CheckupState.FAULT
+TARGET = WebhookTarget(
+    tenant_id=TENANT,
+    template_id=TemplateId(REQUEST),
+    template_name="Project group",
+    url="https://hooks.example/",
+    active=True,
+    failing_since=None,
+    disabled_reason=None,
+)
+FAILING = replace(TARGET, failing_since=NOW)
+DISABLED = replace(TARGET, disabled_reason="Gone.")
+OFF = replace(TARGET, active=False, url="https://nowhere.example/")
+
+
+@pytest.mark.parametrize(
+    ("targets", "reach", "states"),
+    [
+        ([], Reach.YES, [OK]),
+        ([OFF], Reach.YES, [OK]),
+        ([TARGET, OFF], Reach.YES, [OK]),
+        ([TARGET], Reach.NOT_HTTPS, [FAULT]),
+        ([TARGET], Reach.NO_NAME, [FAULT]),
+        ([TARGET], Reach.REFUSED, [FAULT]),
+        ([FAILING], Reach.YES, [WARNING]),
+        ([DISABLED], Reach.REFUSED, [WARNING]),
+        ([TARGET, FAILING, DISABLED], Reach.YES, [WARNING, WARNING, OK]),
+        ([FAILING, DISABLED, OFF], Reach.YES, [WARNING, WARNING]),
+    ],
+)
+def test_it_works(targets: list[WebhookTarget], reach: Reach, states: list[CheckupState]) -> None:
+    found = judge_targets(targets, {TARGET.url: reach})
+
+    assert [(each.name, each.state) for each in found] == [("webhooks", state) for state in states]
+    assert all(TARGET.url not in each.seen for each in found)
+
+
+def test_it_counts_those_that_can_be_called() -> None:
+    *_, last = judge_targets([TARGET, TARGET, FAILING, OFF], {TARGET.url: Reach.YES})
+
+    assert "2 of 3" in last.seen
