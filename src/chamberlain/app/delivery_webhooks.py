@@ -14,13 +14,13 @@ from chamberlain.settings import Settings
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.webhooks.addresses_names import Resolver
 from chamberlain.webhooks.jobs import DeliverWebhooks
-from chamberlain.webhooks.sender import Send, Sender
+from chamberlain.webhooks.sender import Send, Sender as WebhookSender
 
 
 @asynccontextmanager
-async def webhook_sender(settings: Settings) -> AsyncIterator[Sender]:
+async def webhook_sender(settings: Settings) -> AsyncIterator[WebhookSender]:
     """Open a sender for as long as the block runs."""
-    sender = Sender(
+    sender = WebhookSender(
         resolve=Resolver(),
         allowed_networks=settings.allowed_networks,
         allow_http=settings.webhook_allow_http,

@@ -17,7 +17,7 @@ FROM unnest($1::uuid[], $2::uuid[], {apart("$3")}, $4::uuid[], $5::timestamptz[]
 """  # noqa: S608 - text of ours alone.
 
 
-_encode: Final = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder().encode
 
 
 async def append(tx: Transaction, events: Sequence[Event]) -> None:

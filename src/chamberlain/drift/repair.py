@@ -15,7 +15,7 @@ from chamberlain.directory.mailboxes import (
     AddressFields,
     ObservedMailbox,
     PermissionLevel,
-    Place,
+    Place as MailboxPlace,
     RoomEquipment,
     WantedMailbox,
 )
@@ -98,9 +98,9 @@ def assignment_repair(
     )
 
 
-def _place_repair(wanted: Place, broken: AbstractSet[DriftProperty]) -> Place:
+def _place_repair(wanted: MailboxPlace, broken: AbstractSet[DriftProperty]) -> MailboxPlace:
     equipment = RoomEquipment(**_of(wanted.equipment, EQUIPMENT_FIELDS, broken))
-    return Place(**_of(wanted, PLACE_FIELDS, broken), equipment=equipment)
+    return MailboxPlace(**_of(wanted, PLACE_FIELDS, broken), equipment=equipment)
 
 
 def _of(part: object, properties: Mapping[str, DriftProperty], broken: AbstractSet[DriftProperty]) -> Mapping[str, Any]:
