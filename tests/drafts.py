@@ -6,11 +6,10 @@ from chamberlain.auth.models import Actor, ActorType
 from chamberlain.changes.models import Change, Subject
 from chamberlain.core.idempotency import IdempotencyKey
 from chamberlain.core.ids import RequestId, TenantId
-from chamberlain.directory.models_mail_addresses import MailAddress
+from chamberlain.directory.models import MailAddress
 from chamberlain.directory.steps import Step
 from chamberlain.queue.models import JobKind
-from chamberlain.requests.models import RequestKind, RequestState, begin_steps
-from chamberlain.requests.models_submissions import Draft
+from chamberlain.requests.models import Draft, RequestKind, RequestState, begin_steps
 from tests.estates import ADA, CLIENT, ESTATE, OTHER_GROUP, PROJECT_GROUP, TRACE
 
 BODY = b'{"displayName": "Apollo"}'

@@ -14,10 +14,8 @@ from chamberlain.guests.assignments.new_groups import NewGroupRules
 from chamberlain.mailboxes.provision import MailboxProvisioner
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.queue.notifier import Notifier
-from chamberlain.requests.timeline_timelines import Timelines
-from chamberlain.requests.timeline_watchers import REQUESTS_CHANNEL, Watchers
-from chamberlain.templates.cache import Catalog
-from chamberlain.templates.cache_revisions import Revisions
+from chamberlain.requests.timeline import REQUESTS_CHANNEL, Timelines, Watchers
+from chamberlain.templates.cache import Catalog, Revisions
 from chamberlain.templates.submission import Submitter
 from tests.databases import Databases
 

@@ -34,7 +34,6 @@ from chamberlain.mailboxes.provision import MailboxProvisioner
 from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue import jobs_lanes
 from chamberlain.queue.models import Claim, JobKind
 from chamberlain.queue.notifier import Notifier
 from chamberlain.requests import records as request_records
@@ -163,7 +162,7 @@ class Estate:
         """Lease what is due of a kind that waits in lanes, as a worker does."""
         lease_id = uuid4()
         async with self.databases.worker.across_tenants() as tx:
-            taken = await jobs_lanes.claim(
+            taken = await queue_jobs.claim_from_lanes(
                 tx, lease_id, kinds=[kind], most=100, of_one=100, lease=LEASE, named=(), only_named=False
             )
         return Claim(lease_id, tuple(job for _, job in taken))

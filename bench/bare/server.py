@@ -15,7 +15,7 @@ import uvloop
 from chamberlain.database.transactions import open_database
 from chamberlain.embedded.directory.people import HELD_ADDRESSES
 from chamberlain.requests.batcher import Acceptor
-from chamberlain.requests.models_submissions import Draft, Verdict, Written
+from chamberlain.requests.models import Draft, Verdict, Written
 from tests.drafts import draft
 
 # As short as an answer may be.

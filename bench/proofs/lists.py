@@ -23,8 +23,7 @@ from chamberlain.guests.models import FindingFilter, FindingState
 from chamberlain.guests.subjects import store as subject_store
 from chamberlain.guests.subjects.models import SubjectFilter
 from chamberlain.mailboxes import store as mailbox_store
-from chamberlain.mailboxes.models import MailboxFilter
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.mailboxes.models import MailboxFilter, ProvisioningState
 from chamberlain.requests import store as request_store
 from chamberlain.requests.models import RequestFilter, RequestState
 from tests.databases import Databases, migrated_database

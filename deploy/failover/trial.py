@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
-from chamberlain.database.connection_hosts import Hosts
+from chamberlain.database.connection import Hosts
 from deploy.failover.callers import Accepted, Callers
 from deploy.failover.cluster import Cluster, Node
 from deploy.failover.installation import Installation

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
 from chamberlain.adoptions.jobs import RunAdoptions
-from chamberlain.adoptions.models import AdoptionFilter, AdoptionRule, Preview
-from chamberlain.adoptions.models_adoption_records import AdoptionRecord, AdoptionView
+from chamberlain.adoptions.models import AdoptionFilter, AdoptionRecord, AdoptionRule, AdoptionView, Preview
 from chamberlain.adoptions.preview import Previewer
 from chamberlain.adoptions.service import AdoptionService
 from chamberlain.auth.models import Caller
@@ -18,7 +17,7 @@ from chamberlain.directory.embedded import EmbeddedAdoptions
 from chamberlain.directory.groups import MemberShipType, WantedGroup
 from chamberlain.directory.mailboxes import ObservedMailbox
 from chamberlain.directory.port import Adoptions, MailboxPage, MailboxWork, Marking, Work
-from chamberlain.groups.models_plans import plan_group
+from chamberlain.groups.models import plan_group
 from chamberlain.queue.models import JobKind
 from chamberlain.queue.notifier import Notifier
 from chamberlain.templates.models import TemplateKind

@@ -8,23 +8,20 @@ from uuid import UUID
 from chamberlain.adoptions.models import (
     ALREADY_MANAGED,
     GONE,
+    AdoptionItem,
+    AdoptionRecord,
     AdoptionRule,
     AdoptionState,
+    AdoptionView,
     Candidate,
     Preview,
+    RefusedItem,
+    new_record,
     require_as_shown,
     require_undoable,
 )
-from chamberlain.adoptions.models_adoption_records import (
-    AdoptionItem,
-    AdoptionRecord,
-    AdoptionView,
-    RefusedItem,
-    new_record,
-)
 from chamberlain.adoptions.service import AdoptionService
-from chamberlain.auth.models import Actor, Caller
-from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.models import Actor, Caller, Editor
 from chamberlain.core.errors import NotFound
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import AdoptionId, RequestId, TenantId

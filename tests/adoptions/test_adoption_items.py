@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from chamberlain.adoptions import store_adoption_items
+from chamberlain.adoptions import store as adoption_store
 from tests.databases import Databases
 from tests.estates import ESTATE
 from tests.query_plans import rows_looked_at
@@ -22,7 +22,7 @@ async def test_it_works_along_the_key_of_reservations(databases: Databases) -> N
         await tx.execute("ANALYZE chamberlain.reservation")
 
         columns = ["address"] * len(addresses), addresses, [ours] * len(addresses)
-        looked_at = await rows_looked_at(tx, store_adoption_items.GIVE_BACK, ESTATE, *columns)
+        looked_at = await rows_looked_at(tx, adoption_store.GIVE_BACK, ESTATE, *columns)
 
         assert looked_at <= len(addresses)
         (row,) = await tx.fetch(LEFT, ESTATE)

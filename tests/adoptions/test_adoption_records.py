@@ -4,10 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.adoptions.models import AdoptionFilter, AdoptionRule, AdoptionState
-from chamberlain.adoptions.models_adoption_records import AdoptionRecord, confirmed
-from chamberlain.auth.models import Actor, ActorType
-from chamberlain.auth.models_edits import Editor
+from chamberlain.adoptions.models import AdoptionFilter, AdoptionRecord, AdoptionRule, AdoptionState, confirmed
+from chamberlain.auth.models import Actor, ActorType, Editor
 from chamberlain.core.ids import AdoptionId, TraceId
 from chamberlain.core.values import Json
 from chamberlain.requests.models import TemplateReference

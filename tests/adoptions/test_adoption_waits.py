@@ -6,9 +6,19 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.adoptions.models import GONE, NO_ANSWER, Obstacle
-from chamberlain.adoptions.models_adoption_records import AdoptedObject, AdoptionItem, MailboxPart, RefusedItem
-from chamberlain.adoptions.models_adoption_waits import NOT_SHOWN, PATIENCE, end_of_refused, end_of_wait
+from chamberlain.adoptions.models import (
+    GONE,
+    NO_ANSWER,
+    NOT_SHOWN,
+    PATIENCE,
+    AdoptedObject,
+    AdoptionItem,
+    MailboxPart,
+    Obstacle,
+    RefusedItem,
+    end_of_refused,
+    end_of_wait,
+)
 from chamberlain.auth.models import SERVICE
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import MailboxId, RequestId

@@ -15,8 +15,14 @@ from chamberlain.adoptions.models import (
     require_as_shown,
     require_undoable,
 )
-from chamberlain.adoptions.rules import AdoptedGroup, adopted_group, group_candidate
-from chamberlain.adoptions.rules_adopted_mailboxes import mailbox_candidate, names_held, order_of_mailbox
+from chamberlain.adoptions.rules import (
+    AdoptedGroup,
+    adopted_group,
+    group_candidate,
+    mailbox_candidate,
+    names_held,
+    order_of_mailbox,
+)
 from chamberlain.core.errors import Conflict, NotFound, NotPossible
 from chamberlain.core.ids import GroupId, RequestId
 from chamberlain.directory.groups import MemberShipType, ObservedGroup
@@ -28,9 +34,10 @@ from chamberlain.directory.mailboxes import (
     PermissionLevel,
     Place,
     RoomEquipment,
+    plan_mailbox,
+    remaining_of_mailbox,
 )
-from chamberlain.directory.mailboxes_mailbox_plans import plan_mailbox, remaining_of_mailbox
-from chamberlain.directory.models_object_types import ObjectType
+from chamberlain.directory.models import ObjectType
 from chamberlain.directory.steps import Step
 from chamberlain.groups.models import GroupOrder
 from chamberlain.guests.subjects.models import SubjectEntry

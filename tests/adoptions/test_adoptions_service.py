@@ -21,8 +21,7 @@ from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.faults import Faults, Injection
 from chamberlain.guests.models import FindingState
 from chamberlain.mailboxes import records as mailbox_records
-from chamberlain.mailboxes.models import MailboxRecord
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState
 from chamberlain.requests.models import RequestState
 from chamberlain.templates.models import TemplateKind
 from tests.adoptions.adopters import RULE, Adopter, TroubledAdoptions, adopter_of, chosen, elsewhere, make_group

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from chamberlain.app.keys_keys import KeyUse, change_of_keys, key_unknown, key_uses, require_droppable
+from chamberlain.app.keys import KeyUse, change_of_keys, key_unknown, key_uses, require_droppable
 from chamberlain.auth.models import SERVICE
 from chamberlain.changes.models import Change, Subject
 from chamberlain.core.errors import Conflict, NotFound

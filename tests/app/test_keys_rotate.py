@@ -9,14 +9,14 @@ from uuid import UUID, uuid4
 import pytest
 
 from chamberlain.app.commands.keys_sealed_keys import IdentityKeys
-from chamberlain.app.keys import KeyService, add_key
-from chamberlain.app.keys_keys import KeyUse, Rotation
+from chamberlain.app.keys import KeyService, KeyUse, Rotation, add_key
 from chamberlain.core.errors import Conflict, NotFound
 from chamberlain.core.ids import TemplateId
 from chamberlain.embedded.identity.signing_keys import SigningKeys
 from chamberlain.secrets.keyring import Keyring, KeysUnusable, load_keyring
 from chamberlain.secrets.keys_file import KeysFile
-from chamberlain.template_admin import webhook_secrets, webhook_secrets_sealed_secrets
+from chamberlain.template_admin import webhook_secrets
+from chamberlain.template_admin import webhook_secrets as template_admin_webhook_secrets
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from tests.databases import Databases
 from tests.estates import ESTATE, OPERATOR, TRACE, open_estate
@@ -133,7 +133,7 @@ async def test_nothing_is_lost_of_what_is_written_meanwhile(vault: Vault) -> Non
 async def test_who_waits_for_a_drop_seals_with_what_it_leaves(vault: Vault) -> None:
     template_id = vault.templates[0]
     async with vault.databases.worker.across_tenants() as tx:
-        await webhook_secrets_sealed_secrets.hold(tx)
+        await template_admin_webhook_secrets.hold(tx)
         writing = asyncio.create_task(vault.put(template_id, "whsec_behind"))
         async with asyncio.timeout(30):
             while not await tx.fetch(WAITING):

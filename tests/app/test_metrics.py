@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import httpx2
 
-from chamberlain.app.listeners_metrics import PATIENCE, metrics_application
+from chamberlain.app.listeners import PATIENCE, metrics_application
 from chamberlain.database.transactions import open_database
 from chamberlain.observability.metrics import call_answered
 from tests.databases import Databases

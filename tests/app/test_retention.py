@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from chamberlain.app.retention_rules_retention import Cutoffs, Retention, cutoffs, next_sweep
+from chamberlain.app.retention import Cutoffs, Retention, cutoffs, next_sweep
 
 pytestmark = pytest.mark.pure
 

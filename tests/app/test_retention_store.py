@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chamberlain.app import retention_retention
+from chamberlain.app import retention
 from chamberlain.database.transactions import PLANNING
-from chamberlain.http import idempotency_idempotency
+from chamberlain.http import idempotency
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, open_estate
 from tests.postgres import connected
@@ -62,13 +62,13 @@ FILL = {
 }
 # What each looks at beyond what it removes: the next rows, that are too young, and one for each tenant.
 CASES = [
-    ("idempotency_key", idempotency_idempotency.SWEEP, 200),
-    ("failed", retention_retention.FAILED, 200),
-    ("request", retention_retention.REMOVE_FINISHED, 200),
-    ("event", retention_retention.REMOVE_EVENTS, 2 * BATCH),
-    ("finding", retention_retention.REMOVE_FINDINGS, 100),
-    ("drift_repair", retention_retention.REMOVE_REPAIRS, 200),
-    ("adoption", retention_retention.REMOVE_ADOPTIONS, 20),
+    ("idempotency_key", idempotency.SWEEP, 200),
+    ("failed", retention.FAILED, 200),
+    ("request", retention.REMOVE_FINISHED, 200),
+    ("event", retention.REMOVE_EVENTS, 2 * BATCH),
+    ("finding", retention.REMOVE_FINDINGS, 100),
+    ("drift_repair", retention.REMOVE_REPAIRS, 200),
+    ("adoption", retention.REMOVE_ADOPTIONS, 20),
 ]
 
 
@@ -105,6 +105,6 @@ async def test_a_large_adoption_goes_in_batches(databases: Databases) -> None:
     removed = []
     for _ in range(5):
         async with databases.worker.across_tenants() as tx:
-            removed.append(await retention_retention.remove_adoptions(tx, before, 100))
+            removed.append(await retention.remove_adoptions(tx, before, 100))
 
     assert removed == [100, 100, 50, 1, 0]

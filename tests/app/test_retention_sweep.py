@@ -8,19 +8,18 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.app.retention import SweepRetention
-from chamberlain.app.retention_rules_retention import BATCH, BATCHES, SHORT_PAUSE, Retention, cutoffs
+from chamberlain.app.retention import BATCH, BATCHES, SHORT_PAUSE, Retention, SweepRetention, cutoffs
 from chamberlain.core.errors import Rejected
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.core.paging import FeedPosition, FeedWanted
 from chamberlain.database import clock
-from chamberlain.database.clock_clocks import PAUSE, ClockReading
+from chamberlain.database.clock import PAUSE, ClockReading
 from chamberlain.database.transactions import Transaction
 from chamberlain.events import store as event_store
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, JobKind
 from chamberlain.requests.models import RequestState
-from chamberlain.webhooks import store_delivery_weeks
+from chamberlain.webhooks import store as webhook_store
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, ESTATE, LEASE, OTHER_HOUSE, TRACE, Estate, caller_of
 from tests.requests.acts import act, cancel, put, watchers
 
@@ -403,7 +402,7 @@ async def test_a_sweep_passes_by_a_week_that_somebody_holds(estate: Estate) -> N
         await tx.execute("SELECT FROM chamberlain.delivery FOR UPDATE")
         then = datetime.now(UTC) + timedelta(days=37.1)
         async with estate.databases.worker.across_tenants() as other:
-            removed = await store_delivery_weeks.keep(other, now=then, oldest=cutoffs(KEEP, then).deliveries)
+            removed = await webhook_store.keep(other, now=then, oldest=cutoffs(KEEP, then).deliveries)
     await sweep(estate, days=37.1)
 
     assert removed == 0

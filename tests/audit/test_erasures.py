@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.audit.erasure_erasures import Erasure, erased, without_names
+from chamberlain.audit.erasure import Erasure, erased, without_names
 from chamberlain.auth.models import SERVICE
 from chamberlain.changes.models import Change, Subject
 from chamberlain.core.ids import UserId

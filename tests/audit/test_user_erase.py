@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from chamberlain.audit import store as audit_store
-from chamberlain.audit.erasure import UserEraser
-from chamberlain.audit.erasure_erasures import Erasure
+from chamberlain.audit.erasure import Erasure, UserEraser
 from chamberlain.audit.models import AuditFilter
 from chamberlain.audit.seals import FaultKind, digest_of_sequences
 from chamberlain.auth.models import Actor, ActorType
@@ -13,7 +12,7 @@ from chamberlain.core.errors import NotFound
 from chamberlain.core.ids import TenantId, TraceId, UserId
 from chamberlain.core.paging import PageWanted
 from chamberlain.requests.models import RequestState
-from chamberlain.tenant_admin import store_tenant_rows
+from chamberlain.tenant_admin import store as tenant_admin_store
 from tests.audit.auditors import Auditor, change, record, seal, tamper
 from tests.databases import accept_unreadable
 from tests.estates import (
@@ -45,7 +44,7 @@ async def erase(
 async def said(estate: Estate) -> str:
     """All that every row of every table of ours says, whichever tables there are."""
     async with estate.databases.worker.across_tenants() as tx:
-        tables = [str(row["name"]) for row in await tx.fetch(store_tenant_rows.TABLES)]
+        tables = [str(row["name"]) for row in await tx.fetch(tenant_admin_store.TABLES)]
     texts = [
         str(text)
         for table in tables

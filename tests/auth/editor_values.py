@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime
 
-from chamberlain.auth.models import Actor, ActorType
-from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.models import Actor, ActorType, Editor
 from chamberlain.core.ids import ClientId, TraceId
 from tests.groups.group_values import ADA
 

@@ -8,8 +8,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from chamberlain.auth.models import ActorType
-from chamberlain.auth.tokens import Claims
-from chamberlain.auth.tokens_caller_types import Contradiction, classify
+from chamberlain.auth.tokens import Claims, Contradiction, classify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
-from chamberlain.auth.issuers import IssuerKeys
-from chamberlain.auth.issuers_discovery import UNANSWERED, UnusableAnswer, ask_issuer, issuers_client
+from chamberlain.auth.issuers import UNANSWERED, IssuerKeys, UnusableAnswer, ask_issuer, issuers_client
 from chamberlain.core.errors import Unavailable
 from chamberlain.embedded.identity import make_server_certificate
 from tests.auth.issuer import Issuer, encoded, make_key, run_issuer

@@ -4,11 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.auth.models_edits import Edit, require_match
+from chamberlain.auth.models import Edit, require_match
 from chamberlain.core.diff import Content, differences
 from chamberlain.core.errors import Conflict, Stale
 from chamberlain.core.ids import TemplateId, TenantId, TraceId
-from chamberlain.guests.policies.models_uses import require_unused
+from chamberlain.guests.policies.models import require_unused
 from chamberlain.templates.models import TemplateHead, TemplateKind
 
 pytestmark = pytest.mark.pure

@@ -15,9 +15,9 @@ from structlog.testing import capture_logs
 
 from chamberlain.auth.issuers import IssuerKeys
 from chamberlain.auth.models import ActorType, Caller
-from chamberlain.auth.models_issuers import Issuer as RegisteredIssuer
+from chamberlain.auth.models import Issuer as RegisteredIssuer
 from chamberlain.auth.permissions import ScopePrefixes
-from chamberlain.auth.tokens_audiences import api_audiences
+from chamberlain.auth.tokens import api_audiences
 from chamberlain.auth.verifier import Verifier
 from chamberlain.core.errors import Unauthenticated, Unavailable
 from chamberlain.core.ids import ClientId, TenantId

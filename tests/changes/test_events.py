@@ -7,17 +7,17 @@ from uuid import UUID
 import pytest
 
 from chamberlain.auth.models import Actor, ActorType
-from chamberlain.changes.models_events import LARGEST, Event, EventType
+from chamberlain.changes.models import LARGEST, Event, EventType
 from chamberlain.core.ids import EventId, GroupId, MailboxId, PolicyId
 from chamberlain.directory.groups import ObservedGroup
 from chamberlain.directory.mailboxes import AddressFields, MailboxType, ObservedMailbox
 from chamberlain.directory.models import NamedPerson
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import SubjectType
-from chamberlain.groups.rules_group_events import group_created
+from chamberlain.groups.rules import group_created
 from chamberlain.guests.assignments.events import AssignedSubject, assignment_changed
-from chamberlain.guests.models_assignment import Assignment
-from chamberlain.mailboxes.rules_mailbox_events import mailbox_created
+from chamberlain.guests.models import Assignment
+from chamberlain.mailboxes.rules import mailbox_created
 from chamberlain.requests.events import (
     MOST_APPROVERS,
     RequestSummary,

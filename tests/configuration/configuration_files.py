@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import strategies as st
 
 from chamberlain.configuration.files import Configuration, ConfigurationFile, read_configurations
-from chamberlain.configuration.yaml_written_documents import write_document
+from chamberlain.configuration.yaml import write_document
 from chamberlain.directory.properties import PROPERTIES, Treatment
 
 Document = dict[str, object]

@@ -4,8 +4,12 @@ import re
 
 import pytest
 
-from chamberlain.configuration.files import ConfigurationFile, read_configuration, read_configurations
-from chamberlain.configuration.files_configuration_faults import ConfigurationInvalid
+from chamberlain.configuration.files import (
+    ConfigurationFile,
+    ConfigurationInvalid,
+    read_configuration,
+    read_configurations,
+)
 from chamberlain.configuration.yaml import MOST_BYTES
 from chamberlain.tenants.schema import to_issuers, to_tenant
 

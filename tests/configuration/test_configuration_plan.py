@@ -13,8 +13,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 from chamberlain.configuration import locks
-from chamberlain.configuration.files import Configuration, read_configuration
-from chamberlain.configuration.files_configuration_faults import ConfigurationFault, ConfigurationInvalid
+from chamberlain.configuration.files import Configuration, ConfigurationFault, ConfigurationInvalid, read_configuration
 from chamberlain.configuration.rules import Plan
 from chamberlain.configuration.service import ConfigurationService
 from chamberlain.core.errors import Conflict, NotFound

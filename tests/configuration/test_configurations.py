@@ -5,8 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.auth.models import Actor, ActorType
-from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.models import Actor, ActorType, Editor
 from chamberlain.configuration.rules import (
     Noun,
     Picture,

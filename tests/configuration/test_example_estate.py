@@ -6,8 +6,7 @@ from chamberlain.embedded.directory.estate import read_estate
 from chamberlain.embedded.example import example_estate
 from chamberlain.embedded.identity.estate import read_clients
 from chamberlain.templates.models import compile_group_template
-from chamberlain.templates.schema import GroupTemplateShape, to_group_template
-from chamberlain.templates.schema_mailbox_templates import MailboxTemplateShape
+from chamberlain.templates.schema import GroupTemplateShape, MailboxTemplateShape, to_group_template
 
 CONFIGURATION = read_configuration(example_estate())
 

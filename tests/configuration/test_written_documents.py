@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chamberlain.configuration.yaml import read_document
-from chamberlain.configuration.yaml_written_documents import write_document
+from chamberlain.configuration.yaml import read_document, write_document
 
 # The reader takes no numbers of more digits.
 NUMBERS = st.integers(-(10**17), 10**17) | st.floats(-1e9, 1e9).map(lambda each: round(each, 3))

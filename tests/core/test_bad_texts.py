@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.core.checkups import CheckupState
-from chamberlain.core.text_bad_texts import BadText, judge_texts
+from chamberlain.core.text import BadText, judge_texts
 from tests.groups.group_values import TENANT
 
 pytestmark = pytest.mark.pure

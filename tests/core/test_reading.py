@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from chamberlain.core.constraints_shape import Shape
+from chamberlain.core.constraints import Shape
 from chamberlain.core.errors import BodyInvalid, Fault
 from chamberlain.core.validation import Reader
 from chamberlain.template_admin.documents import read_template

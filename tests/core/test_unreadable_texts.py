@@ -7,8 +7,7 @@ import asyncpg
 import pytest
 
 from chamberlain.app.doctor.examine import examine
-from chamberlain.configuration.files import read_configuration
-from chamberlain.configuration.files_configuration_faults import ConfigurationInvalid
+from chamberlain.configuration.files import ConfigurationInvalid, read_configuration
 from chamberlain.configuration.service import ConfigurationService
 from chamberlain.core.checkups import CheckupState
 from chamberlain.core.paging import PageWanted

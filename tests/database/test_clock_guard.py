@@ -7,10 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.app.retention import SweepRetention
-from chamberlain.app.retention_rules_retention import Retention
+from chamberlain.app.retention import Retention, SweepRetention
 from chamberlain.database import clock
-from chamberlain.database.clock_clocks import ClockReading
+from chamberlain.database.clock import ClockReading
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, JobKind
 from tests.estates import ESTATE, LEASE, TRACE, Estate

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chamberlain.database.clock_clocks import ClockReading, ClockRecord, confirmed
+from chamberlain.database.clock import ClockReading, ClockRecord, confirmed
 
 pytestmark = pytest.mark.pure
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from chamberlain.core.errors import Unavailable
-from chamberlain.database.connection_hosts import Hosts, are_several, single_addresses
+from chamberlain.database.connection import Hosts, are_several, single_addresses
 from chamberlain.database.listener import listen
 from chamberlain.database.transactions import Database, connect, open_database
 from tests.databases import Databases

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.database.types_ids import random_ids
+from chamberlain.database.types import random_ids
 
 
 def test_it_works() -> None:

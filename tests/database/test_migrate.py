@@ -9,13 +9,13 @@ import pytest
 from chamberlain.database.migrate import (
     MigrationRefused,
     MigrationSet,
+    MigrationState,
     migrate,
     migrate_before,
     migration_state,
     missing_files,
     script,
 )
-from chamberlain.database.migrate_migrations import MigrationState
 from chamberlain.embedded import postgres
 from tests.databases import SETS, Databases
 from tests.estates import until

@@ -7,7 +7,7 @@ from chamberlain.core.errors import Rejected
 from chamberlain.core.ids import RequestId
 from chamberlain.directory.groups import GroupReference
 from chamberlain.directory.mailboxes import MailboxReference
-from chamberlain.directory.models_object_types import ObjectType
+from chamberlain.directory.models import ObjectType
 from chamberlain.directory.port import MOST_CHANGES
 from tests.directory import wanted
 from tests.directory.conftest import Stage

@@ -13,7 +13,7 @@ from chamberlain.database.transactions import Database, open_database
 from chamberlain.directory.embedded import EmbeddedGuests, FaultyGuests
 from chamberlain.directory.port import GuestOutcome, GuestWork
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects_guest_plans import remaining_of_subject
+from chamberlain.directory.subjects import remaining_of_subject
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages

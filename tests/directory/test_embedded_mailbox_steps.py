@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.directory.embedded import FaultyDirectory
-from chamberlain.directory.mailboxes_mailbox_plans import remaining_of_mailbox
+from chamberlain.directory.mailboxes import remaining_of_mailbox
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
 from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.faults import MAILBOX_NOT_FOUND, MAILBOX_NOT_SHOWN, TOO_MANY, Faults, Injection

@@ -9,9 +9,7 @@ from chamberlain.core.errors import Rejected
 from chamberlain.core.ids import GroupId
 from chamberlain.directory.port import GuestWork
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import WantedGuestRules
-from chamberlain.directory.subjects_guest_plans import remaining_of_subject
-from chamberlain.directory.subjects_guests import AddedBy, Sharing
+from chamberlain.directory.subjects import AddedBy, Sharing, WantedGuestRules, remaining_of_subject
 from tests.directory import wanted
 from tests.directory.conftest import Stage
 from tests.directory.population import (

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.core.errors import Rejected
-from chamberlain.directory import subjects_guest_plans
+from chamberlain.directory import subjects
 from chamberlain.directory.mailboxes import (
     AddressFields,
     MailboxType,
@@ -13,8 +13,8 @@ from chamberlain.directory.mailboxes import (
     Place,
     RoomEquipment,
     WantedMailbox,
+    remaining_of_mailbox,
 )
-from chamberlain.directory.mailboxes_mailbox_plans import remaining_of_mailbox
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
 from chamberlain.directory.steps import Step
@@ -89,7 +89,7 @@ async def test_it_makes_the_steps_that_the_suite_tries(stage: Stage) -> None:
         Step.CREATE_CHANNELS,
         Step.ASSIGN_GUEST_RULES,
         Step.SET_PROPERTIES,
-        *subjects_guest_plans.EFFECTS,
+        *subjects.EFFECTS,
     }
     assert {step for outcome in outcomes for step in outcome.done} == mailbox_steps
 

@@ -8,9 +8,20 @@ import pytest
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, UserId
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.steps import Step, title
-from chamberlain.directory.subjects import ObservedSite, ObservedSubject, SubjectType, WantedGuestRules
-from chamberlain.directory.subjects_guest_plans import EFFECTS, is_done, plan_guest_rules, remaining_of_subject
-from chamberlain.directory.subjects_guests import AddedBy, Guest, GuestRules, Sharing
+from chamberlain.directory.subjects import (
+    EFFECTS,
+    AddedBy,
+    Guest,
+    GuestRules,
+    ObservedSite,
+    ObservedSubject,
+    Sharing,
+    SubjectType,
+    WantedGuestRules,
+    is_done,
+    plan_guest_rules,
+    remaining_of_subject,
+)
 from chamberlain.requests.retries import ENDS
 from tests.groups.group_values import TENANT
 

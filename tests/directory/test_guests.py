@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.core.ids import UserId
-from chamberlain.directory.subjects_guests import AddedBy, Guest, GuestRules, PresentGuests, Sharing, is_against
+from chamberlain.directory.subjects import AddedBy, Guest, GuestRules, PresentGuests, Sharing, is_against
 
 pytestmark = pytest.mark.pure
 

@@ -8,8 +8,9 @@ from uuid import UUID
 import pytest
 
 from chamberlain.core.ids import UserId
-from chamberlain.directory import subjects_guest_plans
+from chamberlain.directory import subjects
 from chamberlain.directory.mailboxes import (
+    EFFECTS,
     AddressFields,
     MailboxOrder,
     MailboxProperties,
@@ -19,8 +20,10 @@ from chamberlain.directory.mailboxes import (
     Place,
     RoomEquipment,
     WantedMailbox,
+    is_done,
+    plan_mailbox,
+    remaining_of_mailbox,
 )
-from chamberlain.directory.mailboxes_mailbox_plans import EFFECTS, is_done, plan_mailbox, remaining_of_mailbox
 from chamberlain.directory.steps import Step, title
 from chamberlain.mailboxes.desired_state import wanted_mailbox
 from tests.groups.group_values import ADA, BEN, CLEO, DARA, REQUEST, TENANT
@@ -334,7 +337,7 @@ def test_every_step_of_a_mailbox_has_an_effect_and_a_title() -> None:
         Step.ASSIGN_GUEST_RULES,
     }
 
-    assert set(EFFECTS) == set(Step) - of_groups - set(subjects_guest_plans.EFFECTS) - {Step.CHECK_PEOPLE}
+    assert set(EFFECTS) == set(Step) - of_groups - set(subjects.EFFECTS) - {Step.CHECK_PEOPLE}
     assert len({title(step) for step in Step}) == len(Step)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from chamberlain.directory.mailboxes import MailboxType, PermissionLevel, TemplateSource
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.mailboxes.models import ProvisioningState
 
 pytestmark = pytest.mark.pure
 

@@ -3,8 +3,7 @@ from uuid import UUID, uuid4
 
 from chamberlain.core.ids import GroupId
 from chamberlain.directory.groups import MemberShipType
-from chamberlain.directory.subjects import ObservedSite, ObservedSubject, SubjectType
-from chamberlain.directory.subjects_guests import Guest, Sharing
+from chamberlain.directory.subjects import Guest, ObservedSite, ObservedSubject, Sharing, SubjectType
 from tests.directory import wanted
 from tests.directory.conftest import Stage
 from tests.directory.population import (

@@ -5,9 +5,16 @@ from uuid import UUID
 
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
 from chamberlain.directory.port import GuestOutcome, GuestWork
-from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType, WantedGuestRules
-from chamberlain.directory.subjects_guest_plans import plan_guest_rules
-from chamberlain.directory.subjects_guests import AddedBy, GuestRules, Sharing
+from chamberlain.directory.subjects import (
+    AddedBy,
+    GuestRules,
+    ObservedSubject,
+    Sharing,
+    SubjectReference,
+    SubjectType,
+    WantedGuestRules,
+    plan_guest_rules,
+)
 from tests.directory.population import HANDBOOK, TENANT
 
 EXTENSION = "chamberlain_group"

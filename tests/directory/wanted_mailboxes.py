@@ -16,8 +16,8 @@ from chamberlain.directory.mailboxes import (
     Place,
     RoomEquipment,
     WantedMailbox,
+    plan_mailbox,
 )
-from chamberlain.directory.mailboxes_mailbox_plans import plan_mailbox
 from chamberlain.directory.port import MailboxWork
 from tests.directory.population import ADA, BEN, CLEO, TENANT
 

@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 from chamberlain.core.ids import RequestId
 from chamberlain.directory.mailboxes import ObservedMailbox
-from chamberlain.directory.models_object_types import ObjectType
+from chamberlain.directory.models import ObjectType
 from chamberlain.directory.port import Adoptions, Marking
 from tests.directory.conftest import Stage
 from tests.directory.population import TENANT

@@ -12,7 +12,7 @@ from chamberlain.core.validation import Reader
 from chamberlain.guests.policies.schema import POLICY
 from chamberlain.http.openapi import describe
 from chamberlain.template_admin.documents import COLLAB_TEMPLATE
-from chamberlain.tenants.schema_tenant_settings import TENANT
+from chamberlain.tenants.schema import TENANT
 from tests.docs.pages import REFERENCE, rows, section
 from tests.docs.schemas import Json, bound_of, properties, type_of
 from tests.http.house import House

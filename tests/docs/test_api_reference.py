@@ -12,7 +12,7 @@ from chamberlain.auth.models import ActorType, Caller
 from chamberlain.auth.permissions import Operation, ScopePrefixes, require
 from chamberlain.core.errors import Forbidden
 from chamberlain.core.ids import ClientId, TenantId
-from chamberlain.http import endpoints_documents
+from chamberlain.http import endpoints as http_endpoints
 from chamberlain.http.openapi import describe
 from tests.docs.pages import REFERENCE, named, rows, section
 from tests.http.house import House
@@ -23,7 +23,7 @@ PREFIX = "https://api.example.org"
 
 def test_it_works_for_every_endpoint_and_no_other() -> None:
     described = describe(ENDPOINTS, House().http())
-    table = [*ENDPOINTS, *endpoints_documents.endpoints(lambda: described).endpoints]
+    table = [*ENDPOINTS, *http_endpoints.endpoints(lambda: described).endpoints]
     served = {f"{each.method} {re.sub('/problems/.*', '/problems/{code}', each.path)}" for each in table}
 
     documented = named(section(PAGE, "## Endpoints"))

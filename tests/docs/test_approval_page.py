@@ -1,6 +1,6 @@
 """The page for approvers does what it says."""
 
-from chamberlain.requests.rules_decisions import LOOK_EVERY
+from chamberlain.requests.rules import LOOK_EVERY
 from tests.docs.commands import run
 from tests.docs.pages import REFERENCE, ROOT, named, section, shell_blocks
 from tests.services import Service

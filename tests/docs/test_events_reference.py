@@ -6,22 +6,20 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from chamberlain.auth.models import Actor, ActorType
-from chamberlain.changes.models_events import LARGEST, LONGEST_DETAIL, LONGEST_NAME, Event, EventType
+from chamberlain.changes.models import LARGEST, LONGEST_DETAIL, LONGEST_NAME, Event, EventType
 from chamberlain.core.ids import EventId, GroupId, MailboxId, PolicyId, RequestId, TemplateId, TenantId, TraceId, UserId
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import SubjectType
-from chamberlain.directory.subjects_guests import Guest
+from chamberlain.directory.subjects import Guest, SubjectType
 from chamberlain.events.endpoints import FeedEvent
-from chamberlain.events.outbox_outbox import PAYLOAD_LIMIT
+from chamberlain.events.outbox import PAYLOAD_LIMIT
 from chamberlain.events.store import PLACED
-from chamberlain.groups.rules_group_events import group_created
+from chamberlain.groups.rules import group_created
 from chamberlain.guests.assignments.events import AssignedSubject, assignment_changed
-from chamberlain.guests.models import FindingSubject
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.models import Assignment, FindingSubject
 from chamberlain.guests.policies.events import action_taken, reminded
 from chamberlain.guests.policies.models import PolicyAction
 from chamberlain.guests.policies.timers import Clock, PolicyRule
-from chamberlain.mailboxes.rules_mailbox_events import mailbox_created
+from chamberlain.mailboxes.rules import mailbox_created
 from chamberlain.requests.events import (
     MOST_APPROVERS,
     RequestSummary,

@@ -2,7 +2,7 @@
 
 import re
 
-from chamberlain.directory.subjects_guest_plans import EFFECTS
+from chamberlain.directory.subjects import EFFECTS
 from chamberlain.guests.assignments.wire import ManagedGroup, ManagedSite
 from tests.docs.commands import run
 from tests.docs.pages import ROOT, rows, section, shell_blocks

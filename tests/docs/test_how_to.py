@@ -5,7 +5,7 @@ from pathlib import Path
 
 from chamberlain.database.migrate import ROLES
 from chamberlain.observability import metrics
-from chamberlain.queue.models_figures import MOST_COUNTED
+from chamberlain.queue.models import MOST_COUNTED
 from chamberlain.requests.retries import ENDS, spoken
 from chamberlain.templates.naming import local_part
 from tests.databases import Databases

@@ -12,7 +12,7 @@ from chamberlain.app.routes import ENDPOINTS
 from chamberlain.core.constraints import forms_within
 from chamberlain.core.errors import BodyInvalid
 from chamberlain.directory.mailboxes import MailboxType
-from chamberlain.directory.models_named_people import unknown_people
+from chamberlain.directory.models import unknown_people
 from chamberlain.http.openapi import describe
 from chamberlain.http.problems import STATUSES
 from chamberlain.mailboxes.schema import MAILBOX, MailboxBody
@@ -22,8 +22,7 @@ from chamberlain.templates.mailbox_types import RESTRICTED, applicability_faults
 from chamberlain.templates.models import template_fault
 from chamberlain.templates.naming import LOCAL_PART_LENGTH
 from chamberlain.templates.rules import default_faults
-from chamberlain.templates.schema_mailbox_templates import MailboxTemplateBody
-from chamberlain.templates.schema_naming_rules import naming_rule_faults
+from chamberlain.templates.schema import MailboxTemplateBody, naming_rule_faults
 from tests.docs.codes import codes_of_faults, codes_of_functions
 from tests.docs.pages import REFERENCE, ROOT, named, rows, section
 from tests.docs.schemas import Json, bound_of, properties, type_of

@@ -10,8 +10,8 @@ import pytest
 from chamberlain.app.delivery import confirm_address, link_maker, mail_server
 from chamberlain.app.routes import ENDPOINTS
 from chamberlain.core.ids import RequestId, TenantId
+from chamberlain.guests.policies.report_records import WAIT
 from chamberlain.guests.policies.reports import MOST_NAMED, POLICY_REPORT
-from chamberlain.guests.policies.reports_policy_reports import WAIT
 from chamberlain.notifications.models import END, WAITS, NoticeKind
 from chamberlain.settings import read_settings
 from tests.docs.pages import ROOT, named, section

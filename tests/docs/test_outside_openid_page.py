@@ -12,11 +12,9 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from chamberlain.auth.issuers import IssuerKeys
-from chamberlain.auth.models import ActorType, Caller
-from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.models import ActorType, Caller, Issuer
 from chamberlain.auth.permissions import ScopePrefixes
-from chamberlain.auth.tokens import Claims, Header
-from chamberlain.auth.tokens_audiences import api_audiences
+from chamberlain.auth.tokens import Claims, Header, api_audiences
 from chamberlain.auth.verifier import Verifier
 from chamberlain.configuration.files import read_configuration
 from chamberlain.core.errors import ChamberlainError, Unauthenticated, Unavailable

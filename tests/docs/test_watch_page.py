@@ -5,11 +5,11 @@ import re
 import httpx2
 import pytest
 
-from chamberlain.http.parameters_preferences import LONGEST_WAIT
+from chamberlain.http.parameters import LONGEST_WAIT
 from chamberlain.http.streams import MOST_OPEN
 from chamberlain.requests.models import ENDED, RequestState
-from chamberlain.requests.steps_timeline import MOST_ENTRIES, EntryKind
-from chamberlain.requests.timeline_timelines import QUIET
+from chamberlain.requests.steps import MOST_ENTRIES, EntryKind
+from chamberlain.requests.timeline import QUIET
 from chamberlain.settings import Settings
 from tests.docs.commands import printed, run
 from tests.docs.pages import ROOT, named, section, shell_blocks

@@ -8,15 +8,15 @@ from ipaddress import ip_network
 from uuid import UUID
 
 from chamberlain.app.routes import ENDPOINTS
-from chamberlain.changes.models_events import Event, EventType
+from chamberlain.changes.models import Event, EventType
 from chamberlain.core.ids import EventId, TemplateId, TenantId, TraceId
-from chamberlain.events.outbox_outbox import PAYLOAD_LIMIT, TOLD, payload_document
-from chamberlain.templates.models import TemplateHead, TemplateKind
-from chamberlain.templates.webhook_webhooks import OVERLAP
-from chamberlain.webhooks.addresses_names import Resolver
+from chamberlain.events.outbox import PAYLOAD_LIMIT, TOLD, payload_document
+from chamberlain.templates.models import OVERLAP, TemplateHead, TemplateKind
+from chamberlain.webhooks.addresses import Resolver
 from chamberlain.webhooks.endpoints import RotatedSecret
 from chamberlain.webhooks.jobs import UNSIGNED
 from chamberlain.webhooks.models import (
+    BATCH,
     GONE,
     KEPT_ANSWER,
     KEPT_ATTEMPTS,
@@ -24,11 +24,11 @@ from chamberlain.webhooks.models import (
     PATIENCE,
     SCHEDULE,
     SILENT,
+    TEST_TYPE,
     DeliveryState,
     WebhookCall,
+    payload_of_test,
 )
-from chamberlain.webhooks.models_redeliveries import BATCH
-from chamberlain.webhooks.models_webhook_tests import TEST_TYPE, payload_of_test
 from chamberlain.webhooks.sender import REFUSED, TIME_OUT, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
 from chamberlain.webhooks.wire import Attempt, Delivery
 from tests.docs.pages import REFERENCE, named, rows, section

@@ -13,7 +13,7 @@ from chamberlain.drift.jobs import CheckDrift
 from chamberlain.drift.service import DriftService
 from chamberlain.guests.models import FindingFilter, FindingRecord
 from chamberlain.queue.models import JobKind
-from chamberlain.templates.cache_revisions import Revisions
+from chamberlain.templates.cache import Revisions
 from chamberlain.tenants import records as tenant_records
 from tests.estates import ADA, ESTATE, SHARED_MAILBOX, TRACE, Estate
 from tests.guests.assignments.stewards import Steward, make_due, steward_of

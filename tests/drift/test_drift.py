@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from chamberlain.core.ids import PolicyId, TemplateId, UserId
 from chamberlain.directory.groups import MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.directory.mailboxes import (
+    EFFECTS,
     AddressFields,
     MailboxOrder,
     MailboxProperties,
@@ -20,12 +21,11 @@ from chamberlain.directory.mailboxes import (
     Place,
     RoomEquipment,
     WantedMailbox,
+    is_done,
 )
-from chamberlain.directory.mailboxes_mailbox_plans import EFFECTS, is_done
 from chamberlain.directory.properties import PROPERTIES, DriftProperty, Treatment, treatment_faults, treatment_of
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import ObservedSubject
-from chamberlain.directory.subjects_guests import AddedBy, Sharing
+from chamberlain.directory.subjects import AddedBy, ObservedSubject, Sharing
 from chamberlain.drift.compare import (
     Difference,
     assignment_differences,

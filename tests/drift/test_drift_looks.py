@@ -10,15 +10,22 @@ from chamberlain.core.ids import GroupId, MailboxId, UserId
 from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.directory.properties import DriftProperty, Treatment
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import SubjectType
-from chamberlain.directory.subjects_guests import PresentGuests
+from chamberlain.directory.subjects import PresentGuests, SubjectType
 from chamberlain.drift.compare import Difference
-from chamberlain.drift.models import ManagedAssignment, ManagedGroup, ManagedMailbox
-from chamberlain.drift.models_drift_looks import Look, Observed, apart, look_at, look_without, missing_people, people_in
-from chamberlain.guests.models import FindingSubject, FoundMailbox
-from chamberlain.guests.models_assignment import Assignment
-from chamberlain.guests.models_assignment_tasks import Assigned
-from chamberlain.templates.models_guest_template import GuestTemplate
+from chamberlain.drift.models import (
+    Look,
+    ManagedAssignment,
+    ManagedGroup,
+    ManagedMailbox,
+    Observed,
+    apart,
+    look_at,
+    look_without,
+    missing_people,
+    people_in,
+)
+from chamberlain.guests.models import Assigned, Assignment, FindingSubject, FoundMailbox
+from chamberlain.templates.models import GuestTemplate
 from tests.directory.test_guest_plans import DONE, POLICY, RULES, TEMPLATE
 from tests.drift.drift_values import FULL, TEAM, shown_group, shown_of, wanted_of
 from tests.groups.group_values import ADA, BEN, CLEO, DARA, ELI, TENANT

@@ -13,10 +13,8 @@ from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import MailboxId, TraceId
 from chamberlain.directory.mailboxes import MailboxType, ObservedMailbox
 from chamberlain.directory.properties import DriftProperty, Treatment
-from chamberlain.drift.models import ManagedMailbox
-from chamberlain.drift.models_drift_looks import Look, look_at
-from chamberlain.drift.pages import Page, Place, change_of, judge_all, names_of
-from chamberlain.drift.pages_drift_repairs import RepairRecord, Standing, Verdict
+from chamberlain.drift.models import Look, ManagedMailbox, look_at
+from chamberlain.drift.pages import Page, Place, RepairRecord, Standing, Verdict, change_of, judge_all, names_of
 from chamberlain.guests.models import FindingKind, FindingState, Found, FoundMailbox, Settled
 from chamberlain.requests.models import RequestKind
 from tests.drift.drift_values import shown_of, wanted_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chamberlain.directory.properties import DriftProperty, Treatment
 from chamberlain.directory.steps import Step
 from chamberlain.drift.compare import Difference, digest_of
-from chamberlain.drift.pages_drift_repairs import (
+from chamberlain.drift.pages import (
     HOLDS_AFTER,
     MOST_REPAIRS,
     NOTHING_KNOWN,

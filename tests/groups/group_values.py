@@ -5,8 +5,7 @@ from uuid import UUID
 
 from chamberlain.core.ids import GroupId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.directory.groups import MemberShipType, WantedGroup
-from chamberlain.directory.models import PeopleAnswer, Person
-from chamberlain.directory.models_mail_addresses import MailAddress
+from chamberlain.directory.models import MailAddress, PeopleAnswer, Person
 from chamberlain.groups.models import GroupOrder
 from chamberlain.groups.names import GroupNames
 from chamberlain.templates.models import GroupTemplate, TemplateHead, TemplateKind

@@ -9,15 +9,22 @@ from chamberlain.auth.models import Actor, ActorType
 from chamberlain.changes.models import Change, Subject
 from chamberlain.core.idempotency import IdempotencyKey, Submission
 from chamberlain.core.ids import EventId
-from chamberlain.directory.models import PeopleAnswer
-from chamberlain.directory.models_mail_addresses import MailAddress
+from chamberlain.directory.models import MailAddress, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.groups.names import GroupNames
 from chamberlain.groups.rules import Situation, draft_of, wanted_in
 from chamberlain.queue.models import JobKind
-from chamberlain.requests.models import RequestKind, RequestState, begin_steps
-from chamberlain.requests.models_approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
-from chamberlain.requests.models_submissions import Draft
+from chamberlain.requests.models import (
+    ApprovalLevel,
+    ApprovalMode,
+    ApprovalRule,
+    Approver,
+    ApproverType,
+    Draft,
+    RequestKind,
+    RequestState,
+    begin_steps,
+)
 from chamberlain.templates.drafts import Moment
 from chamberlain.templates.models import GroupTemplate, compile_group_template
 from tests.auth.editor_values import NOW, TRACE

@@ -8,7 +8,7 @@ import pytest
 
 from chamberlain.core.errors import Rejected, TryAgain, Unavailable
 from chamberlain.core.ids import GroupId
-from chamberlain.requests import finish_request_tasks
+from chamberlain.requests import finish
 from tests.estates import (
     ADA,
     BEN,
@@ -118,7 +118,7 @@ async def test_what_nobody_has_begun_with_is_not_looked_for(estate: Estate) -> N
     new = await estate.request("Apollo")
     begun = await estate.request("Zeus")
     async with estate.databases.worker.across_tenants() as tx:
-        await finish_request_tasks.take_up(tx, [begun.request_id])
+        await finish.take_up(tx, [begun.request_id])
 
     await estate.work()
 

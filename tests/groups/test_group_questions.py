@@ -4,9 +4,9 @@ import pytest
 
 from chamberlain.core.ids import GroupId, UserId
 from chamberlain.directory.models import PeopleQuestion
-from chamberlain.groups.rules_group_questions import caller_question, people_question
-from chamberlain.requests.approvals_approver_questions import approvers_question
-from chamberlain.requests.models_approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.groups.rules import caller_question, people_question
+from chamberlain.requests.approvals import approvers_question
+from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
 from chamberlain.templates.models import Audience, CustomField, FieldType, compile_group_template
 from tests.groups.group_values import ADA, BEN, CLEO, DARA, ELI, LABEL, NAMES, NOBODY, ORDER, STAFF, TEMPLATE, TENANT
 

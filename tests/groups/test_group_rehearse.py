@@ -16,7 +16,7 @@ from chamberlain.directory.models import NamedPerson
 from chamberlain.groups.dry_run import GroupRehearsal
 from chamberlain.groups.schema import read_group_order
 from chamberlain.requests.dry_run import LevelRehearsal
-from chamberlain.requests.models_approvals import ApprovalMode
+from chamberlain.requests.models import ApprovalMode
 from tests.estates import (
     ADA,
     BEN,

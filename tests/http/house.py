@@ -28,12 +28,12 @@ from chamberlain.http.cursors import Cursors
 from chamberlain.http.hosts import hosts_of
 from chamberlain.http.streams import Streams
 from chamberlain.mailboxes.dry_run import MailboxRehearsal
-from chamberlain.mailboxes.models import AcceptedMailbox, MailboxFilter, MailboxRecord
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.mailboxes.models import AcceptedMailbox, MailboxFilter, MailboxRecord, ProvisioningState
 from chamberlain.mailboxes.service import MailboxService
 from chamberlain.requests.dry_run import LevelRehearsal
 from chamberlain.requests.models import (
     Accepted,
+    ApprovalMode,
     RequestFilter,
     RequestKind,
     RequestRecord,
@@ -41,11 +41,9 @@ from chamberlain.requests.models import (
     RequestState,
     TemplateReference,
 )
-from chamberlain.requests.models_approvals import ApprovalMode
-from chamberlain.requests.rules import RequestView, viewed
-from chamberlain.requests.rules_decisions import Naming
+from chamberlain.requests.rules import Naming, RequestView, viewed
 from chamberlain.requests.service import RequestService
-from chamberlain.requests.steps_timeline import Happening, Happenings
+from chamberlain.requests.steps import Happening, Happenings
 from chamberlain.secrets.keyring import Keyring
 from chamberlain.templates.models import TemplateHead, TemplateKind
 from tests.adoptions.fake_adoptions import FakeAdoptions

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from starlette.types import Receive, Scope, Send
 
 from chamberlain.app.listeners import Listener, make_server
-from chamberlain.http.body_whole import WholeCall, whole_call
+from chamberlain.http.body import WholeCall, whole_call
 from chamberlain.http.buffered_response import WholeAnswers
 from chamberlain.http.connections import Connections
 

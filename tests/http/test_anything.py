@@ -13,8 +13,7 @@ from chamberlain.app.routes import ENDPOINTS
 from chamberlain.directory.mailboxes import MailboxOrder
 from chamberlain.http.openapi import codes_of
 from chamberlain.http.problems import STATUSES, Problem
-from chamberlain.http.router import ServedEndpoint
-from chamberlain.http.router_resources import Resources
+from chamberlain.http.router import Resources, ServedEndpoint
 from tests.guests.assignments.fake_assignments import ALL_STAFF, HANDBOOK
 from tests.guests.policies.binder import POLICY_ID
 from tests.http.house import CALLERS as KNOWN

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from chamberlain.app.listeners import Listener, make_server
 from chamberlain.embedded.identity import make_server_certificate
-from chamberlain.http.body_whole import WholeCall
+from chamberlain.http.body import WholeCall
 from chamberlain.http.buffered_response import WholeAnswers
 from chamberlain.http.connections import (
     HANDSHAKE_SECONDS,
@@ -26,8 +26,9 @@ from chamberlain.http.connections import (
     Connection,
     ConnectionLimits,
     Connections,
+    Refusals,
+    Refused,
 )
-from chamberlain.http.connections_refusals import Refusals, Refused
 from chamberlain.observability.metrics import exposition_without_database
 from tests.http.talks import HEAD, HEADERS, Talk, call, echo, served
 

@@ -17,8 +17,7 @@ from chamberlain.app.routes import ENDPOINTS
 from chamberlain.core.errors import Forbidden
 from chamberlain.http.body import LIMIT
 from chamberlain.http.hosts import hosts_of
-from chamberlain.http.router import ServedEndpoint
-from chamberlain.http.router_resources import Resources
+from chamberlain.http.router import Resources, ServedEndpoint
 from tests.garbage import ever_collected
 from tests.http.house import BASE, REQUEST, TEMPLATE, House, record
 

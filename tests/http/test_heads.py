@@ -13,7 +13,7 @@ import pytest
 from starlette.types import Receive, Send
 
 from chamberlain.embedded.identity import make_server_certificate
-from chamberlain.http.body_whole import WholeCall
+from chamberlain.http.body import WholeCall
 from chamberlain.http.buffered_response import WholeAnswers
 from chamberlain.http.header_limits import LIMIT
 from tests.http.talks import HEAD, HEADERS, Talk, Work, call, echo, receive_it, served

@@ -8,7 +8,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from chamberlain.app.listeners import GRACE_SECONDS, Listener, make_server
-from chamberlain.http.body_whole import WholeCall
+from chamberlain.http.body import WholeCall
 from chamberlain.http.buffered_response import GatheringTransport, WholeAnswers
 from chamberlain.http.connections import Connection, Connections
 from tests.garbage import ever_collected

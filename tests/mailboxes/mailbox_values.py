@@ -8,9 +8,8 @@ from chamberlain.auth.models import ActorType, Caller
 from chamberlain.core.ids import ClientId, TemplateId
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, MailboxType, PermissionLevel, RoomEquipment
 from chamberlain.mailboxes.names import MailboxNames, domain_of, names_of
-from chamberlain.mailboxes.rules_mailbox_situations import MailboxSituation, situation_of
-from chamberlain.templates.models import TemplateHead, TemplateKind
-from chamberlain.templates.models_mailbox_templates import MailboxTemplate, compile_mailbox_template
+from chamberlain.mailboxes.rules import MailboxSituation, situation_of
+from chamberlain.templates.models import MailboxTemplate, TemplateHead, TemplateKind, compile_mailbox_template
 from chamberlain.tenants.models import Tenant
 from tests.groups.group_values import ADA, BEN, CLEO, REQUEST, TENANT
 

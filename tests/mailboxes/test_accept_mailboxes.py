@@ -11,14 +11,14 @@ from chamberlain.embedded.directory.people import HELD_ADDRESSES
 from chamberlain.mailboxes.schema import write_mailbox_order
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.batcher import Acceptor
-from chamberlain.requests.models import RequestKind
-from chamberlain.requests.models_submissions import (
+from chamberlain.requests.models import (
     AddressTaken,
     Again,
     Draft,
     LimitFull,
     MailboxDraft,
     NameTaken,
+    RequestKind,
     Written,
 )
 from tests.databases import Databases

@@ -10,8 +10,7 @@ from chamberlain.core.errors import Forbidden
 from chamberlain.core.ids import MailboxId, RequestId
 from chamberlain.core.paging import PageWanted, Position
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxType
-from chamberlain.mailboxes.models import MailboxFilter
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.mailboxes.models import MailboxFilter, ProvisioningState
 from tests.http.house import CALLERS, MOMENT, House, mailbox_record
 
 PATH = "/mail/v1/mailboxes/"

@@ -8,17 +8,23 @@ import pytest
 from chamberlain.core.idempotency import Submission
 from chamberlain.core.ids import EventId, MailboxId, UserId
 from chamberlain.directory.mailboxes import MailboxType, PermissionLevel, TemplateSource
-from chamberlain.directory.models import PeopleAnswer
-from chamberlain.directory.models_mail_addresses import MailAddress
+from chamberlain.directory.models import MailAddress, PeopleAnswer
 from chamberlain.directory.steps import Step
-from chamberlain.mailboxes.models import MailboxRecord
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
-from chamberlain.mailboxes.rules import at_acceptance, mailbox_draft_of, readers_of, record_of_draft
-from chamberlain.mailboxes.rules_mailbox_situations import MailboxSituation
+from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState
+from chamberlain.mailboxes.rules import MailboxSituation, at_acceptance, mailbox_draft_of, readers_of, record_of_draft
 from chamberlain.queue.models import JobKind
-from chamberlain.requests.models import RequestError, RequestKind, RequestState
-from chamberlain.requests.models_approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
-from chamberlain.requests.models_submissions import Draft, MailboxDraft
+from chamberlain.requests.models import (
+    ApprovalLevel,
+    ApprovalMode,
+    ApprovalRule,
+    Approver,
+    ApproverType,
+    Draft,
+    MailboxDraft,
+    RequestError,
+    RequestKind,
+    RequestState,
+)
 from chamberlain.templates.drafts import Moment
 from chamberlain.tenants.models import Applicability
 from tests.auth.editor_values import NOW, TRACE

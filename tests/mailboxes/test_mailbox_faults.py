@@ -8,16 +8,15 @@ import pytest
 from chamberlain.core.errors import Fault
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, PermissionLevel, TemplateSource
 from chamberlain.directory.models import PeopleAnswer
-from chamberlain.mailboxes.rules_mailbox_faults import (
+from chamberlain.mailboxes.rules import (
+    MailboxSituation,
     faults_in_directory,
     faults_without_directory,
     mailbox_not_allowed,
     sent_user_faults,
     warnings_of,
 )
-from chamberlain.mailboxes.rules_mailbox_situations import MailboxSituation
-from chamberlain.templates.models import Audience, CustomField, FieldType
-from chamberlain.templates.models_mailbox_templates import MailboxTemplate
+from chamberlain.templates.models import Audience, CustomField, FieldType, MailboxTemplate
 from chamberlain.tenants.models import Applicability
 from tests.groups.group_values import ADA, ANSWER, BEN, CLEO, NOBODY, STAFF
 from tests.mailboxes.mailbox_values import (

@@ -10,11 +10,17 @@ from pathlib import Path
 import pytest
 
 from chamberlain.mailboxes.import_.checkpoint import Journal, JournalUnusable, entries_of, result_on_record
-from chamberlain.mailboxes.import_.columns_rows import MailboxRow
-from chamberlain.mailboxes.import_.results import Outcome, RowResult, as_csv, as_lines, safe_cell, write_report
-from chamberlain.mailboxes.import_.results_options import ImportOptions
-from chamberlain.mailboxes.import_.sender import KeyedRow
-from chamberlain.mailboxes.import_.sender_keys import is_as_asked, place_of, row_key
+from chamberlain.mailboxes.import_.columns import MailboxRow
+from chamberlain.mailboxes.import_.results import (
+    ImportOptions,
+    Outcome,
+    RowResult,
+    as_csv,
+    as_lines,
+    safe_cell,
+    write_report,
+)
+from chamberlain.mailboxes.import_.sender import KeyedRow, is_as_asked, place_of, row_key
 from chamberlain.mailboxes.import_.summary import Account
 from tests.mailboxes.mailbox_answers import BODY
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import pytest
 
-from chamberlain.mailboxes.import_.sender_dispatch import Busy, Dispatch, Later
+from chamberlain.mailboxes.import_.sender import Busy, Dispatch, Later
 
 Answer: TypeAlias = int | Later | Busy
 

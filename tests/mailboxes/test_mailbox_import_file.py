@@ -3,9 +3,17 @@
 import msgspec
 import pytest
 
-from chamberlain.mailboxes.import_.columns import PROPERTIES, column_fault
-from chamberlain.mailboxes.import_.columns_rows import MailboxRow, column_of, read_rows, with_templates
-from chamberlain.mailboxes.import_.columns_table import MOST_BYTES, MOST_ROWS, read_table
+from chamberlain.mailboxes.import_.columns import (
+    MOST_BYTES,
+    MOST_ROWS,
+    PROPERTIES,
+    MailboxRow,
+    column_fault,
+    column_of,
+    read_rows,
+    read_table,
+    with_templates,
+)
 from chamberlain_client.models.mailboxes import NewMailbox, RoomMetadata
 
 BEN, CLEO = "be000000-0000-4000-8000-000000000002", "c1e00000-0000-4000-8000-000000000003"

@@ -7,10 +7,9 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from chamberlain.mailboxes.import_.columns_rows import MailboxRow
+from chamberlain.mailboxes.import_.columns import MailboxRow
 from chamberlain.mailboxes.import_.results import Outcome, RowResult
-from chamberlain.mailboxes.import_.sender import KeyedRow, RowSender
-from chamberlain.mailboxes.import_.sender_dispatch import Busy, Later
+from chamberlain.mailboxes.import_.sender import Busy, KeyedRow, Later, RowSender
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.clocks import AsyncClock
 from chamberlain_client.errors import AnswerNotUnderstood, Forbidden, Refused, Unauthenticated

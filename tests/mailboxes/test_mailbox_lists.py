@@ -13,8 +13,7 @@ from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Transaction
 from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.mailboxes import store as mailbox_store
-from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord, ProvisioningState
 from tests.databases import PACKAGE, Databases
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, rows
 from tests.postgres import connected

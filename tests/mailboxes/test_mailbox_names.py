@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chamberlain.directory.mailboxes import MailboxOrder
 from chamberlain.mailboxes.names import MailboxNames, address_taken, comparison_form, domain_of, name_taken, names_of
-from chamberlain.templates.models_mailbox_templates import MailboxTemplate, compile_mailbox_template
+from chamberlain.templates.models import MailboxTemplate, compile_mailbox_template
 from tests.mailboxes.mailbox_values import EQUIPMENT, HOUSE, ORDER, ROOM, SHARED
 
 pytestmark = pytest.mark.pure

@@ -8,8 +8,8 @@ import pytest
 from chamberlain.core.ids import UserId
 from chamberlain.directory.mailboxes import MailboxProperties, PermissionLevel
 from chamberlain.directory.models import PeopleQuestion
-from chamberlain.mailboxes.rules_mailbox_questions import caller_question, people_question
-from chamberlain.requests.models_approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.mailboxes.rules import caller_question, people_question
+from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
 from chamberlain.templates.models import Audience, CustomField, FieldType
 from tests.groups.group_values import ADA, BEN, CLEO, DARA, ELI, NOBODY, STAFF, TENANT
 from tests.mailboxes.mailbox_values import APPLICATION, ORDER, SHARED, USER, names_in, situation

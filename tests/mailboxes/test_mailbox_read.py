@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.app import retention_retention
+from chamberlain.app import retention
 from chamberlain.auth.models import Caller
 from chamberlain.core.errors import Forbidden, NotFound
 from chamberlain.core.ids import MailboxId
@@ -15,8 +15,7 @@ from chamberlain.core.paging import PageWanted
 from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.mailboxes import records as mailbox_records
 from chamberlain.mailboxes import store as mailbox_store
-from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord, ProvisioningState
 from chamberlain.mailboxes.store import Route
 from chamberlain.requests.models import RequestState
 from tests.estates import ADA, BEN, CLEO, DARA, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of, mail_caller_of
@@ -185,7 +184,7 @@ async def test_a_mailbox_outlives_its_request_and_keeps_its_name_while_one_that_
 
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("UPDATE chamberlain.request SET created_at = created_at - interval '500 days'")
-        removed = await retention_retention.remove_finished(tx, estate.moment + timedelta(days=30), 10)
+        removed = await retention.remove_finished(tx, estate.moment + timedelta(days=30), 10)
 
     assert removed == 2
     assert await read(estate, mail_caller_of(ADA), active.id) == before

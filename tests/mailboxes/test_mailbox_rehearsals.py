@@ -8,9 +8,9 @@ from chamberlain.directory.mailboxes import TemplateSource
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.mailboxes.dry_run import MailboxRehearsal, rehearse_mailbox
-from chamberlain.mailboxes.rules_mailbox_situations import MailboxSituation
+from chamberlain.mailboxes.rules import MailboxSituation
 from chamberlain.requests.dry_run import LevelRehearsal
-from chamberlain.requests.models_approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
 from chamberlain.tenants.models import Applicability
 from tests.groups.group_values import ANSWER, BEN, CLEO, DARA
 from tests.mailboxes.mailbox_values import HOUSE, ORDER, ROOM, SHARED, names_in, situation

@@ -12,8 +12,7 @@ from chamberlain.core.errors import Fault
 from chamberlain.core.ids import MailboxId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxType, PermissionLevel, RoomEquipment, TemplateSource
 from chamberlain.directory.steps import Step
-from chamberlain.mailboxes.models import MailboxRecord
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState
 from chamberlain.mailboxes.wire import Mailbox, accepted_mailbox_of, mailbox_of
 from chamberlain.requests.models import RequestError
 

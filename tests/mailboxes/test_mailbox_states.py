@@ -6,12 +6,17 @@ from uuid import UUID
 import pytest
 
 from chamberlain.auth.models import Actor, ActorType
-from chamberlain.changes.models_events import EventType
+from chamberlain.changes.models import EventType
 from chamberlain.core.ids import EventId, MailboxId
 from chamberlain.directory.mailboxes import AddressFields, MailboxType, ObservedMailbox
-from chamberlain.mailboxes.models import capacity_unit, mailbox_result
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState, provisioning_state_of, request_states_of
-from chamberlain.mailboxes.rules_mailbox_events import mailbox_created
+from chamberlain.mailboxes.models import (
+    ProvisioningState,
+    capacity_unit,
+    mailbox_result,
+    provisioning_state_of,
+    request_states_of,
+)
+from chamberlain.mailboxes.rules import mailbox_created
 from chamberlain.requests.events import RequestSummary
 from chamberlain.requests.models import RequestKind, RequestResult, RequestState
 from tests.groups.group_values import ADA, REQUEST, TENANT

@@ -17,7 +17,7 @@ from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, Mai
 from chamberlain.mailboxes.schema import MAILBOX, MailboxBody, read_mailbox_order, write_mailbox_order
 from chamberlain.template_admin.documents import read_template
 from chamberlain.templates.models import Audience
-from chamberlain.templates.schema_mailbox_templates import (
+from chamberlain.templates.schema import (
     MailboxDefaultsShape,
     MailboxTemplateShape,
     mailbox_template_faults,

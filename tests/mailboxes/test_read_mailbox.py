@@ -10,7 +10,7 @@ from chamberlain.core.errors import Forbidden, Unavailable
 from chamberlain.core.ids import TenantId
 from chamberlain.directory.mailboxes import MailboxOrder
 from chamberlain.directory.steps import Step
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.mailboxes.models import ProvisioningState
 from chamberlain.requests.models import RequestError
 from tests.http.house import ADA, CALLERS, MAILBOX_ID, REQUEST, ROOM_TEMPLATE, House, mailbox_record
 

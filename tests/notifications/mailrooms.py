@@ -7,9 +7,8 @@ from datetime import timedelta
 
 from chamberlain.database.transactions import open_database
 from chamberlain.notifications.jobs import SendNotices
-from chamberlain.notifications.mail_server import MailServer
-from chamberlain.notifications.mail_server_addresses import read_address
-from chamberlain.notifications.mail_server_messages import Sender
+from chamberlain.notifications.mail_server import MailServer, read_address
+from chamberlain.notifications.messages import Sender
 from chamberlain.queue.models import Claim, JobKind
 from tests.databases import Databases
 from tests.estates import Estate

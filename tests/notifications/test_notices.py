@@ -21,11 +21,20 @@ from chamberlain.notifications.models import (
     still_to_be_told,
     wait_after,
 )
-from chamberlain.notifications.rendering_notice_mails import Mail, address_of, language_for, mail_of
-from chamberlain.notifications.rendering_request_letters import RequestNews, request_letter
+from chamberlain.notifications.rendering import Mail, RequestNews, address_of, language_for, mail_of, request_letter
 from chamberlain.notifications.words import Language, language_of, words_of
-from chamberlain.requests.models import RequestError, RequestKind, RequestRecord, RequestState, TemplateReference
-from chamberlain.requests.models_approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
+from chamberlain.requests.models import (
+    ApprovalMode,
+    ApprovalRecord,
+    ApprovalState,
+    Decision,
+    DecisionOutcome,
+    RequestError,
+    RequestKind,
+    RequestRecord,
+    RequestState,
+    TemplateReference,
+)
 
 pytestmark = pytest.mark.pure
 

@@ -15,10 +15,9 @@ import pytest
 from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import UserId
 from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
-from chamberlain.notifications.mail_server import MailServer
-from chamberlain.notifications.mail_server_addresses import Protection, read_address
-from chamberlain.notifications.mail_server_messages import Sender
-from chamberlain.notifications.rendering_notice_mails import Mail
+from chamberlain.notifications.mail_server import MailServer, Protection, read_address
+from chamberlain.notifications.messages import Sender
+from chamberlain.notifications.rendering import Mail
 from chamberlain.notifications.words import Language
 from tests.post_office import PASSWORD, USER, PostOffice, Received, open_post_office
 

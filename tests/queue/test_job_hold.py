@@ -5,11 +5,10 @@ import pytest
 from chamberlain.core.ids import JobId, RequestId
 from chamberlain.directory.steps import Step
 from chamberlain.queue.models import HELD, NOBODY, JobKind
-from chamberlain.requests.finish_hold import RequestJobHolder
+from chamberlain.requests.finish import RequestJobHolder
 from chamberlain.requests.models import RequestRecord, RequestState, Waiting
-from chamberlain.requests.steps_timeline import EntryKind
-from chamberlain.requests.timeline_timelines import Timelines
-from chamberlain.requests.timeline_watchers import Watchers
+from chamberlain.requests.steps import EntryKind
+from chamberlain.requests.timeline import Timelines, Watchers
 from tests.estates import ADA, ESTATE, Estate, caller_of
 from tests.requests.acts import act, administrator, cancel, job_service, put, watchers
 

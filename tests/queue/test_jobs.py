@@ -7,8 +7,7 @@ import pytest
 
 from chamberlain.core.ids import JobId
 from chamberlain.queue.models import NOBODY, OF_REQUESTS, PROVISIONING, HeldJob, JobKind, job_id_of, public_id_of
-from chamberlain.requests.models import RequestKind
-from chamberlain.requests.models_request_jobs import job_kind_of
+from chamberlain.requests.models import RequestKind, job_kind_of
 from tests.auth.editor_values import TRACE
 from tests.groups.group_values import REQUEST, TENANT
 

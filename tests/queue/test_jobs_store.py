@@ -9,7 +9,6 @@ from uuid import UUID, uuid4
 
 from chamberlain.core.ids import JobId, TenantId
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue import jobs_held_jobs
 from chamberlain.queue.models import Claim, JobKind, Postponed
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, TRACE, rows
@@ -143,7 +142,7 @@ async def test_a_lease_that_ran_out_is_taken_over_and_its_former_holder_has_no_s
         postponed = await queue_jobs.postpone(
             tx, former.lease_id, [Postponed(each, timedelta(hours=1)) for each in ids(former)]
         )
-        await jobs_held_jobs.hold(tx, former.lease_id, former.jobs[0].id, "mine")
+        await queue_jobs.hold(tx, former.lease_id, former.jobs[0].id, "mine")
         await queue_jobs.renew(tx, [former], timedelta(hours=9))
         given_back = await queue_jobs.give_back(tx, [former])
 
@@ -219,7 +218,7 @@ async def test_a_held_job_waits_for_a_person(databases: Databases) -> None:
     taken = await claim(databases)
 
     async with databases.worker.across_tenants() as tx:
-        await jobs_held_jobs.hold(tx, taken.lease_id, taken.jobs[0].id, "A bug.")
+        await queue_jobs.hold(tx, taken.lease_id, taken.jobs[0].id, "A bug.")
 
     assert (await claim(databases)).jobs == ()
     assert await rows(databases, "SELECT held_reason, lease_id FROM chamberlain.job") == [("A bug.", None)]

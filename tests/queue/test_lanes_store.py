@@ -4,7 +4,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from chamberlain.core.ids import TenantId
-from chamberlain.queue import jobs_lanes
+from chamberlain.queue import jobs as queue_jobs
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE
 from tests.query_plans import rows_looked_at
@@ -30,13 +30,13 @@ async def queue(
 
 async def test_it_works(databases: Databases) -> None:
     async with databases.worker.across_tenants() as tx:
-        empty = await jobs_lanes.measure(tx)
+        empty = await queue_jobs.measure_lanes(tx)
     await queue(databases, ONE, 3, age=timedelta(minutes=5))
     await queue(databases, OTHER, 2, age=timedelta())
     await queue(databases, ONE, 1, age=timedelta(minutes=20), tenant=OTHER_HOUSE)
 
     async with databases.worker.across_tenants() as tx:
-        depth = await jobs_lanes.measure(tx)
+        depth = await queue_jobs.measure_lanes(tx)
 
     assert (empty.due, empty.oldest) == (0, timedelta())
     assert depth.due == 6
@@ -56,7 +56,7 @@ async def test_what_rests_or_is_held_or_in_no_lane_does_not_count(databases: Dat
             OTHER_HOUSE,
         )
 
-        depth = await jobs_lanes.measure(tx)
+        depth = await queue_jobs.measure_lanes(tx)
 
     assert depth.due == 0
 
@@ -66,8 +66,8 @@ async def test_it_does_not_look_at_what_waits_for_its_next_attempt(databases: Da
     await queue(databases, OTHER, 3, age=timedelta())
 
     async with databases.worker.across_tenants() as tx:
-        depth = await jobs_lanes.measure(tx)
-        looked_at = await rows_looked_at(tx, jobs_lanes.MEASURE, 100)
+        depth = await queue_jobs.measure_lanes(tx)
+        looked_at = await rows_looked_at(tx, queue_jobs.MEASURE_LANES, 100)
 
     assert depth.due == 3
     assert looked_at <= 20
@@ -80,8 +80,8 @@ async def test_no_more_are_counted_than_somebody_waits_for(databases: Databases)
     await queue(databases, OTHER, 1, age=timedelta(minutes=20), tenant=OTHER_HOUSE)
 
     async with databases.worker.across_tenants() as tx:
-        depth = await jobs_lanes.measure(tx, most=10)
-        looked_at = await rows_looked_at(tx, jobs_lanes.MEASURE, 10)
+        depth = await queue_jobs.measure_lanes(tx, most=10)
+        looked_at = await rows_looked_at(tx, queue_jobs.MEASURE_LANES, 10)
 
     assert depth.due == 10
     assert timedelta(minutes=20) <= depth.oldest < timedelta(minutes=21)

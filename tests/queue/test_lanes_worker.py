@@ -13,8 +13,8 @@ from chamberlain.queue.lanes import LaneLoop, Places
 from chamberlain.queue.models import Claim, JobKind
 from chamberlain.queue.notifier import Notifier
 from chamberlain.queue.worker import Handler
-from chamberlain.requests.finish_hold import RequestJobHolder
-from chamberlain.requests.timeline_watchers import REQUESTS_CHANNEL
+from chamberlain.requests.finish import RequestJobHolder
+from chamberlain.requests.timeline import REQUESTS_CHANNEL
 from tests.databases import Databases
 from tests.estates import ESTATE, OTHER_HOUSE, open_estate, rows, until
 from tests.queue.test_loop import Clock

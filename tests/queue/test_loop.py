@@ -19,9 +19,9 @@ from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import HELD, Claim, JobKind
 from chamberlain.queue.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.queue.worker import Handler, Loop, Pace
-from chamberlain.requests.finish_hold import RequestJobHolder
+from chamberlain.requests.finish import RequestJobHolder
 from chamberlain.requests.models import RequestState
-from chamberlain.requests.timeline_watchers import REQUESTS_CHANNEL
+from chamberlain.requests.timeline import REQUESTS_CHANNEL
 from tests.databases import Databases, migrated_database
 from tests.estates import ESTATE, OTHER_GROUP, OTHER_HOUSE, ZOE, caller_of, open_estate, rows, until
 from tests.postgres import connected, named_programs, short_folder

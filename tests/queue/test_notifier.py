@@ -11,7 +11,7 @@ from chamberlain.core.errors import Unavailable
 from chamberlain.database.listener import listen
 from chamberlain.database.transactions import connect
 from chamberlain.queue.notifier import INTERVAL, JOBS_CHANNEL, LONGEST_INTERVAL, MOST_NAMES, Notifier, next_interval
-from chamberlain.requests.timeline_watchers import REQUESTS_CHANNEL
+from chamberlain.requests.timeline import REQUESTS_CHANNEL
 from tests.databases import Databases
 from tests.estates import until
 from tests.postgres import connected

@@ -13,9 +13,8 @@ from chamberlain.queue.service import JobService
 from chamberlain.requests.models import RequestState
 from chamberlain.requests.rules import RequestView
 from chamberlain.requests.service import RequestService
-from chamberlain.requests.store_request_looks import RequestLooks
-from chamberlain.requests.timeline_timelines import Timelines
-from chamberlain.requests.timeline_watchers import REQUESTS_CHANNEL, Watchers
+from chamberlain.requests.store import RequestLooks
+from chamberlain.requests.timeline import REQUESTS_CHANNEL, Timelines, Watchers
 from tests.estates import ESTATE, TRACE, Estate, caller_of
 
 PREFIX = "https://api.estate.example"

@@ -12,13 +12,11 @@ from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import RequestId, UserId
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.jobs import RequestJobs
-from chamberlain.requests.models_approvals import ApprovalRecord
-from chamberlain.requests.rules import RequestView
-from chamberlain.requests.rules_decisions import Naming
+from chamberlain.requests.models import ApprovalRecord
+from chamberlain.requests.rules import Naming, RequestView
 from chamberlain.requests.service import RequestService
-from chamberlain.requests.steps_timeline import Timeline
-from chamberlain.requests.timeline_timelines import Timelines
-from chamberlain.requests.timeline_watchers import Watchers
+from chamberlain.requests.steps import Timeline
+from chamberlain.requests.timeline import Timelines, Watchers
 from tests.databases import Databases
 from tests.estates import ADA, ESTATE, Estate, caller_of, changed_estate, open_estate
 from tests.requests.acts import ACT, render, request_service, watchers

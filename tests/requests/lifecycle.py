@@ -17,8 +17,7 @@ from chamberlain.core.ids import RequestId, TemplateId, UserId
 from chamberlain.directory.groups import GroupReference
 from chamberlain.directory.mailboxes import MailboxReference
 from chamberlain.embedded import postgres
-from chamberlain.requests.models import Accepted, RequestState
-from chamberlain.requests.models_approvals import DecisionOutcome
+from chamberlain.requests.models import Accepted, DecisionOutcome, RequestState
 from chamberlain.requests.rules import Action
 from chamberlain.tenant_admin.service import TenantOperations
 from tests.databases import Databases, filled_database

@@ -6,8 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from chamberlain.core.ids import TemplateId, UserId
-from chamberlain.requests.models import RequestState
-from chamberlain.requests.models_approvals import ApprovalMode, ApprovalState, DecisionOutcome
+from chamberlain.requests.models import ApprovalMode, ApprovalState, DecisionOutcome, RequestState
 from chamberlain.requests.rules import Action
 from tests.estates import ADA, BEN, CLEO, DARA, PROJECT_GROUP, SHARED_MAILBOX
 

@@ -21,7 +21,7 @@ from chamberlain.requests.approvals import (
     waited_for,
     was_asked,
 )
-from chamberlain.requests.models_approvals import (
+from chamberlain.requests.models import (
     ApprovalLevel,
     ApprovalMode,
     ApprovalRecord,

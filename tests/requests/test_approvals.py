@@ -6,7 +6,7 @@ import pytest
 
 from chamberlain.core.ids import UserId
 from chamberlain.directory.models import NO_RELATIONS, NamedPerson, PeopleAnswer, Relations
-from chamberlain.requests.models_approvals import (
+from chamberlain.requests.models import (
     ApprovalLevel,
     ApprovalMode,
     ApprovalRecord,

@@ -6,8 +6,8 @@ import pytest
 
 from chamberlain.core.ids import GroupId, UserId
 from chamberlain.directory.models import PeopleQuestion
-from chamberlain.requests.approvals_approver_questions import approvers_question
-from chamberlain.requests.models_approvals import ApprovalLevel, ApprovalMode, Approver, ApproverType
+from chamberlain.requests.approvals import approvers_question
+from chamberlain.requests.models import ApprovalLevel, ApprovalMode, Approver, ApproverType
 from tests.groups.group_values import ADA, BEN, STAFF, TENANT
 
 pytestmark = pytest.mark.pure

@@ -18,11 +18,12 @@ from chamberlain.database.transactions import Database, open_database
 from chamberlain.embedded.directory.people import HELD_ADDRESSES
 from chamberlain.requests.batcher import MOST_BYTES, MOST_TOGETHER, Acceptor
 from chamberlain.requests.events import RequestSummary, approval_required
-from chamberlain.requests.models import RequestKind, RequestState
-from chamberlain.requests.models_submissions import (
+from chamberlain.requests.models import (
     AddressTaken,
     Draft,
     Replayed,
+    RequestKind,
+    RequestState,
     Reused,
     TemplateChanged,
     Verdict,

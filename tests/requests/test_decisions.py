@@ -11,11 +11,20 @@ from chamberlain.core.errors import Conflict, Forbidden
 from chamberlain.core.ids import ClientId, UserId
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.requests.approvals import Levels
-from chamberlain.requests.models import MOVES, RequestKind, RequestRecord, RequestState
-from chamberlain.requests.models_approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
-from chamberlain.requests.rules import Action
-from chamberlain.requests.rules_decisions import (
+from chamberlain.requests.models import (
+    MOVES,
+    ApprovalMode,
+    ApprovalRecord,
+    ApprovalState,
+    Decision,
+    DecisionOutcome,
+    RequestKind,
+    RequestRecord,
+    RequestState,
+)
+from chamberlain.requests.rules import (
     LOOK_EVERY,
+    Action,
     expired,
     has_left,
     moved_on,

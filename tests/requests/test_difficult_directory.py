@@ -16,8 +16,7 @@ from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes,
 from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.models import Accepted, RequestState, StepState
-from chamberlain.requests.timeline_timelines import Timelines
-from chamberlain.requests.timeline_watchers import Watchers
+from chamberlain.requests.timeline import Timelines, Watchers
 from tests.directory.patience import Clock
 from tests.estates import (
     ADA,

@@ -6,7 +6,7 @@ import pytest
 
 from chamberlain.directory.steps import Step
 from chamberlain.requests.models import RequestState, StepRecord, StepState
-from chamberlain.requests.steps_effects import CANCELLED, Effects
+from chamberlain.requests.steps import CANCELLED, Effects
 
 pytestmark = pytest.mark.pure
 

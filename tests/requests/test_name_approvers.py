@@ -5,7 +5,7 @@ import pytest
 
 from chamberlain.core.errors import Conflict, Fault, Forbidden, NotPossible, Refusal
 from chamberlain.core.ids import UserId
-from chamberlain.requests.rules_decisions import Naming
+from chamberlain.requests.rules import Naming
 from tests.http.house import ADA, DARA, REQUEST, House, record
 
 PATH = f"/requests/v1/{REQUEST}/approvers/"

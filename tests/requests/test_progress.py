@@ -10,7 +10,7 @@ from chamberlain.core.ids import ClientId, TemplateId
 from chamberlain.directory.steps import Step
 from chamberlain.requests.events import RequestSummary
 from chamberlain.requests.models import Progress, RequestError, RequestKind, RequestState
-from chamberlain.requests.steps_progress import Settlement, Task, learned_name, summary_of_task, with_caller
+from chamberlain.requests.steps import Settlement, Task, learned_name, summary_of_task, with_caller
 from tests.auth.editor_values import TRACE
 from tests.groups.group_values import ADA, REQUEST, TENANT, person
 

@@ -10,8 +10,19 @@ from chamberlain.core.ids import TenantId
 from chamberlain.directory.models import NamedPerson
 from chamberlain.directory.steps import Step
 from chamberlain.queue.models import HELD
-from chamberlain.requests.models import RequestError, RequestResult, RequestState, StepRecord, StepState, Waiting
-from chamberlain.requests.models_approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
+from chamberlain.requests.models import (
+    ApprovalMode,
+    ApprovalRecord,
+    ApprovalState,
+    Decision,
+    DecisionOutcome,
+    RequestError,
+    RequestResult,
+    RequestState,
+    StepRecord,
+    StepState,
+    Waiting,
+)
 from tests.http.house import ADA, DARA, ESTATE, MOMENT, REQUEST, TEMPLATE, House, record
 
 PATH = f"/requests/v1/{REQUEST}/"

@@ -12,7 +12,7 @@ from chamberlain.groups.dry_run import GroupRehearsal, has_number, rehearse_grou
 from chamberlain.groups.names import names_of
 from chamberlain.groups.rules import Situation
 from chamberlain.requests.dry_run import NO_REQUEST, LevelRehearsal
-from chamberlain.requests.models_approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
 from chamberlain.templates.models import GroupTemplate, compile_group_template
 from tests.groups.group_values import ADA, ANSWER, BEN, CLEO, DARA, GROUP_HEAD, ORDER, TEMPLATE
 from tests.mailboxes.mailbox_values import HOUSE, USER

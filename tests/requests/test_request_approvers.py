@@ -9,7 +9,7 @@ import pytest
 from chamberlain.auth.models import Actor, ActorType
 from chamberlain.core.ids import RequestId, UserId
 from chamberlain.directory.models import NamedPerson
-from chamberlain.requests.models_approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
+from chamberlain.requests.models import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
 from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, DARA, ESTATE, OTHER_HOUSE, Estate
 
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)

@@ -10,13 +10,11 @@ from chamberlain.core.errors import Conflict, Forbidden, KeyReused, NotFound, Re
 from chamberlain.core.idempotency import KeptAnswer
 from chamberlain.core.ids import RequestId
 from chamberlain.directory.groups import GroupReference
-from chamberlain.requests.finish_hold import RequestJobHolder
-from chamberlain.requests.models import RequestState, StepState
-from chamberlain.requests.models_approvals import ApprovalState
+from chamberlain.requests.finish import RequestJobHolder
+from chamberlain.requests.models import ApprovalState, RequestState, StepState
 from chamberlain.requests.rules import Action
-from chamberlain.requests.steps_timeline import Entry, EntryKind
-from chamberlain.requests.timeline_timelines import Timelines
-from chamberlain.requests.timeline_watchers import Watchers
+from chamberlain.requests.steps import Entry, EntryKind
+from chamberlain.requests.timeline import Timelines, Watchers
 from tests.databases import Databases
 from tests.estates import ADA, BEN, CLEO, CONFIDENTIAL_TEAM, DARA, ESTATE, OTHER_HOUSE, ZOE, Estate, caller_of
 from tests.requests.acts import ACT, act, administrator, application, cancel, retry, watchers

@@ -7,7 +7,7 @@ import msgspec
 
 from chamberlain.core.errors import DatabaseUnavailable
 from chamberlain.core.ids import RequestId
-from chamberlain.requests.store_request_looks import RequestLooks
+from chamberlain.requests.store import RequestLooks
 from tests.databases import Databases
 from tests.estates import ADA, ESTATE, OTHER_GROUP, OTHER_HOUSE, ZOE, Estate, caller_of, open_estate
 from tests.postgres import connected

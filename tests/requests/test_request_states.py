@@ -11,17 +11,17 @@ import pytest
 import chamberlain
 from chamberlain.core.ids import RequestId
 from chamberlain.directory.steps import Step
-from chamberlain.requests import finish_request_tasks
+from chamberlain.requests import finish
 from chamberlain.requests import records as request_records
 from chamberlain.requests.models import MOVES, Progress, RequestState, StepRecord, StepState
 from chamberlain.requests.rules import Action
-from chamberlain.requests.steps_progress import Settlement
+from chamberlain.requests.steps import Settlement
 from tests.estates import ESTATE, Estate, until
 from tests.requests.acts import put
 
 SOURCE = Path(chamberlain.__file__).parent
 # Files with statements on requests. database/sql/requests.sql accepts them and sets the first state.
-HOMES = {"requests/records.py", "requests/finish_request_tasks.py"}
+HOMES = {"requests/records.py", "requests/finish.py"}
 
 STEPS = (StepRecord(Step.CREATE_GROUP, StepState.PENDING),)
 
@@ -64,7 +64,7 @@ async def test_a_worker_takes_up_what_is_on_its_way_and_nothing_else(estate: Est
     await put(estate, accepted.request_id, state)
 
     async with estate.databases.worker.across_tenants() as tx:
-        taken = await finish_request_tasks.take_up(tx, [accepted.request_id])
+        taken = await finish.take_up(tx, [accepted.request_id])
 
     takes = state in {RequestState.QUEUED, RequestState.WAITING, RequestState.RUNNING}
     assert takes == (state is RequestState.RUNNING or RequestState.RUNNING in MOVES[state])
@@ -81,7 +81,7 @@ async def test_a_request_is_new_until_somebody_has_begun_with_it(estate: Estate)
         if state is not None:
             await put(estate, accepted.request_id, state)
         async with estate.databases.worker.across_tenants() as tx:
-            taken += [task.is_new for task in await finish_request_tasks.take_up(tx, [accepted.request_id])]
+            taken += [task.is_new for task in await finish.take_up(tx, [accepted.request_id])]
 
     assert taken == [True, False, False, False]
 
@@ -102,7 +102,7 @@ async def test_what_somebody_has_begun_with_while_another_waited_is_not_new(esta
 
     async def take_up(*request_ids: RequestId) -> dict[RequestId, bool]:
         async with estate.databases.worker.across_tenants() as tx:
-            return {task.request_id: task.is_new for task in await finish_request_tasks.take_up(tx, request_ids)}
+            return {task.request_id: task.is_new for task in await finish.take_up(tx, request_ids)}
 
     async with estate.databases.application.transaction(ESTATE) as tx:
         await tx.execute("SELECT FROM chamberlain.request WHERE request_id = $1 FOR UPDATE", held)
@@ -125,7 +125,7 @@ async def test_a_worker_puts_down_what_is_running_and_nothing_else(estate: Estat
     for state in RequestState:
         await put(estate, accepted.request_id, state)
         async with estate.databases.worker.across_tenants() as tx:
-            await finish_request_tasks.put_down(tx, [settlement])
+            await finish.put_down(tx, [settlement])
         after = (await estate.record(accepted.request_id)).state
         assert after is (new if state is RequestState.RUNNING else state)
         assert after is state or after in MOVES[state]
@@ -145,9 +145,7 @@ def test_no_other_statement_sets_a_state() -> None:
 
 def test_every_statement_that_sets_a_state_compares_the_old_one() -> None:
     statements = [
-        each
-        for each in (vars(request_records) | vars(finish_request_tasks)).values()
-        if isinstance(each, str) and "SET" in each
+        each for each in (vars(request_records) | vars(finish)).values() if isinstance(each, str) and "SET" in each
     ]
     setting = [each for each in statements if re.search(r"\bSET\b.*\bstate = .*\bWHERE\b", each, re.DOTALL)]
 

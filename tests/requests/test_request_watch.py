@@ -16,14 +16,12 @@ from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.database.listener import listen
 from chamberlain.database.pool import WatchfulPool
 from chamberlain.database.transactions import Database, Transaction
-from chamberlain.requests import finish_request_tasks
-from chamberlain.requests.conflicts_results import await_result
-from chamberlain.requests.models import RequestRecord, RequestState, StepRecord
-from chamberlain.requests.models_approvals import ApprovalRecord
+from chamberlain.requests import finish
+from chamberlain.requests.conflicts import await_result
+from chamberlain.requests.models import ApprovalRecord, RequestRecord, RequestState, StepRecord
 from chamberlain.requests.service import RequestService
-from chamberlain.requests.steps_timeline import MOST_ENTRIES, Happening
-from chamberlain.requests.timeline_timelines import Timelines
-from chamberlain.requests.timeline_watchers import REQUESTS_CHANNEL, Watchers
+from chamberlain.requests.steps import MOST_ENTRIES, Happening
+from chamberlain.requests.timeline import REQUESTS_CHANNEL, Timelines, Watchers
 from tests.estates import ADA, BEN, CONFIDENTIAL_TEAM, OTHER_HOUSE, PROJECT_TEAM, TRACE, ZOE, Estate, caller_of, until
 from tests.postgres import connected
 from tests.requests.acts import request_service
@@ -228,7 +226,7 @@ async def test_a_worker_that_takes_over_does_not_tell_the_same_again(watch: Watc
     accepted = await estate.request()
     for _ in range(2):
         async with estate.databases.worker.across_tenants() as tx:
-            await finish_request_tasks.take_up(tx, [accepted.request_id])
+            await finish.take_up(tx, [accepted.request_id])
 
     await estate.work()
 
@@ -269,7 +267,7 @@ async def test_a_wake_up_that_is_lost_costs_the_quiet_time(estate: Estate) -> No
             assert await anext(happenings) == ()
             # Nobody is told of this one.
             async with estate.databases.worker.across_tenants() as tx:
-                await finish_request_tasks.take_up(tx, [accepted.request_id])
+                await finish.take_up(tx, [accepted.request_id])
             news = [await anext(happenings) for _ in range(20)]
 
     assert [told([each]) for several in news for each in several] == [[(2, "running")]]

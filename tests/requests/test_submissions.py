@@ -2,7 +2,7 @@
 
 import pytest
 
-from chamberlain.requests.models_submissions import Written
+from chamberlain.requests.models import Written
 from tests.auth.editor_values import NOW
 
 pytestmark = pytest.mark.pure

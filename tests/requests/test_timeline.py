@@ -15,15 +15,7 @@ from chamberlain.requests.models import (
     Waiting,
     begin_steps,
 )
-from chamberlain.requests.steps_timeline import (
-    Entry,
-    EntryKind,
-    Happening,
-    StateEntry,
-    Timeline,
-    entries_of,
-    happenings_of,
-)
+from chamberlain.requests.steps import Entry, EntryKind, Happening, StateEntry, Timeline, entries_of, happenings_of
 from tests.http.house import record
 
 pytestmark = pytest.mark.pure

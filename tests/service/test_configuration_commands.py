@@ -12,8 +12,7 @@ import httpx2
 import pytest
 import yaml
 
-from chamberlain.configuration.yaml import MOST_BYTES
-from chamberlain.configuration.yaml_written_documents import write_document
+from chamberlain.configuration.yaml import MOST_BYTES, write_document
 from chamberlain.embedded.example import example_estate
 from tests.auth.issuer import make_key, run_issuer, sign
 from tests.commands import run_here

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from joserfc.jwk import RSAKey
 
-from chamberlain.auth.models_issuers import Issuer as RegisteredIssuer
+from chamberlain.auth.models import Issuer as RegisteredIssuer
 from chamberlain.core.ids import TenantId
 from chamberlain.database.transactions import open_database
 from chamberlain.tenants import records as tenant_records

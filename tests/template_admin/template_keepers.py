@@ -7,8 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from chamberlain.app.clock_and_ids import new_webhook_secret, now
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Edit
+from chamberlain.auth.models import Caller, Edit
 from chamberlain.core.idempotency import Act, IdempotencyKey
 from chamberlain.core.ids import TemplateId
 from chamberlain.core.paging import Page, PageWanted
@@ -17,7 +16,7 @@ from chamberlain.template_admin.documents import COLLAB_TEMPLATE, MAILBOX_TEMPLA
 from chamberlain.template_admin.models import TemplateRecord
 from chamberlain.template_admin.service import TemplateService
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
-from chamberlain.templates.rules_template_areas import MAIL, TemplateArea
+from chamberlain.templates.rules import MAIL, TemplateArea
 from tests.estates import TRACE, Estate
 
 ANY = Edit(None, TRACE)

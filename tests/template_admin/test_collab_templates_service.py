@@ -9,11 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Edit
+from chamberlain.auth.models import Caller, Edit
 from chamberlain.core.errors import Conflict, Forbidden, NotFound, NotPossible, Stale, TryAgain, Unavailable
 from chamberlain.core.ids import TemplateId, TenantId, UserId
-from chamberlain.templates.rules_template_areas import COLLAB
+from chamberlain.templates.rules import COLLAB
 from tests.estates import ADA, BEN, ESTATE, INTERNAL, NOBODY, OTHER_HOUSE, PROJECT_GROUP, TRACE, ZOE, Estate, caller_of
 from tests.requests.acts import PREFIX, administrator, application
 from tests.template_admin.template_keepers import KEYRING, Keeper, content

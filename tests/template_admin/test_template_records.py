@@ -19,9 +19,8 @@ from chamberlain.template_admin.models import (
     replaced,
     secret_rotated,
 )
-from chamberlain.templates.models import FieldType, StoredTemplate, TemplateKind
-from chamberlain.templates.rules_template_areas import COLLAB, MAIL, TemplateArea
-from chamberlain.templates.webhook_webhooks import SecretFate, SettledSecret
+from chamberlain.templates.models import FieldType, SecretFate, SettledSecret, StoredTemplate, TemplateKind
+from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
 from tests.auth.editor_values import EDITOR, NOW, TRACE
 from tests.groups.group_values import GROUP_HEAD, TENANT
 

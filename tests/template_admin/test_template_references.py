@@ -7,12 +7,7 @@ import pytest
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, Person
 from chamberlain.guests.policies.models import PolicyHead
-from chamberlain.template_admin.models_template_references import (
-    TemplateReferences,
-    directory_faults,
-    guest_rule_faults,
-    question_of,
-)
+from chamberlain.template_admin.models import TemplateReferences, directory_faults, guest_rule_faults, question_of
 from chamberlain.templates.models import TemplateHead, TemplateKind
 
 pytestmark = pytest.mark.pure

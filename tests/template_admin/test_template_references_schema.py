@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from chamberlain.template_admin.documents import read_template
-from chamberlain.template_admin.documents_template_references import references_of
+from chamberlain.template_admin.documents import read_template, references_of
 
 # Ids of users that say where they stand, and of groups.
 A, B, C, D, E = (f"{digit}0000000-0000-4000-8000-000000000000" for digit in "abcde")

@@ -8,12 +8,10 @@ import pytest
 
 from chamberlain.core.errors import BodyInvalid, Fault
 from chamberlain.core.ids import TenantId, UserId
-from chamberlain.requests.models_approvals import ApprovalMode, Approver, ApproverType
+from chamberlain.requests.models import ApprovalMode, Approver, ApproverType
 from chamberlain.template_admin.documents import read_template, template_faults
 from chamberlain.templates.models import Audience, CustomField, FieldType, TemplateKind, compile_group_template
-from chamberlain.templates.schema import GroupTemplateShape, to_group_template
-from chamberlain.templates.schema_guest_templates import GuestTemplateShape
-from chamberlain.templates.schema_mailbox_templates import MailboxTemplateShape
+from chamberlain.templates.schema import GroupTemplateShape, GuestTemplateShape, MailboxTemplateShape, to_group_template
 from chamberlain.templates.webhook import WebhookShape
 
 TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))

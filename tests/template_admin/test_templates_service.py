@@ -8,8 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Edit
+from chamberlain.auth.models import Caller, Edit
 from chamberlain.core.errors import Forbidden, NotFound, NotPossible, Stale, TryAgain, Unavailable
 from chamberlain.core.ids import TemplateId, TenantId, UserId
 from chamberlain.core.paging import PageWanted

@@ -12,8 +12,8 @@ from chamberlain.core.ids import TemplateId, TenantId
 from chamberlain.secrets.keyring import Keyring, KeysUnusable
 from chamberlain.template_admin import webhook_secrets
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
+from chamberlain.templates.models import RotatedSecret, SecretFate, SettledSecret
 from chamberlain.templates.webhook import WebhookBody
-from chamberlain.templates.webhook_webhooks import RotatedSecret, SecretFate, SettledSecret
 from tests.estates import CONFIDENTIAL_TEAM, ESTATE, OTHER_HOUSE, PROJECT_GROUP, Estate
 
 HOOK = WebhookBody(url="https://hooks.estate.example/")

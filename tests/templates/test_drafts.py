@@ -10,20 +10,22 @@ from chamberlain.auth.models import Actor, ActorType, Caller
 from chamberlain.changes.models import Subject
 from chamberlain.core.idempotency import IdempotencyKey, Submission
 from chamberlain.core.ids import EventId, RequestId, TraceId
-from chamberlain.directory.models import PeopleAnswer
-from chamberlain.directory.models_mail_addresses import MailAddress
+from chamberlain.directory.models import MailAddress, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.queue.models import JobKind
-from chamberlain.requests.models import RequestKind, RequestState, StepRecord, StepState
-from chamberlain.requests.models_approvals import (
+from chamberlain.requests.models import (
     ApprovalLevel,
     ApprovalMode,
     ApprovalRule,
     ApprovalState,
     Approver,
     ApproverType,
+    Draft,
+    RequestKind,
+    RequestState,
+    StepRecord,
+    StepState,
 )
-from chamberlain.requests.models_submissions import Draft
 from chamberlain.templates.drafts import Moment, draft_from
 from chamberlain.templates.models import TemplateHead, TemplateKind
 from chamberlain.tenants.models import Tenant

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, PermissionLevel, RoomEquipment
-from chamberlain.templates.models_mailbox_templates import MAILBOX_KINDS, compile_mailbox_template, completed
+from chamberlain.templates.models import MAILBOX_KINDS, compile_mailbox_template, completed
 from chamberlain.templates.naming import NamingRuleInvalid
 from tests.groups.group_values import BEN, CLEO
 from tests.mailboxes.mailbox_values import EVERY_PROPERTY, ORDER, SHARED

@@ -4,14 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chamberlain.templates.webhook_webhooks import (
-    RotatedSecret,
-    SecretFate,
-    SettledSecret,
-    SigningSecrets,
-    fate_of,
-    overlap_end,
-)
+from chamberlain.templates.models import RotatedSecret, SecretFate, SettledSecret, SigningSecrets, fate_of, overlap_end
 
 pytestmark = pytest.mark.pure
 

@@ -3,12 +3,9 @@
 from dataclasses import replace
 from uuid import UUID
 
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Edit, require_match
-from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.models import Caller, Edit, Issuer, require_match
 from chamberlain.core.ids import TenantId, UserId
-from chamberlain.tenants.models import Limits, Tenant
-from chamberlain.tenants.models_tenant_records import TenantRecord, TenantSettings, changed
+from chamberlain.tenants.models import Limits, Tenant, TenantRecord, TenantSettings, changed
 from chamberlain.tenants.service import TenantService
 from tests.template_admin.fake_templates import MADE_AT
 

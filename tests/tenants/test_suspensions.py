@@ -3,7 +3,7 @@
 import pytest
 
 from chamberlain.changes.models import Change, Subject
-from chamberlain.tenants.models_suspensions import resumed, suspended, tenant_unknown
+from chamberlain.tenants.models import resumed, suspended, tenant_unknown
 from tests.auth.editor_values import EDITOR, TRACE
 from tests.groups.group_values import TENANT
 from tests.mailboxes.mailbox_values import HOUSE

@@ -10,8 +10,9 @@ from chamberlain.core.errors import NotFound
 from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.directory.models import NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
 from chamberlain.directory.properties import DriftProperty, Treatment
-from chamberlain.tenants.models import Applicability, Tenant
-from chamberlain.tenants.models_tenant_records import (
+from chamberlain.tenants.models import (
+    Applicability,
+    Tenant,
     TenantRecord,
     TenantSettings,
     changed,

@@ -8,14 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Edit
-from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.models import Caller, Edit, Issuer
 from chamberlain.core.errors import Forbidden, NotPossible, Stale, TryAgain, Unavailable
 from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.directory.properties import DriftProperty, Treatment
-from chamberlain.tenants.models import Applicability
-from chamberlain.tenants.models_tenant_records import TenantRecord, TenantSettings
+from chamberlain.tenants.models import Applicability, TenantRecord, TenantSettings
 from chamberlain.tenants.service import TenantService
 from tests.estates import ADA, BEN, ESTATE, NOBODY, OTHER_HOUSE, TRACE, ZOE, Estate, caller_of
 from tests.requests.acts import administrator, application

@@ -10,11 +10,17 @@ from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import DeliveryId, EventId, RequestId, TemplateId, TenantId
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.template_admin.models import RotatedWebhook, TemplateRecord
-from chamberlain.templates.rules_template_areas import TemplateArea
+from chamberlain.templates.models import no_webhook
+from chamberlain.templates.rules import TemplateArea
 from chamberlain.templates.webhook import kept_webhook
-from chamberlain.templates.webhook_webhooks import no_webhook
-from chamberlain.webhooks.models import Attempt, DeliveryFilter, DeliveryRecord, DeliveryState
-from chamberlain.webhooks.models_redeliveries import DeliverySpan, present_delivery
+from chamberlain.webhooks.models import (
+    Attempt,
+    DeliveryFilter,
+    DeliveryRecord,
+    DeliverySpan,
+    DeliveryState,
+    present_delivery,
+)
 from chamberlain.webhooks.service import WebhookService
 from tests.template_admin.fake_templates import SECRET, FakeTemplates
 

@@ -6,10 +6,9 @@ from uuid import UUID
 import pytest
 
 from chamberlain.auth.models import ActorType
-from chamberlain.changes.models import Subject
-from chamberlain.changes.models_events import Event, EventType
+from chamberlain.changes.models import Event, EventType, Subject
 from chamberlain.core.ids import DeliveryId, EventId, RequestId, TemplateId, TenantId, TraceId
-from chamberlain.events.outbox_outbox import payload_document, without_metadata
+from chamberlain.events.outbox import payload_document, without_metadata
 from chamberlain.webhooks.models import (
     GONE,
     KEPT_ANSWER,

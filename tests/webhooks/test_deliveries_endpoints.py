@@ -7,8 +7,7 @@ import pytest
 
 from chamberlain.core.errors import Conflict, Forbidden
 from chamberlain.core.ids import RequestId, TemplateId
-from chamberlain.webhooks.models import DeliveryFilter, DeliveryState
-from chamberlain.webhooks.models_redeliveries import DeliverySpan
+from chamberlain.webhooks.models import DeliveryFilter, DeliverySpan, DeliveryState
 from tests.http.house import REQUEST, TEMPLATE, House
 from tests.webhooks.fake_webhooks import DELIVERY, delivery_record
 

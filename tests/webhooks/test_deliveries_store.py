@@ -9,24 +9,23 @@ from uuid import UUID, uuid4
 import msgspec
 import pytest
 
-from chamberlain.changes.models_events import Event, EventType
+from chamberlain.changes.models import Event, EventType
 from chamberlain.core.ids import DeliveryId, EventId, JobId, TenantId
 from chamberlain.core.paging import PageWanted
 from chamberlain.embedded import postgres
 from chamberlain.events import outbox
-from chamberlain.events.outbox_outbox import PAYLOAD_LIMIT
-from chamberlain.template_admin import webhook_secrets_webhook_states
+from chamberlain.events.outbox import PAYLOAD_LIMIT
+from chamberlain.template_admin import webhook_secrets
 from chamberlain.webhooks import store as webhook_store
-from chamberlain.webhooks import store_delivery_lists, store_redeliveries
 from chamberlain.webhooks.models import (
     KEPT_ATTEMPTS,
     DeliveryFilter,
     DeliveryRecord,
     DeliveryResult,
+    DeliverySpan,
     DeliveryState,
     Reply,
 )
-from chamberlain.webhooks.models_redeliveries import DeliverySpan
 from tests.databases import Databases, filled_database
 from tests.estates import (
     ESTATE,
@@ -61,7 +60,7 @@ async def fill(databases: Databases) -> None:
 
 async def listed(estate: Estate, wanted: DeliveryFilter = ANY, tenant_id: TenantId = ESTATE) -> list[DeliveryRecord]:
     async with estate.databases.application.transaction(tenant_id) as tx:
-        page = await store_delivery_lists.find_page(tx, wanted, PageWanted(200, None))
+        page = await webhook_store.find_page(tx, wanted, PageWanted(200, None))
     return list(page.items)
 
 
@@ -156,15 +155,15 @@ async def test_it_tells_no_webhook_that_is_not_there_when_it_happens(estate: Est
 
 async def test_it_tells_no_webhook_that_is_disabled(estate: Estate) -> None:
     async with estate.databases.worker.across_tenants() as tx:
-        assert await webhook_secrets_webhook_states.fail(tx, [KEY], at=MOMENT) == {KEY: MOMENT}
-        assert await webhook_secrets_webhook_states.disable(tx, KEY, reason="Gone.", at=MOMENT)
-        assert not await webhook_secrets_webhook_states.disable(tx, KEY, reason="Gone.", at=MOMENT)
+        assert await webhook_secrets.fail(tx, [KEY], at=MOMENT) == {KEY: MOMENT}
+        assert await webhook_secrets.disable(tx, KEY, reason="Gone.", at=MOMENT)
+        assert not await webhook_secrets.disable(tx, KEY, reason="Gone.", at=MOMENT)
     await estate.request("Apollo")
     await estate.work()
     assert await listed(estate) == []
 
     async with estate.databases.application.transaction(ESTATE) as tx:
-        await webhook_secrets_webhook_states.enable(tx, ESTATE, PROJECT_GROUP)
+        await webhook_secrets.enable(tx, ESTATE, PROJECT_GROUP)
     await estate.request("Mercury")
     await estate.work()
     assert [each.state for each in await listed(estate)] == [DeliveryState.PENDING]
@@ -224,9 +223,9 @@ async def test_it_redelivers(estate: Estate) -> None:
     await record(estate, found.id, OOPS, state=DeliveryState.FAILED)
 
     async with estate.databases.application.transaction(ESTATE) as tx:
-        assert await store_redeliveries.redeliver(tx, found.id)
+        assert await webhook_store.redeliver(tx, found.id)
     async with estate.databases.application.transaction(OTHER_HOUSE) as tx:
-        assert not await store_redeliveries.redeliver(tx, found.id)
+        assert not await webhook_store.redeliver(tx, found.id)
 
     again = await only(estate)
     assert (again.state, len(again.attempts)) == (DeliveryState.PENDING, 1)
@@ -242,7 +241,7 @@ async def test_what_is_pending_is_redelivered_at_once_and_not_twice(estate: Esta
     await record(estate, found.id, OOPS, state=DeliveryState.PENDING, after=timedelta(hours=5))
 
     async with estate.databases.application.transaction(ESTATE) as tx:
-        assert await store_redeliveries.redeliver(tx, found.id)
+        assert await webhook_store.redeliver(tx, found.id)
 
     assert await estate.rows(JOBS) == [("webhookDeliver", found.id, PROJECT_GROUP, None, True)]
 
@@ -255,7 +254,7 @@ async def test_one_whose_job_is_held_is_redelivered_too(estate: Estate) -> None:
     await estate.rows(held)
 
     async with estate.databases.application.transaction(ESTATE) as tx:
-        assert await store_redeliveries.redeliver(tx, found.id)
+        assert await webhook_store.redeliver(tx, found.id)
 
     assert await estate.rows("SELECT held_reason, attempts FROM chamberlain.job WHERE kind = 'webhookDeliver'") == [
         (None, 0)
@@ -270,7 +269,7 @@ async def again(
     behind = None
     while True:
         async with estate.databases.application.transaction(tenant_id) as tx:
-            batch = await store_redeliveries.redeliver_some(tx, span, behind=behind, most=most)
+            batch = await webhook_store.redeliver_some(tx, span, behind=behind, most=most)
         found += batch.ids
         if (behind := batch.next) is None:
             return found
@@ -316,8 +315,8 @@ async def test_it_redelivers_of_one_template_and_tenant_alone(estate: Estate) ->
 async def test_it_redelivers_nothing_to_a_webhook_that_is_not_to_be_called(estate: Estate) -> None:
     _, span = await three(estate)
     async with estate.databases.worker.across_tenants() as tx:
-        await webhook_secrets_webhook_states.fail(tx, [KEY], at=MOMENT)
-        await webhook_secrets_webhook_states.disable(tx, KEY, reason="Gone.", at=MOMENT)
+        await webhook_secrets.fail(tx, [KEY], at=MOMENT)
+        await webhook_secrets.disable(tx, KEY, reason="Gone.", at=MOMENT)
 
     assert await again(estate, span) == []
 
@@ -342,7 +341,7 @@ async def test_it_does_not_wait_for_who_ends_a_job_either(estate: Estate) -> Non
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute("SELECT FROM chamberlain.job WHERE kind = 'webhookDeliver' FOR UPDATE")
         async with asyncio.timeout(10), estate.databases.application.transaction(ESTATE) as other:
-            assert await store_redeliveries.redeliver(other, found.id)
+            assert await webhook_store.redeliver(other, found.id)
         async with asyncio.timeout(10):
             assert await again(estate, span) == [found.id]
 

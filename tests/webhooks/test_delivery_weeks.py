@@ -17,7 +17,6 @@ from chamberlain.database.transactions import PLANNING
 from chamberlain.embedded import postgres
 from chamberlain.queue.models import JobKind
 from chamberlain.webhooks import store as webhook_store
-from chamberlain.webhooks import store_delivery_lists, store_delivery_weeks, store_redeliveries
 from chamberlain.webhooks.models import DeliveryFilter, DeliveryState
 from tests.databases import PACKAGE, SETS, Databases
 from tests.estates import ESTATE, OTHER_HOUSE, PROJECT_GROUP, PROJECT_TEAM
@@ -67,7 +66,7 @@ async def filled(databases: Databases) -> Databases:
     now = datetime.now(UTC)
     async with databases.worker.across_tenants() as tx:
         for age in (35, 21, 14):
-            await store_delivery_weeks.keep(tx, now=now - timedelta(days=age), oldest=now - timedelta(days=400))
+            await webhook_store.keep(tx, now=now - timedelta(days=age), oldest=now - timedelta(days=400))
         for tenant in (ESTATE, OTHER_HOUSE):
             await tx.execute(FILL, tenant, PROJECT_GROUP, PROJECT_TEAM, NUMBER)
     async with connected(databases.addresses.owner) as connection:
@@ -94,10 +93,10 @@ def by_id(ids: list[UUID]) -> Iterator[tuple[str, tuple[object, ...]]]:
     states = ["failed"] * len(ids)
     ends = min(ids), max(ids)
     results = (tenants, ids, nothing, nothing, states, nothing, nothing, nothing, 10, *ends)
-    yield store_delivery_lists.FIND, (ESTATE, ids[0])
+    yield webhook_store.FIND, (ESTATE, ids[0])
     yield webhook_store.TAKE_UP, (tenants, ids, *ends)
     yield webhook_store.RECORD, results
-    yield store_redeliveries.REDELIVER, (ESTATE, JobKind.WEBHOOK_DELIVER, ids[0])
+    yield webhook_store.REDELIVER, (ESTATE, JobKind.WEBHOOK_DELIVER, ids[0])
 
 
 async def test_it_works_that_an_id_says_where_its_delivery_is(filled: Databases) -> None:
@@ -130,7 +129,7 @@ async def test_a_page_takes_a_page_of_each_part_at_most(filled: Databases) -> No
     async with filled.application.transaction(ESTATE) as tx:
         await tx.execute(PLANNING)
         for wanted in filters:
-            statement, values = store_delivery_lists.page_statement(tx, wanted, PageWanted(50, None))
+            statement, values = webhook_store.page_statement(tx, wanted, PageWanted(50, None))
             assert await rows_looked_at(tx, statement, *values) <= 51 + 20, wanted
 
 
@@ -202,7 +201,7 @@ async def test_a_week_stays_as_long_as_a_delivery_of_it_is_to_be_sent(databases:
 
 async def keep(databases: Databases, *, now: datetime, oldest: datetime) -> int:
     async with databases.worker.across_tenants() as tx:
-        return await store_delivery_weeks.keep(tx, now=now, oldest=oldest)
+        return await webhook_store.keep(tx, now=now, oldest=oldest)
 
 
 async def weeks(databases: Databases) -> set[tuple[str, str, str]]:
@@ -253,7 +252,7 @@ async def test_weeks_are_for_the_role_of_the_worker_to_keep(databases: Databases
 
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         async with databases.application.transaction(ESTATE) as tx:
-            await store_delivery_weeks.keep(tx, now=now, oldest=now)
+            await webhook_store.keep(tx, now=now, oldest=now)
 
 
 async def test_what_was_there_before_stays_where_an_update_finds_it(

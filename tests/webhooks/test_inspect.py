@@ -6,8 +6,8 @@ from ipaddress import ip_address, ip_network
 import pytest
 
 from chamberlain.webhooks.addresses import Address
-from chamberlain.webhooks.models_webhook_targets import Reach
-from chamberlain.webhooks.sender_inspect import reach_of
+from chamberlain.webhooks.models import Reach
+from chamberlain.webhooks.sender import reach_of
 
 NAMES: dict[str, list[str]] = {
     "public.example": ["1.1.1.1", "2606:4700::1111"],

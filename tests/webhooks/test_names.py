@@ -9,8 +9,7 @@ from threading import Event
 
 import pytest
 
-from chamberlain.webhooks.addresses import Address
-from chamberlain.webhooks.addresses_names import Resolver
+from chamberlain.webhooks.addresses import Address, Resolver
 
 ADDRESS = ip_address("192.0.2.1")
 

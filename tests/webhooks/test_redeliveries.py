@@ -8,9 +8,10 @@ import pytest
 from chamberlain.changes.models import Change, Subject
 from chamberlain.core.errors import Conflict, NotFound
 from chamberlain.core.ids import DeliveryId, EventId, TemplateId
-from chamberlain.webhooks.models import DeliveryRecord, DeliveryState
-from chamberlain.webhooks.models_redeliveries import (
+from chamberlain.webhooks.models import (
+    DeliveryRecord,
     DeliverySpan,
+    DeliveryState,
     present_delivery,
     redelivered,
     require_callable,

@@ -9,8 +9,8 @@ from msgspec import json
 
 from chamberlain.core.errors import BodyInvalid
 from chamberlain.core.ids import TemplateId
-from chamberlain.webhooks.models_redeliveries import DeliverySpan
-from chamberlain.webhooks.wire_redeliveries import REDELIVERY, to_delivery_span
+from chamberlain.webhooks.models import DeliverySpan
+from chamberlain.webhooks.wire import REDELIVERY, to_delivery_span
 
 FROM, TO = "2026-11-20T00:00:00Z", "2026-11-20T12:30:00.500+01:00"
 TEMPLATE = "7E000000-0000-4000-8000-000000000011"

@@ -18,12 +18,9 @@ from standardwebhooks.webhooks import Webhook
 
 from chamberlain.core.ids import EventId, TraceId
 from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
-from chamberlain.webhooks.addresses import Address
-from chamberlain.webhooks.addresses_names import Resolver
+from chamberlain.webhooks.addresses import Address, Resolver
 from chamberlain.webhooks.models import Reply, WebhookCall
-from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Sender
-from chamberlain.webhooks.sender_connect import Resolve
-from chamberlain.webhooks.sender_kept import MOST
+from chamberlain.webhooks.sender import MOST, REFUSED, TIMED_OUT, UNREACHABLE, UNREADABLE, UNTRUSTED, Resolve, Sender
 from tests.webhooks.receiver import CLOSE, HANG, Receiver, answer, receiving
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from chamberlain.webhooks.sender_sign import signed_headers
+from chamberlain.webhooks.sender import signed_headers
 
 OLD, NEW = (f"whsec_{b64encode(bytes([each] * 32)).decode()}" for each in (1, 2))
 PAYLOAD = '{"type":"group.created","data":{"displayName":"Zürich"}}'.encode()

@@ -21,9 +21,8 @@ from chamberlain.template_admin import webhook_secrets
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.templates import records as template_records
 from chamberlain.templates.webhook import WebhookBody
-from chamberlain.webhooks import store_delivery_lists, store_redeliveries
-from chamberlain.webhooks.addresses import Address
-from chamberlain.webhooks.addresses_names import Resolver
+from chamberlain.webhooks import store as webhook_store
+from chamberlain.webhooks.addresses import Address, Resolver
 from chamberlain.webhooks.jobs import UNSIGNED, DeliverWebhooks
 from chamberlain.webhooks.models import (
     GONE,
@@ -35,8 +34,7 @@ from chamberlain.webhooks.models import (
     Reply,
     WebhookCall,
 )
-from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, Sender
-from chamberlain.webhooks.sender_connect import Resolve
+from chamberlain.webhooks.sender import REFUSED, TIMED_OUT, Resolve, Sender
 from tests.databases import Databases
 from tests.estates import ESTATE, PROJECT_GROUP, Estate, changed_estate, open_estate, until
 from tests.webhooks.receiver import CLOSE, HANG, Receiver, answer, receiving
@@ -127,7 +125,7 @@ class House:
 
     async def all(self) -> list[DeliveryRecord]:
         async with self.estate.databases.application.transaction(ESTATE) as tx:
-            return list((await store_delivery_lists.find_page(tx, DeliveryFilter(), PageWanted(200, None))).items)
+            return list((await webhook_store.find_page(tx, DeliveryFilter(), PageWanted(200, None))).items)
 
     async def put_webhook(self, **webhook: object) -> None:
         """The webhook of the template as it is from now on."""
@@ -270,7 +268,7 @@ async def test_a_redelivery_begins_the_schedule_anew_with_the_same_id(house: Hou
         await house.deliver_later()
     found = await house.only()
     async with house.estate.databases.application.transaction(ESTATE) as tx:
-        assert await store_redeliveries.redeliver(tx, found.id)
+        assert await webhook_store.redeliver(tx, found.id)
     await house.deliver()
 
     again = await house.only()

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from chamberlain.auth.models_edits import Edit
+from chamberlain.auth.models import Edit
 from chamberlain.core.errors import Stale
 from chamberlain.core.ids import TemplateId
-from chamberlain.template_admin import webhook_secrets_webhook_states
+from chamberlain.template_admin import webhook_secrets
 from chamberlain.template_admin.models import TemplateRecord
-from chamberlain.template_admin.wire_collab_template_shapes import collab_template_of
-from chamberlain.templates.rules_template_areas import COLLAB
+from chamberlain.template_admin.wire import collab_template_of
+from chamberlain.templates.rules import COLLAB
 from tests.estates import ADA, ESTATE, PROJECT_GROUP, TRACE, Estate, apply, changed_estate
 from tests.requests.acts import administrator
 from tests.template_admin.template_keepers import Keeper
@@ -39,12 +39,12 @@ async def disabled(estate: Estate, keeper: Keeper) -> TemplateId:
 
 async def fail(estate: Estate, template_id: TemplateId) -> None:
     async with estate.databases.worker.across_tenants() as tx:
-        await webhook_secrets_webhook_states.fail(tx, [(ESTATE, template_id)], at=estate.now())
+        await webhook_secrets.fail(tx, [(ESTATE, template_id)], at=estate.now())
 
 
 async def disable(estate: Estate, template_id: TemplateId) -> None:
     async with estate.databases.worker.across_tenants() as tx:
-        assert await webhook_secrets_webhook_states.disable(tx, (ESTATE, template_id), reason=GONE, at=estate.now())
+        assert await webhook_secrets.disable(tx, (ESTATE, template_id), reason=GONE, at=estate.now())
 
 
 def shown(record: TemplateRecord) -> object:

@@ -8,15 +8,14 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Edit
+from chamberlain.auth.models import Caller, Edit
 from chamberlain.core.errors import Forbidden, KeyReused, NotFound, Stale
 from chamberlain.core.idempotency import KeptAnswer
 from chamberlain.core.ids import TemplateId
 from chamberlain.template_admin import webhook_secrets
 from chamberlain.template_admin.models import RotatedWebhook
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
-from chamberlain.templates.rules_template_areas import COLLAB, MAIL, TemplateArea
+from chamberlain.templates.rules import COLLAB, MAIL, TemplateArea
 from tests.estates import ADA, BEN, ESTATE, OTHER_GROUP, OTHER_HOUSE, PROJECT_GROUP, TRACE, ZOE, Estate
 from tests.requests.acts import act, administrator, application
 from tests.template_admin.template_keepers import KEYRING, Keeper

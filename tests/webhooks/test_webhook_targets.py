@@ -6,7 +6,7 @@ import pytest
 
 from chamberlain.core.checkups import CheckupState
 from chamberlain.core.ids import TemplateId
-from chamberlain.webhooks.models_webhook_targets import Reach, WebhookTarget, judge_targets
+from chamberlain.webhooks.models import Reach, WebhookTarget, judge_targets
 from tests.auth.editor_values import NOW
 from tests.groups.group_values import REQUEST, TENANT
 

@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from chamberlain.changes.models import Change, Subject
-from chamberlain.webhooks.models import Attempt, Reply
-from chamberlain.webhooks.models_webhook_tests import no_secret, only_attempt, payload_of_test
-from chamberlain.webhooks.models_webhook_tests import tested as record_of_test
+from chamberlain.webhooks.models import Attempt, Reply, no_secret, only_attempt, payload_of_test
+from chamberlain.webhooks.models import tested as record_of_test
 from tests.auth.editor_values import EDITOR, NOW, TRACE
 from tests.groups.group_values import GROUP_HEAD, TENANT
 

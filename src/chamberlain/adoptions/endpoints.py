@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from msgspec import json
 
-from chamberlain.adoptions.models_adoption_records import AdoptionView
+from chamberlain.adoptions.models import AdoptionView
+from chamberlain.adoptions.schema import ADOPTION, AdoptionBody, digest_in, to_adoption_rule
 from chamberlain.adoptions.service import AdoptionService
 from chamberlain.adoptions.wire import (
     AdoptionPage,
@@ -14,17 +15,15 @@ from chamberlain.adoptions.wire import (
     preview_of,
     whole_adoption_of,
 )
-from chamberlain.adoptions.wire_adoptions import ADOPTION, AdoptionBody, digest_in, to_adoption_rule
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import AdoptionId
 from chamberlain.http.calls import NO_STORE, Answer
-from chamberlain.http.context_calls import Call
-from chamberlain.http.idempotency import act_of, acted, creating_act_of
-from chamberlain.http.idempotency_actions import ACTION, ActionBody
+from chamberlain.http.context import Call
+from chamberlain.http.idempotency import ACTION, ActionBody, act_of, acted, creating_act_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import CACHE, link_to
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success
-from chamberlain.requests.dry_run_rehearsal_shapes import DRY_RUN
+from chamberlain.requests.wire import DRY_RUN
 
 
 async def create(adoptions: AdoptionService, call: Call[AdoptionBody]) -> Answer:

@@ -10,34 +10,43 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 from uuid import UUID
 
-from chamberlain.adoptions import store, store_adopted_objects, store_adoption_items
-from chamberlain.adoptions.models import CHANGED, GONE, MARK_STAYS, AdoptionState, ItemState, Obstacle, object_type_of
-from chamberlain.adoptions.models_adoption_records import (
+from chamberlain.adoptions import store
+from chamberlain.adoptions import store as adoption_store
+from chamberlain.adoptions.models import (
+    CHANGED,
+    GONE,
+    MARK_STAYS,
+    NOT_SHOWN,
     AdoptedObject,
     AdoptionItem,
     AdoptionRecord,
+    AdoptionState,
+    ItemState,
+    Obstacle,
     RefusedItem,
+    Waiting,
+    end_of_refused,
+    end_of_wait,
     given_back,
+    has_waited,
+    object_type_of,
     taken,
 )
-from chamberlain.adoptions.models_adoption_waits import NOT_SHOWN, Waiting, end_of_refused, end_of_wait, has_waited
-from chamberlain.adoptions.rules import adopted_group
-from chamberlain.adoptions.rules_adopted_mailboxes import obstacle_of_marked
-from chamberlain.adoptions.wire_adopted_objects import adopted_group_of, adopted_mailbox_of
+from chamberlain.adoptions.rules import adopted_group, obstacle_of_marked
+from chamberlain.adoptions.schema import adopted_group_of, adopted_mailbox_of
 from chamberlain.changes import record as change_record
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import AdoptionId, GroupId, MailboxId, UserId
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.groups import GroupReference, MemberShipType, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.directory.models import PeopleQuestion
-from chamberlain.directory.models_object_types import ObjectType
+from chamberlain.directory.models import ObjectType, PeopleQuestion
 from chamberlain.directory.port import Adoptions, Directory, Marking, People
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, Postponed
 from chamberlain.templates import records as template_records
-from chamberlain.templates.models_mailbox_templates import MailboxTemplate
+from chamberlain.templates.models import MailboxTemplate
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
 
@@ -132,7 +141,7 @@ class RunAdoptions:
             tenant = await tenant_records.find(tx, job.tenant_id)
             if record is None or tenant is None or record.state not in _LEFT:
                 return None
-            items = tuple(await store_adoption_items.find(tx, record, _LEFT[record.state], self.page, but=waits))
+            items = tuple(await adoption_store.find_items(tx, record, _LEFT[record.state], self.page, but=waits))
             template = await _mailbox_template(tx, record)
             groups = [GroupId(item.id) for item in items] if template is None else []
             joined = await subject_records.member_ship_types(tx, record.tenant_id, groups)
@@ -199,11 +208,11 @@ class RunAdoptions:
             if current is None or current.state is not AdoptionState.RUNNING:
                 return False
             # An earlier run of this job may have written some of them.
-            left = await store_adoption_items.left_of(tx, record, work.items, (ItemState.PENDING,))
+            left = await adoption_store.left_of(tx, record, work.items, (ItemState.PENDING,))
             new = [each for each in written if each.item.id in left]
-            await store_adopted_objects.adopt(tx, record, new, at=at)
-            await store_adoption_items.refuse(tx, record, [each for each in refused if each.item.id in left], at=at)
-            await store_adoption_items.wait(tx, record, waits, at=at)
+            await adoption_store.adopt(tx, record, new, at=at)
+            await adoption_store.refuse(tx, record, [each for each in refused if each.item.id in left], at=at)
+            await adoption_store.wait(tx, record, waits, at=at)
             await change_record.record_all(tx, [taken(record, each) for each in new])
         return True
 
@@ -221,14 +230,12 @@ class RunAdoptions:
         record = work.record
         async with self.database.across_tenants() as tx:
             await store.hold(tx, record.tenant_id, record.id)
-            left = await store_adoption_items.left_of(tx, record, free, _LEFT[AdoptionState.UNDOING])
+            left = await adoption_store.left_of(tx, record, free, _LEFT[AdoptionState.UNDOING])
             now_free = [item for item in free if item.id in left]
-            await store_adopted_objects.release(tx, record, now_free, at=now)
-            await store_adoption_items.tell(
-                tx, record, [RefusedItem(item, MARK_STAYS) for item in now_free if item in kept]
-            )
+            await adoption_store.release_objects(tx, record, now_free, at=now)
+            await adoption_store.tell(tx, record, [RefusedItem(item, MARK_STAYS) for item in now_free if item in kept])
             await change_record.record_all(tx, [given_back(record, item) for item in now_free])
-            await store_adoption_items.wait(tx, record, waits, at=now)
+            await adoption_store.wait(tx, record, waits, at=now)
         return waits
 
     async def _mailboxes(self, work: _Work, items: Sequence[AdoptionItem]) -> list[Made]:

@@ -5,27 +5,35 @@ Reads the directory and our records. Writes nothing.
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
 from chamberlain.adoptions import store
 from chamberlain.adoptions.models import AdoptionRule, Candidate, Preview, is_chosen, preview_of
-from chamberlain.adoptions.preview_former_marks import mailbox_page
-from chamberlain.adoptions.rules import group_candidate
-from chamberlain.adoptions.rules_adopted_mailboxes import mailbox_candidate, order_of_mailbox
-from chamberlain.adoptions.wire_adopted_objects import unwritable_part
+from chamberlain.adoptions.rules import group_candidate, mailbox_candidate, order_of_mailbox
+from chamberlain.adoptions.schema import unwritable_part
 from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.core.ids import GroupId, TenantId
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.mailboxes import ObservedMailbox
-from chamberlain.directory.port import Adoptions
+from chamberlain.directory.port import Adoptions, MailboxPage
 from chamberlain.guests.subjects.models import SubjectEntry
 from chamberlain.mailboxes import records as mailbox_records
 from chamberlain.templates.cache import Catalog, Entry
-from chamberlain.templates.models import GroupTemplate, TemplateHead, template_fault
-from chamberlain.templates.models_mailbox_templates import MailboxTemplate
+from chamberlain.templates.models import GroupTemplate, MailboxTemplate, TemplateHead, template_fault
 from chamberlain.tenants.models import Tenant
+
+
+async def mailbox_page(directory: Adoptions, tenant: Tenant, cursor: str | None) -> MailboxPage:
+    """Read a page of mailboxes, each with its marks under the current prefix and all former ones. Raises TryAgain."""
+    page = await directory.mailboxes(tenant.id, f"{tenant.extension_prefix}_mailbox", cursor)
+    for prefix in tenant.marked_under:
+        older = await directory.mailboxes(tenant.id, f"{prefix}_mailbox", cursor)
+        marks = {each.id: each.marks for each in older.mailboxes}
+        mailboxes = tuple(replace(each, marks={**marks.get(each.id, {}), **each.marks}) for each in page.mailboxes)
+        page = replace(page, mailboxes=mailboxes)
+    return page
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,30 @@
 """Groups and teams that are adopted: what is read of the one that is there, and what stands against taking it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from chamberlain.adoptions.models import ALREADY_MANAGED, Candidate, Obstacle, type_differs
+from chamberlain.adoptions.models import ALREADY_MANAGED, Candidate, Obstacle, not_representable, type_differs
 from chamberlain.core.ids import TemplateId, UserId
 from chamberlain.directory.groups import MemberShipType, ObservedGroup
+from chamberlain.directory.mailboxes import (
+    MailboxOrder,
+    MailboxType,
+    ObservedMailbox,
+    PermissionLevel,
+    Place,
+    RoomEquipment,
+    plan_mailbox,
+    remaining_of_mailbox,
+)
 from chamberlain.directory.steps import Step
 from chamberlain.groups.models import GroupOrder
 from chamberlain.guests.subjects.models import SubjectEntry
-from chamberlain.templates.models import GroupTemplate, TemplateKind
+from chamberlain.mailboxes.desired_state import wanted_mailbox
+from chamberlain.mailboxes.names import alias_of, comparison_form
+from chamberlain.requests.dry_run import NO_REQUEST
+from chamberlain.templates.models import GroupTemplate, MailboxTemplate, TemplateKind
+from chamberlain.templates.naming import local_part
+from chamberlain.tenants.models import Tenant
 
 # A body names at most so many owners (docs/reference/api.md).
 MOST_OWNERS = 100
@@ -86,3 +101,133 @@ def _may_join_so(shown: MemberShipType, template: GroupTemplate) -> bool:
     if shown is MemberShipType.DYNAMIC and template.membership_rule is None:
         return False
     return shown == template.member_ship_type or template.member_ship_type_changeable
+
+
+# A record has a primary owner and a secondary one.
+MOST_MAILBOX_OWNERS = 2
+
+
+def mailbox_candidate(
+    observed: ObservedMailbox, template: MailboxTemplate, tenant: Tenant, *, unwritable: str | None
+) -> Candidate:
+    """What is to be said of a mailbox that a filter names. `unwritable` is why no record can hold what it shows."""
+    order = order_of_mailbox(observed, template.head.id)
+    obstacle = _mailbox_obstacle(observed, template, tenant, unwritable)
+    return Candidate(
+        id=observed.id,
+        display_name=observed.display_name,
+        mail=observed.mail,
+        held=names_held(order, observed),
+        obstacle=obstacle,
+        differences=() if obstacle else _differences(order, observed, template, tenant),
+    )
+
+
+def obstacle_of_marked(
+    observed: ObservedMailbox, template: MailboxTemplate, tenant: Tenant, *, unwritable: str | None
+) -> Obstacle | None:
+    """What stands against one that carries our mark by now, and was free of obstacles when it was shown."""
+    return _mailbox_obstacle(replace(observed, marks={}), template, tenant, unwritable)
+
+
+def order_of_mailbox(observed: ObservedMailbox, template_id: TemplateId) -> MailboxOrder:
+    """The order that would have made it as it is. What it does not show is left to the template."""
+    fields, place, owners = observed.address_fields, observed.place or Place(), observed.owners
+    is_room, is_shared = observed.type is MailboxType.ROOM, observed.type is MailboxType.SHARED
+    return MailboxOrder(
+        name=observed.name,
+        display_name=observed.display_name,
+        template_id=template_id,
+        alias=_alias(observed) if is_shared else None,
+        permissions=dict(observed.permissions),
+        capacity=_capacity(observed),
+        street_address=fields.street_address,
+        office_location=fields.office_location if is_room else None,
+        company_name=fields.company_name,
+        postal_code=fields.postal_code,
+        city=fields.city,
+        country=fields.country,
+        phone=fields.phone,
+        department=fields.department,
+        business_phones=fields.business_phones or None,
+        notes=fields.notes,
+        audio_device_name=place.audio_device_name,
+        display_device_name=place.display_device_name,
+        video_device_name=place.video_device_name,
+        is_wheel_chair_accessible=place.is_wheel_chair_accessible,
+        tags=place.tags or None,
+        room_mailbox_metadata=None if place.equipment == RoomEquipment() else place.equipment,
+        primary_owner=owners[0] if owners else None,
+        secondary_owner=owners[1] if len(owners) > 1 else None,
+        automatic_reply=observed.automatic_reply or None,
+        hide_from_gal=observed.is_hidden,
+        auto_mapping=_auto_mapping(observed) if is_shared else None,
+    )
+
+
+def names_held(order: MailboxOrder, observed: ObservedMailbox) -> tuple[tuple[str, str], ...]:
+    """What must be its own: its addresses, as far as a record has them, and its name in the form that is compared."""
+    alias = alias_of(order, observed.type, _domain(observed))
+    addresses = dict.fromkeys([each for each in (observed.mail.lower(), alias) if each])
+    return (*[("address", each) for each in addresses], ("name", comparison_form(observed.name)))
+
+
+def _mailbox_obstacle(
+    observed: ObservedMailbox, template: MailboxTemplate, tenant: Tenant, unwritable: str | None
+) -> Obstacle | None:
+    if "requestId" in observed.marks:
+        return ALREADY_MANAGED
+    if observed.type is not template.type:
+        return type_differs(template.head.kind, f"mailbox of type {observed.type}")
+    if _domain(observed) not in tenant.domains:
+        detail = f"Its address {observed.mail} is at none of the verified domains of the tenant."
+        return Obstacle("domainNotVerified", detail)
+    if len(observed.owners) > MOST_MAILBOX_OWNERS:
+        detail = (
+            f"It has {len(observed.owners)} owners, and a record holds {MOST_MAILBOX_OWNERS}. Take the others from it."
+        )
+        return Obstacle("tooManyOwners", detail)
+    if unwritable is not None:
+        return not_representable(unwritable)
+    return None
+
+
+def _differences(
+    order: MailboxOrder, observed: ObservedMailbox, template: MailboxTemplate, tenant: Tenant
+) -> tuple[Step, ...]:
+    prefix = tenant.extension_prefix
+    wanted = wanted_mailbox(order, template, request_id=NO_REQUEST, mail=observed.mail, prefix=prefix)
+    return remaining_of_mailbox(wanted, observed, plan_mailbox(wanted, people_checked=True))
+
+
+def _domain(observed: ObservedMailbox) -> str:
+    return observed.mail.rpartition("@")[2].lower()
+
+
+def _alias(observed: ObservedMailbox) -> str | None:
+    """The first of its further addresses that a record can hold: one at its own domain, in the letters of ours."""
+    for address in observed.aliases:
+        local, _, domain = address.lower().rpartition("@")
+        if domain == _domain(observed) and local_part(local) == local and len(local) <= MOST_OF_A_LOCAL_PART:
+            return local
+    return None
+
+
+def _capacity(observed: ObservedMailbox) -> int | None:
+    match observed.type:
+        case MailboxType.SHARED:
+            return observed.quota_megabytes
+        case MailboxType.EQUIPMENT:
+            return observed.capacity
+        case MailboxType.ROOM:
+            return None if observed.place is None else observed.place.capacity
+
+
+def _auto_mapping(observed: ObservedMailbox) -> bool | None:
+    """What most of it shows; without anybody who has full access nothing is said."""
+    full = [user for user, level in observed.permissions.items() if level is PermissionLevel.FULL_ACCESS]
+    return not observed.auto_mapped.isdisjoint(full) if full else None
+
+
+# RFC 5321, 4.5.3.1.1.
+MOST_OF_A_LOCAL_PART = 64

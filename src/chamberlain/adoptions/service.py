@@ -8,29 +8,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from chamberlain.adoptions import store, store_adoption_items
+from chamberlain.adoptions import store
+from chamberlain.adoptions import store as adoption_store
 from chamberlain.adoptions.models import (
     MOST_SHOWN,
+    AdoptionItem,
+    AdoptionRecord,
     AdoptionRule,
     AdoptionState,
+    AdoptionView,
     Candidate,
     Preview,
     changed_since,
-    require_as_shown,
-    require_undoable,
-)
-from chamberlain.adoptions.models_adoption_records import (
-    AdoptionItem,
-    AdoptionRecord,
-    AdoptionView,
     confirmed,
     new_record,
+    require_as_shown,
+    require_undoable,
     undone,
 )
 from chamberlain.adoptions.preview import Previewer
 from chamberlain.auth.authorization import Authorization
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.models import Caller, Editor
 from chamberlain.auth.permissions import Operation
 from chamberlain.changes import record as change_record
 from chamberlain.core.errors import NotFound
@@ -38,9 +36,8 @@ from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import AdoptionId, RequestId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.database.transactions import Database, Transaction
-from chamberlain.http import idempotency_idempotency
+from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue import jobs_held_jobs
 from chamberlain.queue.models import JobKind
 from chamberlain.queue.notifier import Notifier
 
@@ -77,7 +74,7 @@ class AdoptionService:
         """
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            if (kept := await idempotency_idempotency.find(tx, caller, act.idempotency)) is not None:
+            if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept
         preview = await self.previewer.preview(caller.tenant_id, rule)
         require_as_shown(preview, digest)
@@ -87,14 +84,14 @@ class AdoptionService:
 
         async def work() -> bytes:
             await store.put(tx, record)
-            if not await store_adoption_items.put_new(tx, record, items):
+            if not await adoption_store.put_new(tx, record, items):
                 raise changed_since()
             await queue_jobs.queue(tx, JobKind.ADOPTION_RUN, record.id, editor.trace_id)
             await change_record.record(tx, confirmed(record))
             return render(AdoptionView(record, ()))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency_idempotency.once(tx, caller, act.idempotency, work)
+            answer = await idempotency.once(tx, caller, act.idempotency, work)
         self.workers.flag()
         return answer
 
@@ -129,13 +126,13 @@ class AdoptionService:
             require_undoable(None if before is None else before.state)
             if before is None or (after := await store.undo(tx, before, editor, at=self.now())) is None:
                 raise NotFound("There is no such adoption any more.")
-            await store_adoption_items.wait_anew(tx, after)
+            await adoption_store.wait_anew(tx, after)
             await _queue_undo(tx, before, editor)
             await change_record.record(tx, undone(before, editor, act.said))
             return render(await _view(tx, after))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency_idempotency.once(tx, caller, act.idempotency, work)
+            answer = await idempotency.once(tx, caller, act.idempotency, work)
         self.workers.flag()
         return answer
 
@@ -145,7 +142,7 @@ def _item(one: Candidate, request_id: RequestId) -> AdoptionItem:
 
 
 async def _view(tx: Transaction, record: AdoptionRecord) -> AdoptionView:
-    return AdoptionView(record, tuple(await store_adoption_items.find_refused(tx, record, MOST_SHOWN)))
+    return AdoptionView(record, tuple(await adoption_store.find_refused(tx, record, MOST_SHOWN)))
 
 
 async def _queue_undo(tx: Transaction, before: AdoptionRecord, editor: Editor) -> None:
@@ -153,4 +150,4 @@ async def _queue_undo(tx: Transaction, before: AdoptionRecord, editor: Editor) -
         await queue_jobs.queue(tx, JobKind.ADOPTION_RUN, before.id, editor.trace_id)
     else:
         # A running adoption still has its job. A job that is held after a bug is released.
-        await jobs_held_jobs.release_of(tx, JobKind.ADOPTION_RUN, before.id)
+        await queue_jobs.release_of(tx, JobKind.ADOPTION_RUN, before.id)

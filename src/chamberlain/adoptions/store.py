@@ -8,16 +8,27 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.adoptions.models import AdoptionFilter, AdoptionRule, AdoptionState
-from chamberlain.adoptions.models_adoption_records import AdoptionRecord
-from chamberlain.auth.models import Actor
-from chamberlain.auth.models_edits import Editor
-from chamberlain.core.ids import AdoptionId, ClientId, GroupId, TemplateId, TenantId, TraceId
+from chamberlain.adoptions.models import (
+    AdoptedObject,
+    AdoptionFilter,
+    AdoptionItem,
+    AdoptionRecord,
+    AdoptionRule,
+    AdoptionState,
+    ItemState,
+    Obstacle,
+    RefusedItem,
+    object_type_of,
+)
+from chamberlain.auth.models import Actor, Editor
+from chamberlain.core.ids import AdoptionId, ClientId, GroupId, RequestId, TemplateId, TenantId, TraceId
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import Record, Transaction
+from chamberlain.directory.models import ObjectType
+from chamberlain.drift.pages import paths_of
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.models import SubjectEntry
-from chamberlain.requests.models import TemplateReference
+from chamberlain.requests.models import RequestKind, TemplateReference
 from chamberlain.templates.models import TemplateKind
 
 _COLUMNS: Final = """
@@ -184,3 +195,319 @@ def _record(row: Record) -> AdoptionRecord:
 def _editor(actor: str, client_id: str | None, trace_id: str) -> Editor:
     # The address is on the trail with the call that confirmed or undid it; what a worker does afterwards has none.
     return Editor(_decode_actor(actor), None if client_id is None else ClientId(client_id), TraceId(trace_id), None)
+
+
+# Rows that others may wait for come in the order of their keys.
+INSERT_ITEMS: Final = """
+INSERT INTO chamberlain.adoption_item (tenant_id, adoption_id, object_id, request_id, display_name, mail, held, state)
+SELECT $1, $2, i.object_id, i.request_id, i.display_name, i.mail, i.held::json, 'pending'
+FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[])
+    AS i (object_id, request_id, display_name, mail, held)
+ORDER BY i.object_id ON CONFLICT DO NOTHING RETURNING object_id
+"""
+RESERVE: Final = """
+INSERT INTO chamberlain.reservation (tenant_id, kind, value, request_id)
+SELECT $1, r.kind, r.value, r.request_id
+FROM unnest($2::text[], $3::text[], $4::uuid[]) AS r (kind, value, request_id)
+ORDER BY r.kind, r.value ON CONFLICT DO NOTHING RETURNING value
+"""
+GIVE_BACK: Final = """
+DELETE FROM chamberlain.reservation v
+USING unnest($2::text[], $3::text[], $4::uuid[]) AS r (kind, value, request_id)
+WHERE v.tenant_id = $1 AND v.kind = r.kind AND v.value = r.value AND v.request_id = r.request_id
+"""
+
+# Who was not tried yet comes first, and then who has waited longest.
+FIND_ITEMS: Final = """
+SELECT object_id, request_id, display_name, mail, held, waits_since FROM chamberlain.adoption_item
+WHERE tenant_id = $1 AND adoption_id = $2 AND state = ANY ($3) AND object_id <> ALL ($5)
+ORDER BY state, waits_since NULLS FIRST, object_id LIMIT $4
+"""
+REFUSED: Final = """
+SELECT object_id, request_id, display_name, mail, held, code, detail, waits_since FROM chamberlain.adoption_item
+WHERE tenant_id = $1 AND adoption_id = $2 AND state IN ('refused', 'released') AND code IS NOT NULL
+ORDER BY object_id LIMIT $3
+"""
+LEFT_OF: Final = """
+SELECT object_id FROM chamberlain.adoption_item
+WHERE tenant_id = $1 AND adoption_id = $2 AND object_id = ANY ($3) AND state = ANY ($4)
+"""
+WAIT: Final = """
+UPDATE chamberlain.adoption_item SET waits_since = coalesce(waits_since, $4)
+WHERE tenant_id = $1 AND adoption_id = $2 AND object_id = ANY ($3)
+"""
+WAIT_ANEW: Final = """
+UPDATE chamberlain.adoption_item SET waits_since = NULL
+WHERE tenant_id = $1 AND adoption_id = $2 AND waits_since IS NOT NULL
+"""
+SETTLE: Final = """
+UPDATE chamberlain.adoption_item t SET state = $3, code = i.code, detail = i.detail
+FROM unnest($4::uuid[], $5::text[], $6::text[]) AS i (object_id, code, detail)
+WHERE t.tenant_id = $1 AND t.adoption_id = $2 AND t.object_id = i.object_id
+"""
+
+_decode_held = msgspec.json.Decoder(frozenset[tuple[str, str]]).decode
+
+
+async def put_new(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem]) -> bool:
+    """Write down who is taken, and reserve what must be each one's own. False when somebody else has got some of it
+    meanwhile; then the transaction must not be committed."""
+    got = await tx.fetch(RESERVE, record.tenant_id, *_held(items))
+    new = await tx.fetch(
+        INSERT_ITEMS,
+        record.tenant_id,
+        record.id,
+        [item.id for item in items],
+        [item.request_id for item in items],
+        [item.display_name for item in items],
+        [item.mail for item in items],
+        [_encode(sorted(item.held)).decode() for item in items],
+    )
+    return len(got) == sum(len(item.held) for item in items) and len(new) == len(items)
+
+
+async def find_items(
+    tx: Transaction, record: AdoptionRecord, states: Collection[ItemState], most: int, *, but: Collection[UUID] = ()
+) -> Sequence[AdoptionItem]:
+    """Some of those in these states, but not of these."""
+    rows = await tx.fetch(FIND_ITEMS, record.tenant_id, record.id, list(states), most, list(but))
+    return [_item(row) for row in rows]
+
+
+async def find_refused(tx: Transaction, record: AdoptionRecord, most: int) -> Sequence[RefusedItem]:
+    """Some of those that could not be taken, and why, and of those that were given back and keep their mark."""
+    rows = await tx.fetch(REFUSED, record.tenant_id, record.id, most)
+    return [RefusedItem(_item(row), Obstacle(row["code"], row["detail"])) for row in rows]
+
+
+async def left_of(
+    tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], states: Collection[ItemState]
+) -> frozenset[UUID]:
+    """Those of these that are in one of these states still."""
+    rows = await tx.fetch(LEFT_OF, record.tenant_id, record.id, [item.id for item in items], list(states))
+    return frozenset([row["object_id"] for row in rows])
+
+
+async def wait(tx: Transaction, record: AdoptionRecord, ids: Collection[UUID], *, at: datetime) -> None:
+    """Remember since when the directory keeps these waiting."""
+    if ids:
+        await tx.execute(WAIT, record.tenant_id, record.id, list(ids), at)
+
+
+async def wait_anew(tx: Transaction, record: AdoptionRecord) -> None:
+    """Forget since when the directory has kept anybody waiting: something else is asked of it from now on."""
+    await tx.execute(WAIT_ANEW, record.tenant_id, record.id)
+
+
+async def take(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], *, at: datetime) -> None:
+    """These are taken."""
+    await _settle(tx, record, items, ItemState.ADOPTED)
+    await count(tx, record, adopted=len(items), at=at)
+
+
+async def refuse(tx: Transaction, record: AdoptionRecord, refused: Sequence[RefusedItem], *, at: datetime) -> None:
+    """Let others have the names of those that cannot be taken, and keep why."""
+    if refused:
+        items = [each.item for each in refused]
+        await _settle(tx, record, items, ItemState.REFUSED, [each.obstacle for each in refused])
+        await _give_back(tx, record, items)
+        await count(tx, record, refused=len(refused), at=at)
+
+
+async def release(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], *, at: datetime) -> None:
+    """Let others have the names of those that are given back."""
+    await _settle(tx, record, items, ItemState.RELEASED)
+    await _give_back(tx, record, items)
+    await count(tx, record, released=len(items), at=at)
+
+
+async def tell(tx: Transaction, record: AdoptionRecord, released: Sequence[RefusedItem]) -> None:
+    """Keep what is to be said of some that were given back."""
+    if released:
+        items, obstacles = [each.item for each in released], [each.obstacle for each in released]
+        await _settle(tx, record, items, ItemState.RELEASED, obstacles)
+
+
+async def _settle(
+    tx: Transaction,
+    record: AdoptionRecord,
+    items: Sequence[AdoptionItem],
+    state: ItemState,
+    obstacles: Sequence[Obstacle] = (),
+) -> None:
+    """Let these be in another state, with why, where that is to be said."""
+    said: Sequence[tuple[str | None, str | None]] = [(each.code, each.detail) for each in obstacles]
+    columns = zip(*(said or [(None, None)] * len(items)), strict=True)
+    ids = [item.id for item in items]
+    await tx.execute(SETTLE, record.tenant_id, record.id, state, ids, *map(list, columns))
+
+
+async def _give_back(tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem]) -> None:
+    """Let others have the names and addresses that are reserved for these."""
+    await tx.execute(GIVE_BACK, record.tenant_id, *_held(items))
+
+
+def _held(items: Sequence[AdoptionItem]) -> tuple[list[str], list[str], list[RequestId]]:
+    """What is reserved for these, in columns: kind, value, and for which request."""
+    held = [(kind, value, item.request_id) for item in items for kind, value in item.held]
+    return [kind for kind, _, _ in held], [value for _, value, _ in held], [request_id for _, _, request_id in held]
+
+
+def _item(row: Record) -> AdoptionItem:
+    return AdoptionItem(
+        id=row["object_id"],
+        request_id=RequestId(row["request_id"]),
+        display_name=row["display_name"],
+        mail=row["mail"],
+        held=_decode_held(row["held"]),
+        waits_since=row["waits_since"],
+    )
+
+
+# As a request of its own would have written it, when it had succeeded. It has no steps: none were taken.
+INSERT_REQUESTS: Final = """
+INSERT INTO chamberlain.request (
+    request_id, tenant_id, kind, state, display_name, mail_nickname, address, template_id, template_revision,
+    template_name, body, approval_required, people_checked, client_id, actor_type, actor_id, actor_name, trace_id,
+    steps, result, finished_at, timeline, extension_prefix
+)
+SELECT o.request_id, $1, $2, 'succeeded', o.display_name, split_part(o.address, '@', 1), o.address, $3, $4, $5,
+    o.body::json, false, true, $6, o.actor_type, o.actor_id, o.actor_name, $7, '[]', o.result::json, now(),
+    o.timeline::jsonb, $17
+FROM unnest($8::uuid[], $9::text[], $10::text[], $11::text[], $12::text[], $13::uuid[], $14::text[], $15::text[],
+    $16::text[])
+    AS o (request_id, display_name, address, body, actor_type, actor_id, actor_name, result, timeline)
+ORDER BY o.request_id ON CONFLICT DO NOTHING
+"""
+INSERT_MAILBOXES: Final = """
+WITH described AS (
+    INSERT INTO chamberlain.mailbox (
+        request_id, mailbox_id, tenant_id, kind, name, name_key, display_name, address, alias, template_id,
+        template_source, content, readers, approval_required, actor_type, actor_id, actor_name
+    )
+    SELECT m.request_id, m.mailbox_id, $1, $2, m.name, m.name_key, m.display_name, m.address, m.alias, $3, 'request',
+        m.content::json, m.readers::uuid[], false, m.actor_type, m.actor_id, m.actor_name
+    FROM unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
+        $12::text[], $13::text[], $14::uuid[], $15::text[])
+        AS m (request_id, mailbox_id, name, name_key, display_name, address, alias, content, readers, actor_type,
+            actor_id, actor_name)
+    ORDER BY m.request_id ON CONFLICT DO NOTHING
+    RETURNING kind, request_id, readers
+)
+INSERT INTO chamberlain.mailbox_reader (tenant_id, user_id, kind, request_id)
+SELECT $1, reader, described.kind, described.request_id FROM described CROSS JOIN unnest(described.readers) reader
+"""
+# Groups are shown with their requests before the next look into the directory, too.
+NAME_REQUESTS: Final = """
+UPDATE chamberlain.subject s SET request_id = i.request_id
+FROM unnest($2::uuid[], $3::uuid[]) AS i (subject_id, request_id)
+WHERE s.tenant_id = $1 AND s.subject_id = i.subject_id
+"""
+FORGET_REQUESTS: Final = (
+    "UPDATE chamberlain.subject SET request_id = NULL WHERE tenant_id = $1 AND request_id = ANY ($2)",
+    "DELETE FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2)",
+)
+# In the order in which a check for drift locks them.
+HOLD_OBJECTS: Final = (
+    "SELECT FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2) ORDER BY request_id FOR UPDATE",
+    "SELECT FROM chamberlain.request WHERE tenant_id = $1 AND request_id = ANY ($2) ORDER BY request_id FOR UPDATE",
+)
+FORGET_MAILBOXES: Final = """
+WITH gone AS (
+    DELETE FROM chamberlain.mailbox WHERE tenant_id = $1 AND request_id = ANY ($2)
+    RETURNING mailbox_id, readers, kind, created_at, request_id
+), unread AS (
+    DELETE FROM chamberlain.mailbox_reader d USING gone m, unnest(m.readers) reader
+    WHERE d.tenant_id = $1 AND d.user_id = reader AND d.kind = m.kind AND d.created_at = m.created_at
+    AND d.request_id = m.request_id
+)
+SELECT mailbox_id FROM gone
+"""
+# Of groups, what guest rules have found stays: they are assigned to any group, managed or not. So does what differs of
+# these: $5 are the properties of mailboxes and groups.
+LEAVE: Final = """
+UPDATE chamberlain.finding SET state = 'gone', last_seen_at = $4
+WHERE tenant_id = $1 AND subject_id = ANY ($2) AND kind = ANY ($3) AND about = ANY ($5)
+AND state IN ('open', 'accepted')
+"""
+# Nobody asks for them under this id any more.
+FORGET_REPAIRS: Final = """
+DELETE FROM chamberlain.drift_repair WHERE tenant_id = $1 AND subject_id = ANY ($2) AND about = ANY ($3)
+"""
+_OF_DRIFT: Final = ("drift", "repairDoesNotHold")
+
+
+async def adopt(tx: Transaction, record: AdoptionRecord, objects: Sequence[AdoptedObject], *, at: datetime) -> None:
+    """Write the records of those that carry their marks by now."""
+    if not objects:
+        return
+    rule, editor = record.rule, record.editor
+    await tx.execute(
+        INSERT_REQUESTS,
+        record.tenant_id,
+        rule.kind,
+        rule.template_id,
+        record.template_revision,
+        record.template.name,
+        editor.client_id or "",
+        editor.trace_id,
+        [each.item.request_id for each in objects],
+        [each.display_name for each in objects],
+        [each.mail for each in objects],
+        [each.body.decode() for each in objects],
+        [each.created_by.type for each in objects],
+        [each.created_by.id for each in objects],
+        [each.created_by.display_name for each in objects],
+        [_encode(each.result).decode() for each in objects],
+        [_encode(each.timeline(at)).decode() for each in objects],
+        # The marks were set under it, whatever the prefix of the tenant is by now.
+        record.extension_prefix,
+    )
+    await _insert_mailboxes(tx, record, objects)
+    if object_type_of(rule.kind) is ObjectType.GROUP:
+        ids = [each.item.id for each in objects]
+        await tx.execute(NAME_REQUESTS, record.tenant_id, ids, [each.item.request_id for each in objects])
+    await take(tx, record, [each.item for each in objects], at=at)
+
+
+async def release_objects(
+    tx: Transaction, record: AdoptionRecord, items: Sequence[AdoptionItem], *, at: datetime
+) -> None:
+    """Take the records of these away again, and let others have their names."""
+    if not items:
+        return
+    request_ids = [item.request_id for item in items]
+    for statement in HOLD_OBJECTS:
+        await tx.execute(statement, record.tenant_id, request_ids)
+    mailboxes = await tx.fetch(FORGET_MAILBOXES, record.tenant_id, request_ids)
+    for statement in FORGET_REQUESTS:
+        await tx.execute(statement, record.tenant_id, request_ids)
+    mailbox_ids = [row["mailbox_id"] for row in mailboxes]
+    subject_ids = [*mailbox_ids, *[item.id for item in items]]
+    paths = list(paths_of(RequestKind(record.rule.kind)))
+    await tx.execute(LEAVE, record.tenant_id, subject_ids, list(_OF_DRIFT), at, paths)
+    await tx.execute(FORGET_REPAIRS, record.tenant_id, subject_ids, paths)
+    await release(tx, record, items, at=at)
+
+
+async def _insert_mailboxes(tx: Transaction, record: AdoptionRecord, objects: Sequence[AdoptedObject]) -> None:
+    rows = [(each, each.mailbox) for each in objects if each.mailbox is not None]
+    if rows:
+        await tx.execute(
+            INSERT_MAILBOXES,
+            record.tenant_id,
+            record.rule.kind,
+            record.rule.template_id,
+            [each.item.request_id for each, _ in rows],
+            [part.id for _, part in rows],
+            [part.name for _, part in rows],
+            [part.name_key for _, part in rows],
+            [each.display_name for each, _ in rows],
+            [each.mail for each, _ in rows],
+            [part.alias for _, part in rows],
+            [part.content.decode() for _, part in rows],
+            [f"{{{','.join(map(str, sorted(part.readers)))}}}" for _, part in rows],
+            [each.created_by.type for each, _ in rows],
+            [each.created_by.id for each, _ in rows],
+            [each.created_by.display_name for each, _ in rows],
+        )

@@ -4,12 +4,20 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from chamberlain.adoptions.models import MOST_SHOWN, AdoptionRule, AdoptionState, Candidate, Obstacle
+from chamberlain.adoptions.models import (
+    MOST_SHOWN,
+    AdoptionRecord,
+    AdoptionRule,
+    AdoptionState,
+    AdoptionView,
+    Candidate,
+    Obstacle,
+    RefusedItem,
+)
 from chamberlain.adoptions.models import Preview as RulePreview
-from chamberlain.adoptions.models_adoption_records import AdoptionRecord, AdoptionView, RefusedItem
 from chamberlain.directory.steps import Step
 from chamberlain.http.wire import Actor, Time, time_of
-from chamberlain.requests.dry_run_rehearsal_shapes import RehearsedTemplate
+from chamberlain.requests.wire import RehearsedTemplate
 from chamberlain.templates.models import TemplateKind
 
 

@@ -12,18 +12,16 @@ from starlette.types import ASGIApp
 from chamberlain.app.clock_and_ids import local_now
 from chamberlain.app.data_folder import DataFolder, make_secret, write_file
 from chamberlain.app.databases import Databases
-from chamberlain.app.delivery_webhooks import webhook_sender
-from chamberlain.app.dependencies import made_means
-from chamberlain.app.dependencies_watching import Watching
-from chamberlain.app.directory_graph import GRAPH_AUDIENCE, graph_application
-from chamberlain.app.identity import identity_application, make_identity_platform
-from chamberlain.app.identity_trust import make_trust
+from chamberlain.app.delivery import webhook_sender
+from chamberlain.app.dependencies import Watching, made_means
+from chamberlain.app.directory import GRAPH_AUDIENCE, graph_application
+from chamberlain.app.identity import identity_application, make_identity_platform, make_trust
 from chamberlain.app.routes import create_app
 from chamberlain.app.services import make_http_context, make_services
 from chamberlain.app.tracing.wiring import Traces
-from chamberlain.auth.tokens_audiences import api_audiences
+from chamberlain.auth.tokens import api_audiences
 from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
-from chamberlain.http.hosts_client_addresses import ClientAddresses
+from chamberlain.http.hosts import ClientAddresses
 from chamberlain.http.streams import Streams
 from chamberlain.queue.notifier import Notifier
 from chamberlain.secrets.keyring import Keyring, KeysUnusable, load_keyring

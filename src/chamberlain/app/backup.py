@@ -23,6 +23,7 @@ from chamberlain.app.data_folder import DataFolder, open_data_folder
 from chamberlain.app.databases import migration_sets, opened_at_hand
 from chamberlain.app.doctor import store as doctor_store
 from chamberlain.app.errors import expected_faults
+from chamberlain.cli.errors import told_faults
 from chamberlain.database.migrate import applied_files, known_files
 from chamberlain.database.transactions import Database, open_database
 from chamberlain.embedded import postgres
@@ -144,3 +145,34 @@ def _missing(settings: Settings, needed: tuple[str, ...]) -> tuple[str, ...]:
     """The keys of these that the keys file lacks; all of them where there is none."""
     known = KeysFile(settings.keys_file).read().by_id if settings.keys_file.exists() else {}
     return tuple(name for name in needed if name not in known)
+
+
+def take(settings: Settings, path: Path) -> None:
+    """Write a backup, and say what is not in it."""
+    with told_faults():
+        backup = asyncio.run(take_backup(settings, path.absolute()))
+    print(f"{path} has the whole database as of {backup.taken_at}.")
+    print(f"The keys are not in it: {_keys(backup)} of {settings.keys_file}. Keep a copy of that file elsewhere;")
+    print("without it nobody opens the secrets in this backup.")
+    _tell_missing(settings, backup)
+
+
+def restore(settings: Settings, path: Path) -> None:
+    """Put a backup back, and say what is left to do."""
+    with told_faults():
+        backup = asyncio.run(restore_backup(settings, path.absolute()))
+    print(f"The database of {backup.taken_at} is in {settings.data_dir}, and has started to its end.")
+    _tell_missing(settings, backup)
+    print("Start the service: it brings the database to its own version.")
+
+
+def _keys(backup: Backup) -> str:
+    return "those" if not backup.keys else ", ".join(backup.keys)
+
+
+def _tell_missing(settings: Settings, backup: Backup) -> None:
+    if backup.missing:
+        names = ", ".join(backup.missing)
+        print(
+            f"{settings.keys_file} lacks {names}, with which secrets in it are sealed. Put the keys file there first."
+        )

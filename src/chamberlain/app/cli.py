@@ -82,7 +82,7 @@ def migrate(
     ] = False,
 ) -> None:
     """Bring an outside database up to date, as its owner (CHAMBERLAIN_DATABASE_OWNER_URL)."""
-    from chamberlain.app.maintenance_migrating import print_migrations, run_migrations, run_migrations_before
+    from chamberlain.app.maintenance import print_migrations, run_migrations, run_migrations_before
 
     if (show, example, before).count(True) > 1:
         raise typer.BadParameter("Name one of --print, --example and --before; none of them goes with another.")
@@ -237,7 +237,7 @@ def backup(
     data_dir: DataDir = None,
 ) -> None:
     """Write a backup of the embedded database, beside the running service. The keys are not in it."""
-    from chamberlain.app.backup_backups import take
+    from chamberlain.app.backup import take
 
     take(settings_of(data_dir=data_dir), file)
 
@@ -248,7 +248,7 @@ def restore(
     data_dir: DataDir = None,
 ) -> None:
     """Put a backup into a data directory that has no database yet."""
-    from chamberlain.app.backup_backups import restore as restore_backup
+    from chamberlain.app.backup import restore as restore_backup
 
     restore_backup(settings_of(data_dir=data_dir), file)
 

@@ -1,13 +1,15 @@
 """Where time and ids come from. Everything else gets these passed in, so that tests can choose them."""
 
 import os
+import pwd
 import time
 from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from chamberlain.database.types_ids import random_ids
+from chamberlain.auth.models import Actor, ActorType
+from chamberlain.database.types import random_ids
 
 # Drawn from the system beforehand, since one call of the kernel costs more than all else about an id. Lists, because
 # taking from them is safe from every thread.
@@ -67,3 +69,13 @@ def new_id() -> UUID:
 def new_webhook_secret() -> str:
     """A secret as Standard Webhooks has it: `whsec_` and the base64 of 32 random bytes."""
     return f"whsec_{b64encode(os.urandom(32)).decode('ascii')}"
+
+
+def command_line() -> Actor:
+    """Whoever runs this process, by the name that the operating system has for them; by number where it has none."""
+    number = os.getuid()
+    try:
+        name = pwd.getpwuid(number).pw_name
+    except KeyError:
+        name = str(number)
+    return Actor(ActorType.SYSTEM, None, f"Command line ({name})")

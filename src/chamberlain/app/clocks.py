@@ -14,7 +14,7 @@ from chamberlain.app.clock_and_ids import CarriedClock, new_id, now
 from chamberlain.app.processes import running
 from chamberlain.core.errors import Unavailable
 from chamberlain.database import clock as database_clock
-from chamberlain.database.clock_clocks import MOST_CLOCK_DIFFERENCE, ClockReading, ClockReport
+from chamberlain.database.clock import MOST_CLOCK_DIFFERENCE, ClockReading, ClockReport
 from chamberlain.database.transactions import Database
 from chamberlain.observability.metrics import clock_seen
 

@@ -18,11 +18,10 @@ from chamberlain.app.data_folder import DataFolder, open_data_folder
 from chamberlain.app.processes import unless_stopped
 from chamberlain.core.errors import DatabaseUnavailable
 from chamberlain.core.outages import Outage
-from chamberlain.database.clock import read_time
-from chamberlain.database.clock_clocks import MOST_CLOCK_DIFFERENCE
-from chamberlain.database.connection_hosts import are_several
+from chamberlain.database.clock import MOST_CLOCK_DIFFERENCE, read_time
+from chamberlain.database.connection import are_several
 from chamberlain.database.migrate import MigrationSet, migrate, missing_files
-from chamberlain.database.pool_outage_record import log_outage
+from chamberlain.database.pool import log_outage
 from chamberlain.database.transactions import COMMAND_TIMEOUT, PREPARED_STATEMENTS, Database, connect, open_database
 from chamberlain.embedded import postgres
 from chamberlain.settings import Settings

@@ -1,23 +1,31 @@
 """Notices by mail, wired: the mail server that the settings name, and the loop that hands messages over to it."""
 
 import asyncio
-from collections.abc import Callable
+import random
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
-from chamberlain.app.clock_and_ids import new_id
+from chamberlain.app.clock_and_ids import new_id, new_webhook_secret, now
 from chamberlain.app.dependencies import WorkMeans
 from chamberlain.core.ids import RequestId, TenantId
 from chamberlain.database.clock import decision_time
 from chamberlain.notifications.jobs import SendNotices
-from chamberlain.notifications.mail_server import MailServer
-from chamberlain.notifications.mail_server_addresses import read_address
-from chamberlain.notifications.mail_server_messages import Sender
-from chamberlain.observability.metrics import jobs_done
+from chamberlain.notifications.mail_server import MailServer, read_address
+from chamberlain.notifications.messages import Sender
+from chamberlain.observability.metrics import delivery_run, jobs_done
 from chamberlain.queue.lanes import LaneLoop, Places
 from chamberlain.queue.models import JobKind
-from chamberlain.requests.finish_hold import RequestJobHolder
+from chamberlain.requests.finish import RequestJobHolder
+from chamberlain.secrets.keyring import load_keyring
 from chamberlain.settings import Settings
+from chamberlain.template_admin.webhook_secrets import WebhookSecrets
+from chamberlain.webhooks.addresses import Resolver
+from chamberlain.webhooks.jobs import DeliverWebhooks
+from chamberlain.webhooks.sender import Send
+from chamberlain.webhooks.sender import Sender as WebhookSender
 
 # Each is a connection, and mail servers let few come from one machine. Nobody waits for a mail as for a page.
 PLACES = Places(fast=4, fast_of_one=2, slow=4, slow_of_one=2, all=8, free=1)
@@ -74,3 +82,33 @@ def _sender(written: str) -> Sender:
     """`Name <address>`, or an address alone; the settings have seen that it is one of these."""
     name, _, address = written.rpartition("<")
     return Sender(name.strip(), address.removesuffix(">"))
+
+
+@asynccontextmanager
+async def webhook_sender(settings: Settings) -> AsyncIterator[WebhookSender]:
+    """Open a sender for as long as the block runs."""
+    sender = WebhookSender(
+        resolve=Resolver(),
+        allowed_networks=settings.allowed_networks,
+        allow_http=settings.webhook_allow_http,
+        trust=ssl.create_default_context(),
+        now=now,
+    )
+    try:
+        yield sender
+    finally:
+        await sender.close()
+
+
+def webhook_work(means: WorkMeans, send: Send) -> DeliverWebhooks:
+    """Build the handler of deliveries. Raises KeysUnusable."""
+    return DeliverWebhooks(
+        database=means.database,
+        send=send,
+        secrets=WebhookSecrets(load_keyring(means.settings.keys_file), new_webhook_secret, now),
+        new_id=new_id,
+        now=now,
+        decision_time=decision_time,
+        jitter=random.random,
+        observe=delivery_run,
+    )

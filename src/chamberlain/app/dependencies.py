@@ -6,24 +6,42 @@ from dataclasses import dataclass
 
 from chamberlain.app.clock_and_ids import local_now
 from chamberlain.app.databases import Databases
-from chamberlain.app.dependencies_watching import Watching
 from chamberlain.app.directory import held_addresses, make_directory, make_guests, make_people, remembered_people
 from chamberlain.app.identity import client_names
+from chamberlain.app.processes import running
 from chamberlain.app.tracing.wiring import Traces
 from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import ClientNames
 from chamberlain.auth.permissions import ScopePrefixes
+from chamberlain.database.listener import listen
 from chamberlain.database.transactions import Database
 from chamberlain.directory.port import Directory, Guests, People
 from chamberlain.guests.assignments.store import Assigner
 from chamberlain.observability.metrics import submissions_written
 from chamberlain.queue.notifier import Notifier
+from chamberlain.requests.timeline import REQUESTS_CHANNEL, Timelines, Watchers
 from chamberlain.secrets.keyring import Keyring
 from chamberlain.settings import Settings
-from chamberlain.templates.cache import Catalog
-from chamberlain.templates.cache_revisions import Revisions
+from chamberlain.templates.cache import Catalog, Revisions
 from chamberlain.templates.submission import Submitter
 from chamberlain.webhooks.sender import Send
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """What watchers look at, and the way to tell them, in all processes, that a request has changed."""
+
+    timelines: Timelines
+    notifier: Notifier
+
+
+@asynccontextmanager
+async def running_watching(databases: Databases) -> AsyncIterator[Watching]:
+    """Hears of changes for as long as the block runs."""
+    address, watchers = databases.addresses.direct, Watchers()
+    notifier = Notifier(address, REQUESTS_CHANNEL)
+    async with running(listen(address, REQUESTS_CHANNEL, watchers.heard)), running(notifier.run()):
+        yield Watching(Timelines(databases.application, watchers), notifier)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,22 @@
 """The embedded directory, wired: as it is, or with the faults that somebody has asked for."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from math import ceil
 
-from chamberlain.app.clock_and_ids import now
+from starlette.types import ASGIApp, Scope
+
+from chamberlain.app.clock_and_ids import new_id, now
+from chamberlain.app.databases import Databases
 from chamberlain.app.processes import running
+from chamberlain.auth.verifier import Verifier
+from chamberlain.core.errors import Unauthenticated, Unavailable
+from chamberlain.database.batching import Batcher
 from chamberlain.database.listener import listen
+from chamberlain.database.transactions import ACQUIRED_WITHIN
 from chamberlain.directory.cache import RememberedPeople
 from chamberlain.directory.embedded import (
     KEY_MEMBER,
@@ -24,12 +33,16 @@ from chamberlain.directory.port import Adoptions, Directory, Guests, People
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.database import Pool
+from chamberlain.embedded.directory.errors import Unauthorized, Unreachable
 from chamberlain.embedded.directory.faults import Faults, Injection, Outages
 from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
 from chamberlain.embedded.directory.faulty_guests import SuiteGuests
+from chamberlain.embedded.directory.graph.server import Access, Authenticate, GraphServer
 from chamberlain.embedded.directory.groups import Groups
+from chamberlain.embedded.directory.groups_by_value import FindGroups, Row, Wanted, find_groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import HELD_ADDRESSES, PEOPLE_CHANNEL, Register
+from chamberlain.http.body import whole_call
 from chamberlain.settings import Settings
 
 # In seconds: the shortest that Retry-After can say, and what it says with Microsoft 365.
@@ -118,3 +131,73 @@ def faults_of(settings: Settings) -> Faults:
 def _outages(written: str) -> Outages:
     lasting, _, every = written.partition("/")
     return Outages(timedelta(seconds=float(lasting)), timedelta(seconds=float(every)))
+
+
+# The directory is a resource of its own; this is the audience of the embedded one, which the example's clients ask for.
+GRAPH_AUDIENCE = "https://graph.estate.example"
+# Of groups that are asked for by a value: what twenty usual pages hold, so that many large ones do not travel together.
+_MOST_ROWS = 2_100
+# So many that one question which takes long holds up few others.
+_MOST_TOGETHER = 64
+
+
+def graph_application(settings: Settings, databases: Databases, verifier: Verifier) -> ASGIApp:
+    """Everything below `/v1.0`."""
+    return GraphServer(
+        databases.application.pool,
+        find_groups=found_together(databases.application.pool),
+        graph_url=settings.graph_url,
+        authenticate=_authenticate(verifier),
+        now=now,
+        new_request_id=new_id,
+        send_whole=send_whole,
+        injection=make_injection(settings),
+    )
+
+
+def found_together(pool: Pool, *, patience: timedelta = ACQUIRED_WITHIN) -> FindGroups:
+    """Has those who look for groups at the same time answered by one call of the database. Nobody waits for longer than
+    `patience`."""
+    batcher = Batcher[Wanted, Sequence[Row]](
+        partial(find_groups, pool),
+        weigh=lambda wanted: wanted.most,
+        owner=lambda wanted: wanted.tenant_id,
+        most=_MOST_TOGETHER,
+        most_weight=_MOST_ROWS,
+        # A large page holds up nobody who asks for one group.
+        at_once=2,
+    )
+
+    async def find(wanted: Wanted) -> Sequence[Row]:
+        try:
+            # Where the database hangs, those who have not been asked for yet are told no later than others.
+            async with asyncio.timeout(patience.total_seconds()):
+                return await batcher.submit(wanted)
+        except Unavailable as refusal:
+            raise Unreachable(refusal.detail) from refusal
+        except TimeoutError as error:
+            raise Unreachable("The directory's database does not answer in time.") from error
+
+    return find
+
+
+def send_whole(scope: Scope, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
+    """Send an answer by the server's shorter way, if it has one. Says whether that was done."""
+    whole = whole_call(scope)
+    return whole is not None and whole.answer(status, headers, body)
+
+
+def _authenticate(verifier: Verifier) -> Authenticate:
+    beginning = f"{GRAPH_AUDIENCE}/"
+
+    async def authenticate(authorization: str | None) -> Access:
+        try:
+            caller = await verifier.verify(authorization)
+        except Unauthenticated as refusal:
+            raise Unauthorized(refusal.detail, had_token=authorization is not None) from refusal
+        except Unavailable as refusal:
+            raise Unreachable(refusal.detail) from refusal
+        bare = (name.removeprefix(beginning) for name in caller.permissions if name.startswith(beginning))
+        return Access(caller.tenant_id, frozenset(bare), caller.user_id)
+
+    return authenticate

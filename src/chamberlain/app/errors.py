@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from chamberlain.app.data_folder import DataFolderUnusable
 from chamberlain.app.databases import DatabaseNotReady
 from chamberlain.core.errors import CannotStart, Unavailable
-from chamberlain.database.connection_hosts import AddressUnusable
+from chamberlain.database.connection import AddressUnusable
 from chamberlain.database.migrate import MigrationRefused
 from chamberlain.embedded.postgres import EmbeddedPostgresError
 from chamberlain.secrets.keyring import KeysUnusable

@@ -19,7 +19,7 @@ from chamberlain.embedded.identity.catch_up import catch_up
 from chamberlain.embedded.identity.estate import Account, Client, ClientKind, read_clients
 from chamberlain.embedded.identity.load import load as load_identity
 from chamberlain.embedded.identity.passwords import set_passwords, without_password
-from chamberlain.http.calls_trace import new_trace_id
+from chamberlain.http.calls import new_trace_id
 
 LOADED_BY = Actor(ActorType.SYSTEM, None, "Example estate")
 

@@ -3,7 +3,8 @@
 Its issuers follow the port, so they are worked out at each start and never stored.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -12,25 +13,40 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chamberlain.app.clock_and_ids import local_now, now
 from chamberlain.app.databases import Databases
-from chamberlain.app.identity_identity_database import identity_unavailable
-from chamberlain.auth.models import Actor, ActorType, ClientNames
-from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.models import Actor, ActorType, ClientNames, Issuer
 from chamberlain.auth.verifier import FindIssuer
 from chamberlain.changes import record
 from chamberlain.changes.models import Change, Subject
 from chamberlain.core.ids import ClientId, TenantId
+from chamberlain.database.errors import no_database
 from chamberlain.database.transactions import Database
 from chamberlain.embedded.identity.clients import find_clients
+from chamberlain.embedded.identity.errors import IdentityUnreachable
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken, issuer_of
 from chamberlain.embedded.identity.server import routes
 from chamberlain.embedded.identity.signing_keys import SigningKeys
-from chamberlain.http.calls_trace import new_trace_id
+from chamberlain.http.calls import new_trace_id
 from chamberlain.secrets.keyring import Keyring
 from chamberlain.settings import Settings
 from chamberlain.tenants import records as tenant_records
 
 if TYPE_CHECKING:
     from chamberlain.core.values import Json
+from dataclasses import dataclass
+
+from chamberlain.app.directory import GRAPH_AUDIENCE
+from chamberlain.auth.issuers import IssuerKeys
+from chamberlain.auth.permissions import ScopePrefixes
+from chamberlain.auth.verifier import Verifier
+
+
+@contextmanager
+def identity_unavailable() -> Iterator[None]:
+    """Raises Unavailable where the platform cannot reach its database."""
+    try:
+        yield
+    except IdentityUnreachable as error:
+        raise no_database(error.__cause__ or error) from error
 
 
 def identity_base_url(settings: Settings) -> str:
@@ -141,3 +157,26 @@ def _recorded(database: Database) -> Callable[[LocalToken], Awaitable[None]]:
             await record.record(tx, change)
 
     return on_local_token
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Whom tokens are believed from, and what the permissions in them are called."""
+
+    find_issuer: FindIssuer
+    keys: IssuerKeys
+    prefixes: ScopePrefixes
+
+    def verifier(self, audiences: frozenset[str]) -> Verifier:
+        """Proves tokens for these audiences."""
+        return Verifier(audiences, self.find_issuer, self.keys, local_now)
+
+
+def make_trust(settings: Settings, databases: Databases, authority_pem: str | None) -> Trust:
+    """Trust in the issuers of all tenants. The authority is that of our own certificate, for the embedded platform if
+    it runs."""
+    return Trust(
+        find_issuer=issuer_finder(databases.application, believed_base_url(settings)),
+        keys=IssuerKeys(local_now, authority_pem=authority_pem),
+        prefixes=ScopePrefixes(settings.scope_prefix, settings.insiders_scope_prefix, GRAPH_AUDIENCE),
+    )

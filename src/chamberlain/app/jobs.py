@@ -7,8 +7,7 @@ from chamberlain.adoptions.jobs import RunAdoptions
 from chamberlain.app.clock_and_ids import new_id, now
 from chamberlain.app.dependencies import WorkMeans
 from chamberlain.app.directory import make_adoptions
-from chamberlain.app.retention import SweepRetention
-from chamberlain.app.retention_rules_retention import Retention
+from chamberlain.app.retention import Retention, SweepRetention
 from chamberlain.audit.jobs import AuditSealer
 from chamberlain.database.clock import decision_time
 from chamberlain.drift.jobs import CheckDrift
@@ -18,7 +17,7 @@ from chamberlain.guests.assignments.new_groups import NewGroupRules
 from chamberlain.guests.discovery.jobs import SubjectJobs
 from chamberlain.guests.findings.jobs import FindingJobs
 from chamberlain.guests.policies.jobs import EvaluatePolicies
-from chamberlain.http.calls_trace import new_trace_id
+from chamberlain.http.calls import new_trace_id
 from chamberlain.mailboxes.provision import MailboxProvisioner
 from chamberlain.observability.metrics import rows_removed
 from chamberlain.queue.models import JobKind

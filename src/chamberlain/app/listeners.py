@@ -14,15 +14,30 @@ import ssl
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 import uvicorn
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 from uvicorn.server import ServerState
 
 from chamberlain.app.processes import running
-from chamberlain.core.errors import CannotStart
+from chamberlain.core.errors import CannotStart, Unavailable
+from chamberlain.database.transactions import Database
+from chamberlain.guests import finding_records
 from chamberlain.http.buffered_response import WholeAnswers
 from chamberlain.http.connections import BACKLOG, Connection, ConnectionLimits, Connections
+from chamberlain.observability.metrics import (
+    CONTENT_TYPE,
+    deliveries_seen,
+    exposition,
+    exposition_without_database,
+    findings_seen,
+    jobs_seen,
+)
+from chamberlain.queue import jobs as queue_jobs
 
 # How long answers that are under way may still take when the service stops; ten seconds are for everything together.
 GRACE_SECONDS = 8
@@ -180,3 +195,33 @@ async def _serve_until(stop: asyncio.Event, listeners: Sequence[Listener], conne
                 server.should_exit = True
             stopped.cancel()
             await asyncio.gather(*serving)
+
+
+# Prometheus waits ten seconds for an answer unless it is told otherwise, and takes none for a process that has ended.
+PATIENCE = timedelta(seconds=5)
+
+
+def metrics_application(worker: Database, *, patience: timedelta = PATIENCE) -> ASGIApp:
+    """Answers /metrics; the queue and the findings are looked at when somebody asks, and counted no further
+    than queue/models.py says. A database that does not answer within `patience` is away."""
+
+    async def metrics(_: Request) -> Response:
+        try:
+            async with asyncio.timeout(patience.total_seconds()):
+                await _look(worker)
+        except (Unavailable, TimeoutError):
+            # What the process has counted matters most while something is wrong.
+            return Response(exposition_without_database(), media_type=CONTENT_TYPE)
+        return Response(exposition(), media_type=CONTENT_TYPE)
+
+    return Router([Route("/metrics", metrics)])
+
+
+async def _look(worker: Database) -> None:
+    async with worker.across_tenants() as tx:
+        depth = await queue_jobs.measure(tx)
+        deliveries = await queue_jobs.measure_lanes(tx)
+        open_findings = await finding_records.count_open(tx)
+    jobs_seen(queued=depth.due, oldest_seconds=depth.oldest.total_seconds(), held=depth.held)
+    deliveries_seen(due=deliveries.due, oldest_seconds=deliveries.oldest.total_seconds())
+    findings_seen(open_findings)

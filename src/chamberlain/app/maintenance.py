@@ -1,9 +1,17 @@
 """What an operator asks for once: migrations of an outside database, and the example estate in it."""
 
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
 from chamberlain.app.data_folder import open_data_folder
 from chamberlain.app.databases import DatabaseNotReady, migration_sets, opened_databases
 from chamberlain.app.errors import expected_faults
 from chamberlain.app.example import complete_example_estate, load_example_estate
+from chamberlain.core.errors import CannotStart
 from chamberlain.database.migrate import migrate, migrate_before, script
 from chamberlain.settings import Settings
 
@@ -39,3 +47,33 @@ def _owner_address(settings: Settings) -> str:
 def migration_script() -> str:
     """All that an empty server needs, for psql."""
     return script(migration_sets())
+
+
+def print_migrations() -> None:
+    """Print everything that would be run on an empty database."""
+    print(migration_script())
+
+
+def run_migrations(settings: Settings, *, example: bool) -> None:
+    """Run what is missing, and say what that was."""
+    with _told():
+        for name in asyncio.run(bring_up_to_date(settings)):
+            print(name)
+        if example:
+            asyncio.run(load_example(settings))
+
+
+def run_migrations_before(settings: Settings) -> None:
+    """The same, but for what may only come when the processes of the version before are gone."""
+    with _told():
+        for name in asyncio.run(bring_up_to_date_beside_old_processes(settings)):
+            print(name)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except CannotStart as error:
+        print(error, file=sys.stderr)
+        raise typer.Exit(1) from error

@@ -6,21 +6,20 @@ clock, read in the transaction that removes, and nothing is removed while that c
 
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from chamberlain.app import retention_retention
-from chamberlain.app.retention_rules_retention import BATCH, BATCHES, Cutoffs, Retention, cutoffs, next_sweep
 from chamberlain.auth.models import SERVICE
 from chamberlain.changes import record
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import EventId, RequestId, TenantId, TraceId
 from chamberlain.database import clock
-from chamberlain.database.clock import ReadClock
-from chamberlain.database.clock_clocks import ClockReading
-from chamberlain.database.transactions import Database, Transaction
-from chamberlain.http import idempotency_idempotency
+from chamberlain.database.clock import PAUSE, ClockReading, ReadClock
+from chamberlain.database.transactions import PLANNING, Database, Record, Transaction
+from chamberlain.drift.pages import HOLDS_AFTER
+from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind, Postponed
 from chamberlain.queue.notifier import Notifier
@@ -30,7 +29,232 @@ from chamberlain.requests.models import RequestState
 from chamberlain.requests.rules import Action, Deed, change_of
 from chamberlain.template_admin import webhook_secrets
 from chamberlain.webhooks import store as webhook_store
-from chamberlain.webhooks import store_delivery_weeks
+
+FAILED = """
+SELECT tenant_id, request_id FROM chamberlain.request_by_state
+WHERE state = 'failed' AND since < $1 AND NOT chamberlain.is_of_clock_fault(since, $1) ORDER BY since LIMIT $2
+"""
+
+# A request is never finished before it was made: by the time of its making there is an index. What hangs on a request
+# and is about nothing else goes with it. Audit and events stay; who shares its row with it, the timeline, goes.
+# A mailbox that exists stays, and keeps its name and addresses.
+REMOVE_FINISHED = """
+WITH old AS MATERIALIZED (
+    SELECT oldest.request_id FROM chamberlain.tenant t CROSS JOIN LATERAL (
+        SELECT r.request_id FROM chamberlain.request r
+        WHERE r.tenant_id = t.tenant_id AND r.created_at < $1 AND r.finished_at < $1
+        AND r.state IN ('succeeded', 'rejected', 'cancelled', 'expired')
+        AND NOT chamberlain.is_of_clock_fault(r.finished_at, $1)
+        ORDER BY r.created_at LIMIT $2
+    ) oldest
+    LIMIT $2
+), gone AS (
+    DELETE FROM chamberlain.request r USING old WHERE r.request_id = old.request_id
+    RETURNING r.tenant_id, r.request_id, r.kind, r.state, r.address, r.updated_at
+), given_back AS (
+    DELETE FROM chamberlain.reservation v USING gone
+    WHERE v.tenant_id = gone.tenant_id AND v.kind = 'address' AND v.value = lower(gone.address)
+    AND v.request_id = gone.request_id AND gone.kind NOT IN ('shared', 'equipment', 'room')
+), remembered AS (
+    UPDATE chamberlain.mailbox m SET updated_at = gone.updated_at FROM gone
+    WHERE m.request_id = gone.request_id AND gone.state = 'succeeded'
+), never_made AS (
+    DELETE FROM chamberlain.mailbox m USING gone WHERE m.request_id = gone.request_id AND gone.state <> 'succeeded'
+    RETURNING m.tenant_id, m.readers, m.kind, m.created_at, m.request_id
+), unread AS (
+    DELETE FROM chamberlain.mailbox_reader d USING never_made m, unnest(m.readers) reader
+    WHERE d.tenant_id = m.tenant_id AND d.user_id = reader AND d.kind = m.kind AND d.created_at = m.created_at
+    AND d.request_id = m.request_id
+)
+SELECT count(*) AS removed FROM gone
+"""
+
+# Of each tenant whose oldest event has had its time, the oldest; whoever reads or erases them now is not waited for.
+# Sequences and times go the same way but for moments, so that an event stays a moment longer at most.
+REMOVE_EVENTS = """
+WITH old AS MATERIALIZED (
+    SELECT oldest.tenant_id, oldest.sequence FROM chamberlain.tenant t CROSS JOIN LATERAL (
+        SELECT e.tenant_id, e.sequence, e.at FROM chamberlain.event e
+        WHERE e.tenant_id = t.tenant_id ORDER BY e.sequence LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) oldest
+    WHERE oldest.at < $1 AND NOT chamberlain.is_of_clock_fault(oldest.at, $1) AND (
+        SELECT e.at FROM chamberlain.event e WHERE e.tenant_id = t.tenant_id ORDER BY e.sequence LIMIT 1
+    ) < $1
+    LIMIT $2
+), gone AS (
+    DELETE FROM chamberlain.event e USING old WHERE e.tenant_id = old.tenant_id AND e.sequence = old.sequence
+    RETURNING e.sequence
+)
+SELECT count(*) AS removed FROM gone
+"""
+
+# What stands, accepted or not, stays. One that somebody has just made up their mind about is left to them.
+REMOVE_FINDINGS = """
+WITH old AS MATERIALIZED (
+    SELECT f.tenant_id, f.finding_id FROM chamberlain.finding f
+    WHERE f.state IN ('gone', 'repaired') AND f.last_seen_at < $1
+    AND NOT chamberlain.is_of_clock_fault(f.last_seen_at, $1)
+    ORDER BY f.last_seen_at LIMIT $2 FOR UPDATE SKIP LOCKED
+), gone AS (
+    DELETE FROM chamberlain.finding f USING old WHERE f.tenant_id = old.tenant_id AND f.finding_id = old.finding_id
+    RETURNING f.finding_id
+)
+SELECT count(*) AS removed FROM gone
+"""
+
+# Repairs of what has not differed since this time.
+REMOVE_REPAIRS = """
+WITH old AS MATERIALIZED (
+    SELECT d.tenant_id, d.subject_id, d.about FROM chamberlain.drift_repair d
+    WHERE d.found_at < $1 AND NOT chamberlain.is_of_clock_fault(d.found_at, $1)
+    ORDER BY d.found_at LIMIT $2 FOR UPDATE SKIP LOCKED
+), gone AS (
+    DELETE FROM chamberlain.drift_repair d USING old
+    WHERE d.tenant_id = old.tenant_id AND d.subject_id = old.subject_id AND d.about = old.about
+    RETURNING d.about
+)
+SELECT count(*) AS removed FROM gone
+"""
+
+# First what an adoption has taken, which may be very many, and when nothing of that is left, the adoption.
+REMOVE_ADOPTIONS = """
+WITH old AS MATERIALIZED (
+    SELECT a.tenant_id, a.adoption_id FROM chamberlain.adoption a
+    WHERE a.state = 'undone' AND a.finished_at < $1
+    AND NOT chamberlain.is_of_clock_fault(a.finished_at, $1)
+    ORDER BY a.finished_at LIMIT 10
+), items AS MATERIALIZED (
+    SELECT item.tenant_id, item.adoption_id, item.object_id FROM old CROSS JOIN LATERAL (
+        SELECT i.tenant_id, i.adoption_id, i.object_id FROM chamberlain.adoption_item i
+        WHERE i.tenant_id = old.tenant_id AND i.adoption_id = old.adoption_id LIMIT $2
+    ) item
+    LIMIT $2
+), released AS (
+    DELETE FROM chamberlain.adoption_item i USING items
+    WHERE i.tenant_id = items.tenant_id AND i.adoption_id = items.adoption_id AND i.object_id = items.object_id
+    RETURNING i.object_id
+), gone AS (
+    DELETE FROM chamberlain.adoption a USING old
+    WHERE a.tenant_id = old.tenant_id AND a.adoption_id = old.adoption_id AND NOT EXISTS (
+        SELECT FROM chamberlain.adoption_item i WHERE i.tenant_id = a.tenant_id AND i.adoption_id = a.adoption_id
+    )
+    RETURNING a.adoption_id
+)
+SELECT (SELECT count(*) FROM released) + (SELECT count(*) FROM gone) AS removed
+"""
+
+
+async def failed_before(tx: Transaction, before: datetime, most: int) -> Sequence[tuple[TenantId, RequestId]]:
+    """The requests that have been failed since before this time, longest first."""
+    rows = await _fetch(tx, FAILED, before, most)
+    return [(TenantId(row["tenant_id"]), RequestId(row["request_id"])) for row in rows]
+
+
+async def remove_finished(tx: Transaction, before: datetime, most: int) -> int:
+    """Remove requests that ended before this time, and give their addresses back; says how many there were."""
+    return await _remove(tx, REMOVE_FINISHED, before, most)
+
+
+async def remove_events(tx: Transaction, before: datetime, most: int) -> int:
+    """Remove events from before this time, whether somebody has read them or not; says how many there were."""
+    return await _remove(tx, REMOVE_EVENTS, before, most)
+
+
+async def remove_findings(tx: Transaction, before: datetime, most: int) -> int:
+    """Remove findings that ended before this time; says how many there were."""
+    return await _remove(tx, REMOVE_FINDINGS, before, most)
+
+
+async def remove_repairs(tx: Transaction, before: datetime, most: int) -> int:
+    """Forget repairs of what has not differed since before this time; says how many there were."""
+    return await _remove(tx, REMOVE_REPAIRS, before, most)
+
+
+async def remove_adoptions(tx: Transaction, before: datetime, most: int) -> int:
+    """Remove what adoptions took that were undone before this time, and then these; says how much there was."""
+    return await _remove(tx, REMOVE_ADOPTIONS, before, most)
+
+
+async def _remove(tx: Transaction, statement: str, before: datetime, most: int) -> int:
+    (row,) = await _fetch(tx, statement, before, most)
+    return int(row["removed"])
+
+
+async def _fetch(tx: Transaction, statement: str, before: datetime, most: int) -> Sequence[Record]:
+    """Along an index, whatever the planner believes of the table."""
+    await tx.execute(PLANNING)
+    return await tx.fetch(statement, before, most)
+
+
+# A client that has no answer after a week has given up (docs/reference/api.md, "Headers").
+KEYS = timedelta(days=7)
+# So long a delivery of a webhook can be looked at and sent again, at least: it goes with all of its week
+# (docs/reference/webhooks.md).
+DELIVERIES = timedelta(days=30)
+# What was found and has ended can be looked at for as long as a finished request is by default, and so can an adoption
+# that was undone (docs/reference/retention.md). Findings are not gone before the requests: a group is compared with its
+# request, and they say whom a policy has removed of those who were asked for.
+FINDINGS = timedelta(days=400)
+ADOPTIONS = timedelta(days=400)
+
+# What one transaction takes: little enough that nobody waits for its locks.
+BATCH = 1_000
+# What one run takes of that, so that it is over soon when the worker stops.
+BATCHES = 20
+SHORT_PAUSE = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a failed request waits for somebody, how long a finished one can be looked at, and for how long events
+    are told to those who come late."""
+
+    failed_requests: timedelta
+    finished_requests: timedelta
+    events: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Cutoffs:
+    """The moments of a sweep: rows older than these have been kept for long enough."""
+
+    now: datetime
+    keys: datetime
+    failed_requests: datetime
+    finished_requests: datetime
+    events: datetime
+    deliveries: datetime
+    findings: datetime
+    repairs: datetime
+    adoptions: datetime
+
+
+def cutoffs(retention: Retention, now: datetime) -> Cutoffs:
+    """The cutoffs of a sweep at this moment."""
+    return Cutoffs(
+        now=now,
+        keys=now - KEYS,
+        failed_requests=now - retention.failed_requests,
+        finished_requests=now - retention.finished_requests,
+        events=now - retention.events,
+        deliveries=_week_of(now - DELIVERIES),
+        findings=now - max(FINDINGS, retention.finished_requests),
+        # One that has held counts for nothing any more.
+        repairs=now - HOLDS_AFTER,
+        adoptions=now - ADOPTIONS,
+    )
+
+
+def _week_of(moment: datetime) -> datetime:
+    """When its week began: on Monday, 0:00 UTC (database/sql/delivery_weeks.sql)."""
+    day = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return day - timedelta(days=day.weekday())
+
+
+def next_sweep(*, swept: int) -> timedelta:
+    """How long to wait when the fullest of the last batches of a run had so many in it."""
+    return SHORT_PAUSE if swept >= BATCH else PAUSE
+
 
 # Removes one batch with the cut-offs of its transaction, and returns the number of rows.
 Batch = Callable[[Transaction, Cutoffs], Awaitable[int]]
@@ -103,23 +327,21 @@ class SweepRetention:
 
     async def _sweep_all(self, swept: Swept, trace_id: TraceId) -> None:
         # Keys first: a key of a creation names its request.
-        await self._remove(
-            swept, "idempotency_key", lambda tx, at: idempotency_idempotency.sweep(tx, before=at.keys, most=BATCH)
-        )
+        await self._remove(swept, "idempotency_key", lambda tx, at: idempotency.sweep(tx, before=at.keys, most=BATCH))
         await self._cancel_failed(swept, trace_id)
         batches: dict[str, Batch] = {
-            "request": lambda tx, at: retention_retention.remove_finished(tx, at.finished_requests, BATCH),
-            "event": lambda tx, at: retention_retention.remove_events(tx, at.events, BATCH),
-            "finding": lambda tx, at: retention_retention.remove_findings(tx, at.findings, BATCH),
-            "drift_repair": lambda tx, at: retention_retention.remove_repairs(tx, at.repairs, BATCH),
-            "adoption": lambda tx, at: retention_retention.remove_adoptions(tx, at.adoptions, BATCH),
+            "request": lambda tx, at: remove_finished(tx, at.finished_requests, BATCH),
+            "event": lambda tx, at: remove_events(tx, at.events, BATCH),
+            "finding": lambda tx, at: remove_findings(tx, at.findings, BATCH),
+            "drift_repair": lambda tx, at: remove_repairs(tx, at.repairs, BATCH),
+            "adoption": lambda tx, at: remove_adoptions(tx, at.adoptions, BATCH),
             "webhook_secret": lambda tx, at: webhook_secrets.sweep(tx, before=at.now, most=BATCH),
         }
         for table, batch in batches.items():
             await self._remove(swept, table, batch)
         async with self.database.across_tenants() as tx:
             at = await self._cutoffs(tx)
-            weeks = await store_delivery_weeks.keep(tx, now=at.now, oldest=at.deliveries)
+            weeks = await webhook_store.keep(tx, now=at.now, oldest=at.deliveries)
         self._count(swept, "delivery_week", weeks)
         await self._remove(swept, "delivery", lambda tx, at: webhook_store.sweep(tx, before=at.deliveries, most=BATCH))
 
@@ -149,7 +371,7 @@ class SweepRetention:
     async def _cancel_failed(self, swept: Swept, trace_id: TraceId) -> None:
         async with self.database.across_tenants() as tx:
             at = await self._cutoffs(tx)
-            failed = await retention_retention.failed_before(tx, at.failed_requests, BATCH)
+            failed = await failed_before(tx, at.failed_requests, BATCH)
         for tenant_id, request_id in failed:
             await self._cancel(tenant_id, request_id, trace_id)
         swept.fullest = max(swept.fullest, len(failed))

@@ -18,8 +18,7 @@ from chamberlain.guests.assignments import endpoints as assignment_endpoints
 from chamberlain.guests.findings import endpoints as finding_endpoints
 from chamberlain.guests.policies import endpoints as policy_endpoints
 from chamberlain.http import endpoints as http_endpoints
-from chamberlain.http import endpoints_documents
-from chamberlain.http.calls_trace import echoes
+from chamberlain.http.calls import echoes
 from chamberlain.http.context import HttpContext
 from chamberlain.http.openapi import describe
 from chamberlain.http.pipeline import TRACE_ID, Front
@@ -28,19 +27,17 @@ from chamberlain.http.router import AnyEndpoint, EndpointTable
 from chamberlain.mailboxes import endpoints as mailbox_endpoints
 from chamberlain.queue import endpoints as queue_endpoints
 from chamberlain.requests import endpoints as request_endpoints
-from chamberlain.requests import endpoints_timeline
+from chamberlain.template_admin import collab_endpoints
 from chamberlain.template_admin import endpoints as template_admin_endpoints
-from chamberlain.template_admin import endpoints_collab_templates
 from chamberlain.tenants import endpoints as tenant_endpoints
 from chamberlain.webhooks import endpoints as webhook_endpoints
-from chamberlain.webhooks import endpoints_deliveries
 
 TABLES: tuple[EndpointTable[Any], ...] = (
     group_endpoints.ENDPOINTS,
     request_endpoints.ENDPOINTS,
-    endpoints_timeline.ENDPOINTS,
+    request_endpoints.TIMELINE_ENDPOINTS,
     queue_endpoints.ENDPOINTS,
-    endpoints_deliveries.ENDPOINTS,
+    webhook_endpoints.DELIVERY_ENDPOINTS,
     webhook_endpoints.ENDPOINTS,
     audit_endpoints.ENDPOINTS,
     mailbox_endpoints.ENDPOINTS,
@@ -50,7 +47,7 @@ TABLES: tuple[EndpointTable[Any], ...] = (
     adoption_endpoints.ENDPOINTS,
     drift_endpoints.ENDPOINTS,
     event_endpoints.ENDPOINTS,
-    endpoints_collab_templates.ENDPOINTS,
+    collab_endpoints.ENDPOINTS,
     tenant_endpoints.ENDPOINTS,
     http_endpoints.ENDPOINTS,
     policy_endpoints.ENDPOINTS,
@@ -63,7 +60,7 @@ def create_app(http: HttpContext, services: Sequence[object], mounts: Mapping[st
 
     `mounts` are other applications below a path prefix, such as the embedded directory.
     """
-    published = endpoints_documents.endpoints(partial(describe, ENDPOINTS, http))
+    published = http_endpoints.endpoints(partial(describe, ENDPOINTS, http))
     served = [each for table in (*TABLES, published) for each in table.serve([*services, http])]
     # Answers unexpected errors, and raises them again so that the server logs each once, with its traceback.
     return ServerErrorMiddleware(Front(http, served, mounts or {}), handler=_answer_bug)

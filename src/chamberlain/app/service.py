@@ -10,12 +10,11 @@ from chamberlain.app.api import built_endpoints
 from chamberlain.app.clocks import running_clock_watch
 from chamberlain.app.data_folder import DataFolder, open_data_folder
 from chamberlain.app.databases import DatabaseNotReady, Databases, opened_databases
-from chamberlain.app.dependencies_watching import running_watching
+from chamberlain.app.dependencies import running_watching
 from chamberlain.app.directory import make_injection
 from chamberlain.app.errors import expected_faults
 from chamberlain.app.example import complete_example_estate, forget_lost_passwords, load_example_estate
-from chamberlain.app.listeners import Listener, bind, serve_until
-from chamberlain.app.listeners_metrics import metrics_application
+from chamberlain.app.listeners import Listener, bind, metrics_application, serve_until
 from chamberlain.app.processes import StoppedEarly, running, settle_garbage_collector, stopping_by_signal
 from chamberlain.app.tracing.wiring import opened_traces
 from chamberlain.app.worker import running_worker

@@ -8,7 +8,7 @@ from chamberlain.app.clock_and_ids import new_id, new_webhook_secret, now
 from chamberlain.app.dependencies import Means
 from chamberlain.app.directory import first_look, make_adoptions, make_subjects
 from chamberlain.app.identity import believed_base_url, embedded_issuers
-from chamberlain.app.processes_readiness import Readiness
+from chamberlain.app.processes import Readiness
 from chamberlain.audit.service import AuditService
 from chamberlain.auth.models import Caller
 from chamberlain.drift.service import DriftService
@@ -16,9 +16,8 @@ from chamberlain.events.service import EventService
 from chamberlain.groups.service import GroupService
 from chamberlain.guests.assignments.service import AssignmentService
 from chamberlain.guests.findings.service import FindingService
-from chamberlain.guests.policies.service import PolicyService
-from chamberlain.guests.policies.service_simulation import Simulator
-from chamberlain.http.calls_trace import new_trace_id
+from chamberlain.guests.policies.service import PolicyService, Simulator
+from chamberlain.http.calls import new_trace_id
 from chamberlain.http.context import Addresses, HttpContext
 from chamberlain.http.cursors import Cursors
 from chamberlain.http.hosts import hosts_of
@@ -27,7 +26,7 @@ from chamberlain.mailboxes.service import MailboxService
 from chamberlain.observability.metrics import call_answered
 from chamberlain.queue.service import JobService
 from chamberlain.requests.service import RequestService
-from chamberlain.requests.store_request_looks import RequestLooks
+from chamberlain.requests.store import RequestLooks
 from chamberlain.settings import Settings
 from chamberlain.template_admin.service import TemplateService
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets

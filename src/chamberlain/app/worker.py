@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 from chamberlain.app.clock_and_ids import new_id
 from chamberlain.app.databases import Databases
-from chamberlain.app.delivery import notice_loop
-from chamberlain.app.delivery_webhooks import webhook_sender, webhook_work
+from chamberlain.app.delivery import notice_loop, webhook_sender, webhook_work
 from chamberlain.app.dependencies import WorkMeans, make_work_means
 from chamberlain.app.jobs import errand_handlers, request_handlers
 from chamberlain.app.processes import running
@@ -19,8 +18,8 @@ from chamberlain.queue.lanes import LaneLoop
 from chamberlain.queue.models import PROVISIONING, JobKind
 from chamberlain.queue.notifier import JOBS_CHANNEL, Notifier
 from chamberlain.queue.worker import Handler, Loop, Observe, Pace
-from chamberlain.requests.finish_hold import RequestJobHolder
-from chamberlain.requests.timeline_watchers import REQUESTS_CHANNEL
+from chamberlain.requests.finish import RequestJobHolder
+from chamberlain.requests.timeline import REQUESTS_CHANNEL
 from chamberlain.settings import Settings
 from chamberlain.webhooks.sender import Send
 

@@ -12,9 +12,9 @@ from chamberlain.audit.seals import written
 from chamberlain.audit.service import AuditService
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Malformed
-from chamberlain.core.time_times import read_time
+from chamberlain.core.time import read_time
 from chamberlain.http.calls import NO_STORE, Answer, Stream
-from chamberlain.http.context_calls import Call
+from chamberlain.http.context import Call
 from chamberlain.http.paging import CURSOR, LIMIT, PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import CACHE
 from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success

@@ -6,20 +6,43 @@ answers who is a member. Answers are cached for a minute at most.
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias, TypeVar
 from uuid import UUID
 
-from chamberlain.auth.authorization_store import find_administrators
-from chamberlain.auth.models import Actor, Caller, ClientNames
-from chamberlain.auth.models_edits import Edit, Editor
+from chamberlain.auth.models import Actor, Caller, ClientNames, Edit, Editor
 from chamberlain.auth.permissions import Allowance, Extent, Operation, ScopePrefixes, require
 from chamberlain.core.errors import TryAgain, Unavailable
 from chamberlain.core.idempotency import Act
-from chamberlain.core.ids import ClientId, TenantId, UserId
-from chamberlain.database.transactions import Database
+from chamberlain.core.ids import ClientId, GroupId, TenantId, UserId
+from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
+
+FIND_ADMINISTRATORS = """
+SELECT administrator_users, administrator_groups FROM chamberlain.tenant WHERE tenant_id = $1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Administrators:
+    """Users who administer a tenant, and groups whose members do."""
+
+    users: frozenset[UserId]
+    groups: frozenset[GroupId]
+
+
+async def find_administrators(tx: Transaction, tenant_id: TenantId) -> Administrators | None:
+    """Find the administrators of a tenant; None for an unknown tenant."""
+    row = await tx.fetch_row(FIND_ADMINISTRATORS, tenant_id)
+    if row is None:
+        return None
+    return Administrators(
+        frozenset(UserId(each) for each in row["administrator_users"]),
+        frozenset(GroupId(each) for each in row["administrator_groups"]),
+    )
+
 
 CACHED_FOR = timedelta(seconds=60)
 # Entries of each cache. The oldest entry is dropped first.

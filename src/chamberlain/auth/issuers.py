@@ -1,21 +1,153 @@
 """The keys of issuers, found by discovery (OpenID Connect Discovery 1.0, 4) and kept for a while."""
 
 import asyncio
+import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+from urllib.parse import urlsplit
 
+import httpx2
+import msgspec
 import structlog
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, RSAKey
+from msgspec import Struct
 
-from chamberlain.auth.issuers_discovery import (
-    TIMEOUT_SECONDS,
-    UNANSWERED,
-    Key,
-    UnusableAnswer,
-    ask_issuer,
-    issuers_client,
-)
 from chamberlain.core.errors import Unavailable
+
+Key = RSAKey | ECKey
+
+TIMEOUT_SECONDS = 5.0
+# Documents of well-known issuers have 2 to 20 KiB.
+_LARGEST_DOCUMENT = 256 * 1024
+# Below 2048 bits an RSA key can be broken (NIST SP 800-131A), above 8192 checking takes too long; lengths in base64.
+_RSA_MODULUS_LENGTHS = range(342, 1367)
+
+# Errors of a call to an issuer. The client passes on OSError when file descriptors have run out; TimeoutError is one.
+UNANSWERED = (httpx2.HTTPError, httpx2.InvalidURL, OSError)
+
+
+class UnusableAnswer(Exception):
+    """An issuer's answer that no keys can be taken from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The keys of an issuer by id and algorithm, and the time by its own clock, None when it does not tell."""
+
+    keys: Mapping[tuple[str, str], Key]
+    at: datetime | None
+
+
+def issuers_client(authority_pem: str | None) -> httpx2.AsyncClient:
+    """What issuers are asked with. `authority_pem` is trusted beside the authorities of the system; proxies of the
+    environment are not used."""
+    context = ssl.create_default_context()
+    if authority_pem is not None:
+        context.load_verify_locations(cadata=authority_pem)
+    # No connection is kept: questions are hours apart, and an idle one would hold up the stop of who answers them.
+    limits = httpx2.Limits(max_keepalive_connections=0)
+    return httpx2.AsyncClient(
+        verify=context, timeout=TIMEOUT_SECONDS, follow_redirects=False, trust_env=False, limits=limits
+    )
+
+
+async def ask_issuer(client: httpx2.AsyncClient, issuer: str) -> Published:
+    """The keys that it publishes at present. Raises UnusableAnswer, and what is in UNANSWERED."""
+    address = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
+    discovery = _decode((await _get(client, address))[0], _Discovery)
+    # Otherwise one issuer could speak for another (OpenID Connect Discovery 1.0, 4.3).
+    if discovery.issuer != issuer:
+        raise UnusableAnswer(f"the discovery document is of another issuer, {discovery.issuer!r}")
+    body, at = await _get(client, discovery.jwks_uri)
+    return Published(_usable_keys(_decode(body, _KeySet)), at)
+
+
+async def _get(client: httpx2.AsyncClient, address: str) -> tuple[bytes, datetime | None]:
+    if not _is_safe(address):
+        raise UnusableAnswer(f"{address!r} is no URL, or neither https nor on this machine")
+    # Unpacking could make far more of the answer than the limit sees.
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    body = bytearray()
+    async with client.stream("GET", address, headers=headers) as response:
+        if response.status_code != 200:
+            raise UnusableAnswer(f"{address} answered {response.status_code}")
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > _LARGEST_DOCUMENT:
+                raise UnusableAnswer(f"{address} answered more than {_LARGEST_DOCUMENT} bytes")
+        return bytes(body), _time(response.headers.get("date"))
+
+
+def _time(written: str | None) -> datetime | None:
+    try:
+        at = parsedate_to_datetime(written or "")
+    except (ValueError, OverflowError):
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+class _Discovery(Struct, frozen=True):
+    issuer: str
+    jwks_uri: str
+
+
+class _KeySet(Struct, frozen=True):
+    keys: tuple[dict[str, object], ...]
+
+
+_Document = TypeVar("_Document", _Discovery, _KeySet)
+
+
+def _decode(body: bytes, document: type[_Document]) -> _Document:
+    try:
+        return msgspec.json.decode(body, type=document)
+    except msgspec.MsgspecError as error:
+        raise UnusableAnswer(f"a document cannot be read: {error}") from error
+
+
+def _is_safe(address: str) -> bool:
+    """Keys that come over a line that others can write to prove nothing."""
+    try:
+        parts = urlsplit(address)
+        # The client fails in other ways with a port above 65535.
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and host in ("localhost", "127.0.0.1", "::1"))
+
+
+def _usable_keys(key_set: _KeySet) -> Mapping[tuple[str, str], Key]:
+    """The keys by id and algorithm, so that one is never used for another algorithm than its own."""
+    keys: dict[tuple[str, str], Key] = {}
+    for values in key_set.keys:
+        kid, key = values.get("kid"), _import_key(values)
+        if isinstance(kid, str) and key is not None:
+            keys[kid, "RS256" if isinstance(key, RSAKey) else "ES256"] = key
+    return keys
+
+
+def _import_key(values: Mapping[str, object]) -> Key | None:
+    """A public key that signs, or None for what is of no use here, which a key set may well hold (RFC 7517, 5)."""
+    if values.get("use", "sig") != "sig" or "verify" not in _as_list(values.get("key_ops", ["verify"])):
+        return None
+    try:
+        match values:
+            case {"kty": "RSA", "n": str(n), "e": str(e)} if values.get("alg", "RS256") == "RS256":
+                return RSAKey.import_key({"kty": "RSA", "n": n, "e": e}) if len(n) in _RSA_MODULUS_LENGTHS else None
+            case {"kty": "EC", "crv": "P-256", "x": str(x), "y": str(y)} if values.get("alg", "ES256") == "ES256":
+                return ECKey.import_key({"kty": "EC", "crv": "P-256", "x": x, "y": y})
+    except (JoseError, ValueError):
+        return None
+    return None
+
+
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
 
 # A stranger can make up key ids; an issuer must not be asked for each of them.
 _BETWEEN_REFRESHES = timedelta(seconds=30)

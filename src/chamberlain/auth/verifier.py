@@ -12,13 +12,20 @@ from joserfc import jws
 from joserfc.errors import JoseError
 from msgspec import UNSET, UnsetType
 
-from chamberlain.auth.issuers import IssuerKeys
-from chamberlain.auth.issuers_discovery import Key
-from chamberlain.auth.models import ActorType, Caller
-from chamberlain.auth.models_issuers import Issuer
-from chamberlain.auth.tokens import Claims, Header, Names, read_roles, read_token, token_invalid
-from chamberlain.auth.tokens_audiences import absolute_names
-from chamberlain.auth.tokens_caller_types import Contradiction, classify, client_ids
+from chamberlain.auth.issuers import IssuerKeys, Key
+from chamberlain.auth.models import ActorType, Caller, Issuer
+from chamberlain.auth.tokens import (
+    Claims,
+    Contradiction,
+    Header,
+    Names,
+    absolute_names,
+    classify,
+    client_ids,
+    read_roles,
+    read_token,
+    token_invalid,
+)
 from chamberlain.core.errors import Unauthenticated
 from chamberlain.core.ids import ClientId
 

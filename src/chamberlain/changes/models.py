@@ -1,12 +1,81 @@
 """Changes: what the audit trail keeps of everything that somebody did."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
 from uuid import UUID
 
 from chamberlain.auth.models import Actor
-from chamberlain.changes.models_events import Event
-from chamberlain.core.ids import ClientId, RequestId, TenantId, TraceId
+from chamberlain.core.ids import ClientId, EventId, RequestId, TenantId, TraceId
 from chamberlain.core.values import Json, value
+
+# A JSON object. Only the encoder reads its values.
+Document = Mapping[str, object]
+
+# Bytes of an event as JSON, at most: metadata of 16 KiB (docs/reference/api.md) and names in any script.
+LARGEST = 20_000
+# Characters of the detail of an error.
+LONGEST_DETAIL = 1_024
+# Characters of a name. The service allows no longer ones; a directory may have them.
+LONGEST_NAME = 256
+
+
+class EventType(StrEnum):
+    """Types of events."""
+
+    MAILBOX_CREATED = "mailbox.created"
+    GROUP_CREATED = "group.created"
+    TEAM_CREATED = "team.created"
+    GROUP_ASSIGNMENT_CHANGED = "group.assignmentChanged"
+    SITE_ASSIGNMENT_CHANGED = "site.assignmentChanged"
+    REQUEST_APPROVAL_REQUIRED = "request.approvalRequired"
+    REQUEST_REJECTED = "request.rejected"
+    REQUEST_FAILED = "request.failed"
+    REQUEST_CANCELLED = "request.cancelled"
+    REQUEST_EXPIRED = "request.expired"
+    POLICY_REMINDER = "policy.reminder"
+    POLICY_ACTION_TAKEN = "policy.actionTaken"
+    WEBHOOK_DISABLED = "webhook.disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event.
+
+    `request_id` is None without a request.
+    """
+
+    id: EventId
+    type: EventType
+    timestamp: datetime
+    tenant_id: TenantId
+    request_id: RequestId | None
+    data: Document
+
+
+def actor_document(actor: Actor) -> Document:
+    """Encode an actor as all records do."""
+    return {
+        "type": str(actor.type),
+        "id": None if actor.id is None else str(actor.id),
+        "displayName": shorten_name(actor.display_name),
+    }
+
+
+def format_time(moment: datetime) -> str:
+    """Format a time as RFC 3339, in UTC with milliseconds."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def shorten_name(text: str) -> str:
+    """Shorten a name for an event."""
+    return shorten(text, LONGEST_NAME)
+
+
+def shorten(text: str, most: int) -> str:
+    """Cut a text to at most this many characters, with an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 @value(frozen=True, slots=True)

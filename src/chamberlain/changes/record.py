@@ -1,12 +1,41 @@
 """One record of a change: the audit row and, where others are told, the event, written together."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
-from chamberlain.changes import record_event_log
-from chamberlain.changes.models import Change
-from chamberlain.database.transactions import Transaction
+from chamberlain.auth.models import Actor, ActorType
+from chamberlain.changes.models import Change, Event
+from chamberlain.database.transactions import Record, Transaction
+from chamberlain.database.types import apart, joined
+
+APPEND: Final = f"""
+INSERT INTO chamberlain.event (event_id, tenant_id, type, request_id, at, data)
+SELECT event_id, tenant_id, type, request_id, at, data::json
+FROM unnest($1::uuid[], $2::uuid[], {apart("$3")}, $4::uuid[], $5::timestamptz[], {apart("$6")})
+    AS e (event_id, tenant_id, type, request_id, at, data)
+"""  # noqa: S608 - text of ours alone.
+
+
+async def append(tx: Transaction, events: Sequence[Event]) -> None:
+    """Add events, in this order."""
+    if events:
+        await tx.execute(
+            APPEND,
+            [each.id for each in events],
+            [each.tenant_id for each in events],
+            joined([each.type for each in events]),
+            [each.request_id for each in events],
+            [each.timestamp for each in events],
+            joined([event_data(each) for each in events]),
+        )
+
+
+def event_data(event: Event) -> str:
+    """The data of an event, as JSON."""
+    return _encode(event.data).decode()
+
 
 # The transaction draws its number before the row draws its sequence, also where this row is the first thing that it
 # writes: whoever seals the trail counts on that (sql/seals.sql). The condition is what makes it look at the number.
@@ -35,7 +64,7 @@ async def record(tx: Transaction, change: Change) -> None:
         RECORD_AUDIT, change.tenant_id, change.action, change.request_id, change.trace_id, audit_payload(change)
     )
     if change.event is not None:
-        await record_event_log.append(tx, (change.event,))
+        await append(tx, (change.event,))
 
 
 async def record_all(tx: Transaction, changes: Sequence[Change]) -> None:
@@ -49,7 +78,7 @@ async def record_all(tx: Transaction, changes: Sequence[Change]) -> None:
             [change.trace_id for change in changes],
             [audit_payload(change) for change in changes],
         )
-        await record_event_log.append(tx, [change.event for change in changes if change.event is not None])
+        await append(tx, [change.event for change in changes if change.event is not None])
 
 
 def audit_payload(change: Change) -> str:
@@ -65,3 +94,13 @@ def audit_payload(change: Change) -> str:
     if change.client_address is not None:
         payload["clientAddress"] = change.client_address
     return _encode(payload).decode()
+
+
+def encode_actor(actor: Actor) -> str:
+    """As JSON, for rows that are read whole."""
+    return _encode(actor).decode()
+
+
+def actor_of(row: Record) -> Actor:
+    """From the three columns of a row that is searched by its actor."""
+    return Actor(ActorType(row["actor_type"]), row["actor_id"], row["actor_name"])

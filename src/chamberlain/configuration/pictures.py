@@ -1,15 +1,30 @@
 """Pictures of tenants: as files describe them, and as they are, both in the words of the files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import cast
 
 import msgspec
 
-from chamberlain.configuration.files import TenantEntry
-from chamberlain.configuration.rules import Configured, Picture
-from chamberlain.core.constraints_shape import Shape
+from chamberlain.configuration.files import Configuration, ConfigurationFault, ConfigurationInvalid, TenantEntry
+from chamberlain.configuration.rules import (
+    Configured,
+    InUse,
+    Noun,
+    Picture,
+    Plan,
+    PlannedChange,
+    Verb,
+    picture_faults,
+    plan_tenant,
+)
+from chamberlain.configuration.yaml import MOST_BYTES, write_document
+from chamberlain.core.constraints import Shape
+from chamberlain.core.diff import Content
+from chamberlain.core.errors import FileInvalid
 from chamberlain.core.ids import TenantId
-from chamberlain.core.json_stored import StoredDecoder
+from chamberlain.core.json import StoredDecoder
 from chamberlain.core.values import Json
 from chamberlain.guests.policies.schema import PolicyShape
 from chamberlain.template_admin.documents import TemplateShape, kept_template
@@ -55,3 +70,95 @@ def _settings(tenant: TenantShape) -> Mapping[str, Json]:
 
 def _document(shape: Shape) -> dict[str, Json]:
     return cast("dict[str, Json]", msgspec.json.decode(msgspec.json.encode(shape)))
+
+
+def plan_configuration(configuration: Configuration, present: Mapping[TenantId, Configured], in_use: InUse) -> Plan:
+    """What has to be done. Raises ConfigurationInvalid with everything that cannot be."""
+    faults: list[ConfigurationFault] = []
+    changes: list[PlannedChange] = []
+    # What a tenant of the files gives up another one of them may have.
+    giving = {TenantId(entry.tenant.id) for entry in configuration.tenants if entry.tenant.issuers is not None}
+    for entry in configuration.tenants:
+        wanted, before = wanted_picture(entry), _present(present, entry)
+        planned = plan_tenant(wanted, before)
+        faults.extend(entry.place.below(each.pointer).fault(each.detail) for each in picture_faults(wanted, before))
+        faults.extend(chain(_taken(entry, in_use, giving), _still_assigned(entry, planned, in_use)))
+        changes.extend(planned)
+    if faults:
+        raise ConfigurationInvalid(faults)
+    return Plan(tuple(changes))
+
+
+def _present(present: Mapping[TenantId, Configured], entry: TenantEntry) -> Picture | None:
+    configured = present.get(TenantId(entry.tenant.id))
+    return None if configured is None else present_picture(configured)
+
+
+def _taken(entry: TenantEntry, in_use: InUse, giving: AbstractSet[TenantId]) -> Iterator[ConfigurationFault]:
+    """What there is one of, and another tenant has."""
+    for place, domain in enumerate(entry.tenant.domains):
+        if (holder := in_use.domains.get(domain)) is not None:
+            detail = f"{domain} belongs to tenant {holder}. Take it from that one first, or leave it out here."
+            yield entry.place.below(f"/domains/{place}").fault(detail)
+    for place, issuer in enumerate(entry.tenant.issuers or ()):
+        holder = in_use.issuers.get((issuer.issuer, issuer.tid))
+        if holder is not None and holder != entry.tenant.id and holder not in giving:
+            detail = f"Its tokens speak for tenant {holder}. Take it from that one first, or leave it out here."
+            yield entry.place.below(f"/issuers/{place}").fault(detail)
+
+
+def _still_assigned(
+    entry: TenantEntry, planned: Sequence[PlannedChange], in_use: InUse
+) -> Iterator[ConfigurationFault]:
+    for change in planned:
+        if change.verb is Verb.REMOVE and (change.tenant_id, change.id) in in_use.assigned:
+            detail = (
+                f'The {change.noun} "{change.name}" ({change.id}) is not in this list and is assigned to groups or '
+                "sites. Put it back, or clear it there first."
+            )
+            yield entry.place.below("/templates" if change.noun is Noun.TEMPLATE else "/policies").fault(detail)
+
+
+_HEAD = """\
+# Tenants with their templates and policies. What the embedded directory and identity platform hold is no part of this,
+# and no secret is in it: a webhook without one keeps the one that it has.
+"""
+
+
+class ConfigurationTooLarge(FileInvalid):
+    """The file would be larger than one that is read."""
+
+
+def write_configuration(pictures: Sequence[Picture]) -> str:
+    """The text of the file. Raises ConfigurationTooLarge."""
+    text = _HEAD + write_document({"tenants": [_file_document(each) for each in pictures]})
+    if (size := len(text.encode())) > MOST_BYTES:
+        advice = "Export one tenant at a time (--tenant)." if len(pictures) > 1 else "It cannot be exported."
+        raise ConfigurationTooLarge(f"The file would have {size} bytes, and one of {MOST_BYTES} is read. {advice}")
+    return text
+
+
+def _file_document(picture: Picture) -> Json:
+    issuers = picture.settings.get("issuers")
+    members = {name: value for name, value in picture.settings.items() if name != "issuers"}
+    lists = {"templates": _identified(picture.templates), "policies": _identified(picture.policies)}
+    return _without_nulls({**members, "issuers": issuers, **lists})
+
+
+def _identified(things: Sequence[Content] | None) -> list[Content]:
+    """What says which thing this is comes first."""
+    first = ("id", "kind", "name")
+    return [{**{name: each[name] for name in first if name in each}, **each} for each in things or ()]
+
+
+def _without_nulls(value: object) -> Json:
+    """Null is "not there" in a file."""
+    match value:
+        case dict():
+            return {str(name): _without_nulls(each) for name, each in value.items() if each is not None}
+        case list():
+            return [_without_nulls(each) for each in value]
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            raise TypeError(f"{value!r} is nothing that JSON can hold.")

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-from chamberlain.auth.models_edits import Editor
-from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.models import Editor, Issuer
 from chamberlain.changes.models import Change, Subject
 from chamberlain.core.diff import Content, differences
 from chamberlain.core.errors import Fault

@@ -3,14 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chamberlain.auth.models import Actor
-from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.models import Actor, Editor
 from chamberlain.changes import record
 from chamberlain.configuration import locks, store
 from chamberlain.configuration.files import Configuration, TenantEntry
-from chamberlain.configuration.pictures import present_picture
-from chamberlain.configuration.pictures_configuration_export import write_configuration
-from chamberlain.configuration.pictures_configuration_plans import plan_configuration
+from chamberlain.configuration.pictures import plan_configuration, present_picture, write_configuration
 from chamberlain.configuration.rules import Configured, Noun, Plan, PlannedChange, Verb, record_of
 from chamberlain.core.errors import Conflict
 from chamberlain.core.ids import PolicyId, TemplateId, TenantId, TraceId
@@ -18,12 +15,13 @@ from chamberlain.database.transactions import Database, Transaction
 from chamberlain.events import outbox
 from chamberlain.guests.policies import records as policy_records
 from chamberlain.guests.policies.schema import stored_policy
-from chamberlain.template_admin import webhook_secrets, webhook_secrets_webhook_states
+from chamberlain.template_admin import webhook_secrets
+from chamberlain.template_admin import webhook_secrets as template_admin_webhook_secrets
 from chamberlain.template_admin.documents import TemplateShape, stored_template
 from chamberlain.templates import records as template_records
-from chamberlain.templates.schema_guest_templates import GuestTemplateShape
+from chamberlain.templates.schema import GuestTemplateShape
 from chamberlain.tenants import records as tenant_records
-from chamberlain.tenants.models_suspensions import tenant_unknown
+from chamberlain.tenants.models import tenant_unknown
 from chamberlain.tenants.schema import to_issuers, to_tenant
 
 
@@ -148,4 +146,4 @@ async def _settle_webhook(tx: Transaction, change: PlannedChange, template: Temp
         await outbox.cancel_pending(tx, change.tenant_id, TemplateId(change.id))
     # A disabled webhook is enabled, as by a PUT.
     if webhook is None or webhook.active:
-        await webhook_secrets_webhook_states.enable(tx, change.tenant_id, TemplateId(change.id))
+        await template_admin_webhook_secrets.enable(tx, change.tenant_id, TemplateId(change.id))

@@ -16,7 +16,7 @@ from chamberlain.templates import records as template_records
 from chamberlain.tenants import records as tenant_records
 
 if TYPE_CHECKING:
-    from chamberlain.auth.models_issuers import Issuer
+    from chamberlain.auth.models import Issuer
     from chamberlain.guests.policies.models import StoredPolicy
     from chamberlain.templates.models import StoredTemplate
 

@@ -1,8 +1,10 @@
 """The types that shapes are made of, and what is asked of values beyond them: what the strict decoder cannot check."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-from msgspec import inspect, json
+from msgspec import Struct, inspect, json
+
+from chamberlain.core.errors import Fault
 
 
 def forms_within(form: inspect.Type) -> Iterator[inspect.Type]:
@@ -58,3 +60,34 @@ def spelt_twice(value: Mapping[str, object]) -> Iterator[str]:
         if small in seen:
             yield key
         seen.add(small)
+
+
+def child(pointer: str, name: str | int) -> str:
+    """The pointer of a member or an item (RFC 6901, 3: tilde and slash are escaped)."""
+    return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
+
+
+def parts(pointer: str) -> list[str]:
+    """The names and places that a pointer goes through, as they are written in the document."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def doubles(values: Iterable[Hashable], pointer: str, *, member: str | None = None) -> Iterator[Fault]:
+    """A fault for each value that stands there before. `pointer` is the place of the list; `member` is where in an item
+    the value is, if the item is more than that."""
+    seen: dict[Hashable, int] = {}
+    for place, value in enumerate(values):
+        first = seen.setdefault(value, place)
+        if first != place:
+            here = child(pointer, place)
+            detail = f"The same is there already, at place {first}, counted from 0. Leave one of the two out."
+            yield Fault(here if member is None else child(here, member), "ruleInvalid", detail)
+
+
+def doubled_words(words: Iterable[str], pointer: str) -> Iterator[Fault]:
+    """The same for words that others read without regard to capitals."""
+    return doubles([word.casefold() for word in words], pointer)
+
+
+class Shape(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """One JSON object: camelCase outside, snake_case inside, and a misspelt property is refused."""

@@ -13,8 +13,7 @@ from typing import cast
 
 from msgspec import NODEFAULT, inspect
 
-from chamberlain.core.constraints import beyond_decoder, forms_within, spelt_twice, too_heavy
-from chamberlain.core.constraints_pointers import child, parts
+from chamberlain.core.constraints import beyond_decoder, child, forms_within, parts, spelt_twice, too_heavy
 from chamberlain.core.errors import Fault, first_faults
 from chamberlain.core.ids import WRITTEN_ID
 

@@ -3,10 +3,18 @@
 Two members of one name in an object: the last one counts, as JSON libraries do it (RFC 8259 leaves it open).
 """
 
+from typing import Generic, TypeVar
+
 import msgspec
 
 from chamberlain.core.errors import Malformed
-from chamberlain.core.json_numbers import number
+from chamberlain.core.text import replace_unreadable
+
+
+def number(text: str) -> int | float:
+    """The number that a text with a point or an exponent stands for."""
+    value = float(text)
+    return int(value) if value.is_integer() else value
 
 
 def parse_object(raw: bytes) -> dict[str, object]:
@@ -53,3 +61,32 @@ def _where(error: msgspec.DecodeError) -> str:
     """What the decoder says without its preamble: `invalid character (byte 19)`, `input data was truncated`."""
     said = str(error).removeprefix("JSON is malformed: ")
     return said[0].lower() + said[1:]
+
+
+Value = TypeVar("Value")
+
+
+class StoredDecoder(Generic[Value]):
+    """Decodes one type. Control characters that an earlier version let in become U+FFFD.
+
+    One bad text must not hide the rows beside it: lists, `export` and `apply` need all rows of a tenant.
+    """
+
+    def __init__(self, type_: type[Value]) -> None:
+        self._type = type_
+        self._decode = msgspec.json.Decoder(type_).decode
+
+    def decode(self, content: bytes | str) -> Value:
+        """Raise msgspec.ValidationError where more is wrong than characters."""
+        try:
+            return self._decode(content)
+        except msgspec.ValidationError:
+            return msgspec.convert(_replaced(msgspec.json.decode(content)), self._type)
+
+
+def _replaced(value: object) -> object:
+    if isinstance(value, str):
+        return replace_unreadable(value)
+    if isinstance(value, dict):
+        return {replace_unreadable(name): _replaced(each) for name, each in value.items()}
+    return [_replaced(each) for each in value] if isinstance(value, list) else value

@@ -1,11 +1,25 @@
 """Moments in bodies, as RFC 3339 writes them."""
 
-from datetime import datetime
+import re
+from datetime import UTC, datetime
 from typing import Annotated
 
 from chamberlain.core.errors import Fault
-from chamberlain.core.time_times import read_time
-from chamberlain.core.validation_fields import shaped
+from chamberlain.core.validation import shaped
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
+
+
+def read_time(text: str) -> datetime | None:
+    """A time as RFC 3339 writes it, in UTC and to the microsecond; None when it is none."""
+    if not _TIME.fullmatch(text):
+        return None
+    try:
+        return datetime.fromisoformat(text.upper()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        # No such day, or one before the first of the calendar.
+        return None
+
 
 _SENTENCE = "must be a time with its zone, such as 2026-11-20T09:30:00.000Z"
 _DATE, _CLOCK = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}:[0-9]{2}"

@@ -7,7 +7,7 @@ import asyncpg
 
 from chamberlain.core.errors import DatabaseUnavailable
 from chamberlain.core.outages import Outage, outage_of
-from chamberlain.database.pool_outage_record import OutageRecord
+from chamberlain.database.pool import OutageRecord
 
 # The connection is gone, or the server is starting, stopping, full, failing, or a standby. All of these pass.
 UNREACHABLE: tuple[type[Exception], ...] = (

@@ -15,12 +15,9 @@ from asyncpg.pool import PoolConnectionProxy
 
 from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import TenantId
-from chamberlain.database.connection import LeanConnection
-from chamberlain.database.connection_hosts import Hosts
-from chamberlain.database.connection_loan import Loan
+from chamberlain.database.connection import Hosts, LeanConnection, Loan
 from chamberlain.database.errors import UNREACHABLE, connecting
-from chamberlain.database.pool import RELEASED_WITHIN, WatchfulPool
-from chamberlain.database.pool_outage_record import OutageRecord, Report
+from chamberlain.database.pool import RELEASED_WITHIN, OutageRecord, Report, WatchfulPool
 
 Answer = TypeVar("Answer")
 Record: TypeAlias = asyncpg.Record

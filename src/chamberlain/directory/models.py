@@ -1,8 +1,10 @@
 """People and what a directory knows of them, as far as a request needs it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
+from chamberlain.core.errors import Fault
 from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.core.values import value
 
@@ -81,3 +83,33 @@ class PeopleAnswer:
     known_groups: frozenset[GroupId] = frozenset()
     rule_faults: Mapping[str, str] = field(default_factory=dict)
     owners: Mapping[GroupId, tuple[NamedPerson, ...]] = field(default_factory=dict)
+
+
+# Each with the pointer to where it stands.
+PlacedUsers = Iterable[tuple[str, UserId]]
+PlacedGroups = Iterable[tuple[str, GroupId]]
+
+
+def unknown_people(users: PlacedUsers, groups: PlacedGroups, answer: PeopleAnswer) -> Iterator[Fault]:
+    """A fault for each place where a user or group is named that the directory does not have."""
+    for pointer, user in users:
+        if user not in answer.people:
+            yield Fault(pointer, "userUnknown", f"{user} is no user of this tenant. Leave this id out.")
+    for pointer, group in groups:
+        if group not in answer.known_groups:
+            yield Fault(pointer, "groupUnknown", f"{group} is no group of this tenant. Leave this id out.")
+
+
+@value(frozen=True, slots=True)
+class MailAddress:
+    """A mail nickname and the address that it makes at a domain."""
+
+    mail_nickname: str
+    mail: str
+
+
+class ObjectType(StrEnum):
+    """What is adopted, as the directory tells it apart; a team is a group."""
+
+    MAILBOX = "mailbox"
+    GROUP = "group"

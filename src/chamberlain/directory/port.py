@@ -14,8 +14,7 @@ from chamberlain.core.errors import OutsideFault
 from chamberlain.core.ids import GroupId, RequestId, TenantId, UserId
 from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox, WantedMailbox
-from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
-from chamberlain.directory.models_object_types import ObjectType
+from chamberlain.directory.models import ObjectType, PeopleAnswer, PeopleQuestion
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference, WantedGuestRules
 

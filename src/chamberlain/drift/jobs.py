@@ -16,31 +16,37 @@ from chamberlain.core.ids import TraceId, UserId
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import Directory, Guests, People
-from chamberlain.drift import store, store_drift_pages
+from chamberlain.drift import store
+from chamberlain.drift import store as drift_store
 from chamberlain.drift.compare import EXISTENCES
 from chamberlain.drift.models import (
     LATE,
     PHASES,
     Extent,
+    Look,
     Managed,
     ManagedAssignment,
     ManagedGroup,
     ManagedMailbox,
+    Observed,
     Stretch,
     beginning_after,
     first_of,
+    look_at,
+    look_without,
+    missing_people,
     next_night,
+    people_in,
 )
-from chamberlain.drift.models_drift_looks import Look, Observed, look_at, look_without, missing_people, people_in
 from chamberlain.drift.pages import Page, change_of, judge_all, names_of, paths_of
-from chamberlain.drift.repair_repairs import mend
+from chamberlain.drift.repair import mend
 from chamberlain.guests import finding_records
 from chamberlain.guests.assignments import tasks
 from chamberlain.guests.models import FindingKind, FindingSource, FindingState, Searched, Standpoint, standpoint_of
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed
 from chamberlain.requests.models import RequestKind
-from chamberlain.templates.cache_revisions import Revisions
+from chamberlain.templates.cache import Revisions
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
 
@@ -155,7 +161,7 @@ class CheckDrift:
             if check.position is None:
                 return False
             extent = Extent(tenant.id, check.position, self.most)
-            stretch = await store_drift_pages.read(tx, self.revisions, extent)
+            stretch = await drift_store.read(tx, self.revisions, extent)
             names = names_of(check.position.phase)
             things = [each.subject.id for each in stretch.things]
             known = await store.known(tx, tenant.id, things, paths_of(check.position.phase))
@@ -271,5 +277,5 @@ async def _current(tx: Transaction, page: Page) -> Page:
     assigned = [look.managed.assigned for look in page.looks if isinstance(look.managed, ManagedAssignment)]
     same = await tasks.unchanged(tx, assigned) if assigned else frozenset()
     gone: set[UUID] = {each.id for each in assigned if each.place not in same}
-    gone |= await store_drift_pages.released(tx, page.tenant.id, [look.managed for look in page.looks])
+    gone |= await drift_store.released(tx, page.tenant.id, [look.managed for look in page.looks])
     return page.without(gone) if gone else page

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from chamberlain.directory.mailboxes import ObservedMailbox, Place, WantedMailbox
 from chamberlain.directory.properties import DriftProperty
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects_guests import GuestRules, normalised
+from chamberlain.directory.subjects import GuestRules, normalised
 
 
 @dataclass(frozen=True, slots=True)

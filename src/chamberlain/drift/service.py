@@ -12,12 +12,12 @@ from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.database.transactions import Database
 from chamberlain.drift import store
 from chamberlain.drift.models import DriftCheck, check_asked_for
-from chamberlain.http import idempotency_idempotency
-from chamberlain.queue import jobs_held_jobs
+from chamberlain.http import idempotency
+from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import JobKind
 from chamberlain.queue.notifier import Notifier
-from chamberlain.tenants import records_tenant_records
-from chamberlain.tenants.models_tenant_records import present
+from chamberlain.tenants import records as tenant_records
+from chamberlain.tenants.models import present
 
 
 @dataclass(slots=True)
@@ -42,14 +42,14 @@ class DriftService:
         editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
-            tenant = present(await records_tenant_records.find(tx, caller.tenant_id)).tenant
+            tenant = present(await tenant_records.find_record(tx, caller.tenant_id)).tenant
             asked = await store.ask(tx, act.trace_id, at=self.now())
             # Releases a job that is held after a bug.
-            await jobs_held_jobs.release_of(tx, JobKind.DRIFT_CHECK, caller.tenant_id)
+            await queue_jobs.release_of(tx, JobKind.DRIFT_CHECK, caller.tenant_id)
             await record.record(tx, check_asked_for(tenant, editor, act.said))
             return render(asked)
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency_idempotency.once(tx, caller, act.idempotency, work)
+            answer = await idempotency.once(tx, caller, act.idempotency, work)
         self.workers.flag()
         return answer

@@ -7,11 +7,11 @@ from uuid import UUID
 from msgspec import Meta, Raw, Struct, json
 
 from chamberlain.auth.permissions import Operation
-from chamberlain.changes.models_events import EventType
+from chamberlain.changes.models import EventType
 from chamberlain.events.models import EventRecord
 from chamberlain.events.service import EventService
 from chamberlain.http.calls import NO_STORE, Answer
-from chamberlain.http.context_calls import Call
+from chamberlain.http.context import Call
 from chamberlain.http.paging import LIMIT, feed_cursor, feed_wanted
 from chamberlain.http.resource import CACHE
 from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success

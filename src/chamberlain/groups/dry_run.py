@@ -8,7 +8,7 @@ from chamberlain.core.errors import Fault
 from chamberlain.directory.groups import MemberShipType, WantedGroup
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
-from chamberlain.groups.models_plans import plan_group
+from chamberlain.groups.models import plan_group
 from chamberlain.groups.names import GroupNames, Numbers, address_taken, names_of
 from chamberlain.groups.rules import Situation, wanted_in
 from chamberlain.requests.dry_run import LevelRehearsal, levels_of, named, nobody_approves

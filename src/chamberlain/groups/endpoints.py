@@ -9,13 +9,12 @@ from chamberlain.groups.schema import GROUP, GroupBody, to_group_order
 from chamberlain.groups.service import GroupService
 from chamberlain.groups.wire import EXAMPLE, RehearsedGroup, rehearsed_group
 from chamberlain.http.calls import Answer, Headers
-from chamberlain.http.context import HttpContext
-from chamberlain.http.context_calls import Call
+from chamberlain.http.context import Call, HttpContext
 from chamberlain.http.idempotency import submission_of
-from chamberlain.http.parameters_preferences import wait_of
+from chamberlain.http.parameters import wait_of
 from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
-from chamberlain.requests.dry_run_rehearsal_shapes import DRY_RUN
 from chamberlain.requests.models import Accepted, RequestResult
+from chamberlain.requests.wire import DRY_RUN
 
 
 class AcceptedGroup(Struct, rename="camel", frozen=True):

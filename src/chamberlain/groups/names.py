@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from chamberlain.core.errors import Conflict
 from chamberlain.core.ids import RequestId
 from chamberlain.core.values import value
-from chamberlain.directory.models import PeopleAnswer
-from chamberlain.directory.models_mail_addresses import MailAddress
+from chamberlain.directory.models import MailAddress, PeopleAnswer
 from chamberlain.groups.models import GroupOrder
 from chamberlain.templates.models import CompiledGroupTemplate
 from chamberlain.templates.naming import expand, nickname_candidates

@@ -11,32 +11,38 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
-from chamberlain.auth.models_edits import Editor
-from chamberlain.changes.models_events import Event
+from chamberlain.auth.models import Editor
+from chamberlain.changes.models import Event
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import EventId, PolicyId, TemplateId
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.groups import GroupReference, ObservedGroup, WantedGroup
-from chamberlain.directory.models_mail_addresses import MailAddress
+from chamberlain.directory.models import MailAddress
 from chamberlain.directory.port import Directory, Outcome, People, Work
 from chamberlain.directory.steps import Step, remaining
 from chamberlain.groups.models import GroupOrder, wanted_group
 from chamberlain.groups.names import GroupNames
-from chamberlain.groups.rules_group_events import group_created
-from chamberlain.groups.rules_group_faults import faults_in_directory, team_license_missing
-from chamberlain.groups.rules_group_questions import people_question
+from chamberlain.groups.rules import faults_in_directory, group_created, people_question, team_license_missing
 from chamberlain.groups.schema import read_group_order
 from chamberlain.queue.models import Claim
 from chamberlain.queue.notifier import Notifier
-from chamberlain.requests import finish_request_tasks
+from chamberlain.requests import finish
 from chamberlain.requests.events import request_failed
 from chamberlain.requests.finish import Settled, settle_within
 from chamberlain.requests.lookup import look_for
 from chamberlain.requests.models import Progress, RequestResult, RequestState
-from chamberlain.requests.steps import after_faults, after_outcome, warn
-from chamberlain.requests.steps_progress import Settlement, Task, learned_name, summary_of_task, with_caller
-from chamberlain.requests.steps_timeline import entries_of
-from chamberlain.templates.cache_revisions import Revisions
+from chamberlain.requests.steps import (
+    Settlement,
+    Task,
+    after_faults,
+    after_outcome,
+    entries_of,
+    learned_name,
+    summary_of_task,
+    warn,
+    with_caller,
+)
+from chamberlain.templates.cache import Revisions
 from chamberlain.templates.models import GroupTemplate, template_not_allowed
 
 # A group counts as created when the directory shows it.
@@ -132,7 +138,7 @@ class GroupProvisioner:
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
         # If the directory shares the database, its writes are never durable before this one.
         async with self.database.across_tenants(before_disk=self.directory.capabilities.shares_database) as tx:
-            tasks = await finish_request_tasks.take_up(tx, [job.subject for job in claim.jobs])
+            tasks = await finish.take_up(tx, [job.subject for job in claim.jobs])
             templates = [await self.revisions.group_template(tx, task) for task in tasks]
         self.notifier.tell([task.request_id for task in tasks])
         return [_plan(task, compiled.template) for task, compiled in zip(tasks, templates, strict=True)]

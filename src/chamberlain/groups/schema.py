@@ -5,10 +5,9 @@ from uuid import UUID
 
 from msgspec import Meta, convert, json, to_builtins
 
-from chamberlain.core.constraints_shape import Shape
+from chamberlain.core.constraints import Shape
 from chamberlain.core.ids import TemplateId, UserId
-from chamberlain.core.validation import Reader
-from chamberlain.core.validation_fields import Description, Id, Line, Metadata, Name
+from chamberlain.core.validation import Description, Id, Line, Metadata, Name, Reader
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.groups.models import GroupOrder
 

@@ -19,23 +19,23 @@ from chamberlain.directory.port import People
 from chamberlain.groups.dry_run import GroupRehearsal, rehearse_group
 from chamberlain.groups.models import GroupOrder
 from chamberlain.groups.names import NO_NUMBERS, GroupNames, Numbers, address_taken, free_addresses, names_of
-from chamberlain.groups.rules import Situation, draft_of
-from chamberlain.groups.rules_group_faults import (
+from chamberlain.groups.rules import (
+    Situation,
+    caller_question,
+    draft_of,
     faults_in_directory,
     faults_without_directory,
+    people_question,
     team_license_missing,
     unknown_users,
 )
-from chamberlain.groups.rules_group_questions import caller_question, people_question
 from chamberlain.requests import records as request_records
-from chamberlain.requests.approvals_approver_questions import approvers_question
-from chamberlain.requests.conflicts import visible_owner
-from chamberlain.requests.conflicts_results import await_result
+from chamberlain.requests.approvals import approvers_question
+from chamberlain.requests.conflicts import await_result, visible_owner
 from chamberlain.requests.dry_run import NO_REQUEST
-from chamberlain.requests.models import Accepted, RequestResult
-from chamberlain.requests.models_submissions import AddressTaken, Draft, NameTaken, Replayed, Written
-from chamberlain.requests.timeline_timelines import Timelines
-from chamberlain.templates import submission_counters
+from chamberlain.requests.models import Accepted, AddressTaken, Draft, NameTaken, Replayed, RequestResult, Written
+from chamberlain.requests.timeline import Timelines
+from chamberlain.templates import submission as template_submission
 from chamberlain.templates.cache import Catalog
 from chamberlain.templates.drafts import Moment
 from chamberlain.templates.models import GroupTemplate, TemplateKind, template_fault, template_not_allowed
@@ -198,13 +198,13 @@ class GroupService:
         display_name = mail_nickname = None
         async with self.database.transaction(situation.tenant.id) as tx:
             if compiled.display_name.needs_counter:
-                display_name = await submission_counters.next_number(tx, template.head.id, template.display_name_rule)
+                display_name = await template_submission.next_number(tx, template.head.id, template.display_name_rule)
             if (
                 template.mail_nickname_rule is not None
                 and compiled.mail_nickname
                 and compiled.mail_nickname.needs_counter
             ):
-                mail_nickname = await submission_counters.next_number(tx, template.head.id, template.mail_nickname_rule)
+                mail_nickname = await template_submission.next_number(tx, template.head.id, template.mail_nickname_rule)
         return Numbers(display_name, mail_nickname)
 
     async def _address_taken(self, caller: Caller, names: GroupNames) -> Conflict:

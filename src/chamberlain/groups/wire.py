@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.steps import title
 from chamberlain.groups.dry_run import GroupRehearsal
-from chamberlain.requests.dry_run_rehearsal_shapes import (
+from chamberlain.requests.wire import (
     RehearsalConflict,
     RehearsedLevel,
     RehearsedPerson,

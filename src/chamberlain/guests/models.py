@@ -4,14 +4,24 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from chamberlain.auth.models import Actor
-from chamberlain.core.ids import GroupId, MailboxId, PolicyId, RequestId, TenantId
+from chamberlain.core.ids import GroupId, MailboxId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.core.values import Json
-from chamberlain.directory.subjects import ObservedSubject, SubjectType
-from chamberlain.directory.subjects_guests import Guest, GuestRules, is_against
+from chamberlain.directory.subjects import (
+    Guest,
+    GuestRules,
+    ObservedSubject,
+    PresentGuests,
+    SubjectReference,
+    SubjectType,
+    WantedGuestRules,
+    is_against,
+)
+from chamberlain.requests.models import StepRecord
+from chamberlain.templates.models import GuestTemplate
 
 
 class FindingKind(StrEnum):
@@ -208,3 +218,79 @@ def _guest_found(subject: FindingSubject, guest: Guest, why: str, *, removed: bo
         detail=why,
         action="remove" if removed else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What is assigned; None where nothing is."""
+
+    template_id: TemplateId | None = None
+    policy_id: PolicyId | None = None
+
+    @property
+    def etag(self) -> str:
+        """Names this version: it changes with the two ids and with nothing else."""
+        return f'"{self.template_id or "-"}.{self.policy_id or "-"}"'
+
+
+# Ids are a tenant's own.
+Place: TypeAlias = tuple[TenantId, GroupId]
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """What is assigned to a group or site at one moment; its generation says whether that is still so later. A template
+    of None: nothing is said about guests."""
+
+    tenant_id: TenantId
+    id: GroupId
+    type: SubjectType
+    display_name: str
+    extension: str
+    generation: int
+    assignment: Assignment
+    template: GuestTemplate | None
+
+    @property
+    def place(self) -> Place:
+        """What tells it from all others."""
+        return self.tenant_id, self.id
+
+    @property
+    def reference(self) -> SubjectReference:
+        """How the directory finds it."""
+        return SubjectReference(self.tenant_id, self.id, self.extension)
+
+    @property
+    def finding_subject(self) -> FindingSubject:
+        """How findings name it."""
+        return FindingSubject(self.tenant_id, self.id, self.type, self.display_name)
+
+    @property
+    def removes_guests(self) -> bool:
+        """Whether guests who are against the rules are taken out of the group."""
+        return self.template is not None and self.template.present_guests is PresentGuests.REMOVE
+
+    @property
+    def wanted(self) -> WantedGuestRules:
+        """What the directory shall show, before it is known which guests have to go."""
+        return WantedGuestRules(
+            tenant_id=self.tenant_id,
+            id=self.id,
+            extension=self.extension,
+            template_id=self.assignment.template_id,
+            policy_id=self.assignment.policy_id,
+            rules=None if self.template is None else self.template.rules,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentTask:
+    """A request of kind assignment that is worked on. `assigned` is None when the group is not known any more."""
+
+    request_id: RequestId
+    tenant_id: TenantId
+    display_name: str
+    steps: tuple[StepRecord, ...]
+    created_by: Actor
+    assigned: Assigned | None

@@ -1,12 +1,37 @@
 """Reading the body of a call: not more of it than is useful, and not for longer than is fair."""
 
 from collections.abc import Mapping
+from typing import Protocol
 
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
-from chamberlain.http.body_whole import WholeCall
 from chamberlain.http.problems import BodyTooLarge, BodyTooSlow, ContentNotJson
 from chamberlain.http.timeouts import Patience
+
+# Where it stands in the state of the scope.
+WHOLE = "chamberlain.whole"
+# The key in the scope for the host of an absolute address in the request line; there only with such an address.
+AUTHORITY = "chamberlain.authority"
+
+
+class WholeCall(Protocol):
+    """One call, as the server has it."""
+
+    def body(self) -> bytes | None:
+        """The whole body; None when there is more to come. Whoever has got it here does not receive it as a message."""
+        ...
+
+    def answer(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
+        """Send the whole answer, unless it has to wait (False). The headers say how long the body is; to HEAD none is
+        sent. With `connection: close` among them, in these letters, the connection ends behind the answer."""
+        ...
+
+
+def whole_call(scope: Scope) -> WholeCall | None:
+    """The call, if the server can do this."""
+    whole: WholeCall | None = scope.get("state", {}).get(WHOLE)
+    return whole
+
 
 # The bound that docs/reference/api.md gives: a group with 10,000 members is below it.
 LIMIT = 512 * 1024

@@ -8,7 +8,7 @@ from itertools import chain
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from chamberlain.http.body_whole import AUTHORITY, WHOLE, WholeCall
+from chamberlain.http.body import AUTHORITY, WHOLE, WholeCall
 from chamberlain.http.connections import Connection
 from chamberlain.http.header_limits import BoundedHeads
 

@@ -3,9 +3,11 @@
 It asks no other host for anything, runs no script, and its Content-Security-Policy says so.
 """
 
+import asyncio
+import gzip
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
@@ -13,6 +15,8 @@ from importlib.resources import files
 from typing import Any
 
 from msgspec import json
+
+from chamberlain.http.calls import Answer, Headers
 
 # What the body of an answer may be, beside problems.
 _SHOWN = ("application/json", "application/x-ndjson", "text/event-stream")
@@ -233,3 +237,88 @@ def _code(text: str) -> str:
 
 def _pretty(value: object) -> str:
     return escape(json.format(json.encode(value), indent=2).decode(), quote=False)
+
+
+# Clients list a handful of codings. A longer header is not parsed, and the document is sent uncompressed.
+_LONGEST_HEADER = 1024
+_HEADERS: Headers = (
+    (b"vary", b"accept-encoding"),
+    # A cache asks for each use whether its copy is current: the document changes with the version and the settings.
+    (b"cache-control", b"no-cache"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The document in one coding, with the answers that send it."""
+
+    etag: bytes
+    whole: Answer
+    unchanged: Answer
+
+
+class Published:
+    """A document that is built when it is first requested, in a thread, and then kept in both forms.
+
+    Most processes never send it, and building it takes 30 ms, for which the event loop must not stop.
+    """
+
+    def __init__(self, build: Callable[[], bytes], content_type: bytes, headers: Headers = ()) -> None:
+        self._build = build
+        self._content_type = content_type
+        self._headers = headers
+        self._forms: tuple[_Form, ...] = ()
+        self._building = asyncio.Lock()
+
+    async def answer(self, headers: Sequence[tuple[bytes, bytes]]) -> Answer:
+        """Choose the form by the headers of a call; 304 when the caller has that form already."""
+        if not self._forms:
+            async with self._building:
+                # Another call may have built it in the meantime.
+                self._forms = self._forms or await asyncio.to_thread(self._make)
+        plain, compressed = self._forms
+        form = compressed if accepts_gzip(_value(headers, b"accept-encoding")) else plain
+        return form.unchanged if _names(_value(headers, b"if-none-match"), form.etag) else form.whole
+
+    def _make(self) -> tuple[_Form, ...]:
+        body = self._build()
+        digest = sha256(body).hexdigest()[:32].encode("ascii")
+        # The time is left out, so that all processes send the same bytes.
+        compressed = gzip.compress(body, compresslevel=9, mtime=0)
+        return (
+            self._form(body, b'"%b"' % digest, ()),
+            self._form(compressed, b'"%b-gzip"' % digest, ((b"content-encoding", b"gzip"),)),
+        )
+
+    def _form(self, body: bytes, etag: bytes, coding: Headers) -> _Form:
+        headers = ((b"etag", etag), *_HEADERS)
+        whole = Answer(200, body, (*headers, *coding, *self._headers), self._content_type)
+        return _Form(etag, whole, Answer(304, b"", headers))
+
+
+def accepts_gzip(value: str) -> bool:
+    """Whether an Accept-Encoding header allows gzip (RFC 9110, 12.5.3)."""
+    if len(value) > _LONGEST_HEADER:
+        return False
+    qualities = dict(map(_coding, value.lower().split(",")))
+    return qualities.get("gzip", qualities.get("x-gzip", qualities.get("*", 0.0))) > 0
+
+
+def _coding(text: str) -> tuple[str, float]:
+    name, *parameters = (part.strip() for part in text.split(";"))
+    quality = next((each[2:] for each in parameters if each.startswith("q=")), "1")
+    try:
+        return name, float(quality)
+    except ValueError:
+        return name, 0.0
+
+
+def _value(headers: Sequence[tuple[bytes, bytes]], wanted: bytes) -> str:
+    """Join the lines of one header (RFC 9110, 5.3)."""
+    return ",".join(value.decode("latin-1") for name, value in headers if name == wanted)
+
+
+def _names(if_none_match: str, etag: bytes) -> bool:
+    """Whether If-None-Match names the ETag. The comparison is weak (RFC 9110, 13.1.2)."""
+    tags = {tag.strip().removeprefix("W/") for tag in if_none_match[:_LONGEST_HEADER].split(",")}
+    return "*" in tags or etag.decode("ascii") in tags

@@ -11,9 +11,8 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from chamberlain.http.calls_trace import echoes, new_trace_id
-from chamberlain.http.connections import Connection
-from chamberlain.http.connections_refusals import Refused
+from chamberlain.http.calls import echoes, new_trace_id
+from chamberlain.http.connections import Connection, Refused
 from chamberlain.http.problems import HeadTooLarge, problem_of
 
 # The bound that docs/reference/api.md gives. Twice what most servers take, for tokens with many claims.

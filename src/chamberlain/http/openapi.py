@@ -10,8 +10,7 @@ from chamberlain.http.body import LIMIT
 from chamberlain.http.context import HttpContext
 from chamberlain.http.problems import BUG, STATUSES, TITLES, Problem
 from chamberlain.http.router import AnyEndpoint, Parameter, Success
-from chamberlain.http.schemas import reference_to, schemas_of
-from chamberlain.http.schemas_permission_names import is_for_applications, permission_names
+from chamberlain.http.schemas import is_for_applications, permission_names, reference_to, schemas_of
 
 # A JSON value as msgspec and the document have it; its type is the business of the OpenAPI specification.
 Json = dict[str, Any]

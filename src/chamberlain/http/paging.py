@@ -6,7 +6,7 @@ A cursor is sealed to tenant, caller, path and filters. Nobody can make one, and
 from urllib.parse import urlencode
 
 from chamberlain.core.paging import FeedPosition, FeedWanted, NamedPageWanted, NamePosition, PageWanted, Position
-from chamberlain.http.context_calls import Call
+from chamberlain.http.context import Call
 from chamberlain.http.router import Parameter
 
 LIMIT = Parameter(

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl
@@ -10,7 +11,7 @@ from uuid import UUID
 
 from chamberlain.core.errors import BodyInvalid, Fault, Malformed
 from chamberlain.core.ids import WRITTEN_ID
-from chamberlain.core.time_times import read_time
+from chamberlain.core.time import read_time
 from chamberlain.http.router import Parameter
 
 FormFaults = list[Malformed | BodyInvalid]
@@ -110,3 +111,33 @@ def _unmet(text: str, schema: Mapping[str, Any]) -> str | None:
 def _shown(names: Sequence[str]) -> str:
     """A few of the names, in a form that can be read."""
     return ", ".join(re.sub(r"[^ -~]", "?", name[:64]) for name in names[:5])
+
+
+LONGEST_WAIT = timedelta(seconds=30)
+
+# One that is not ended goes to the end of the header.
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')
+_ESCAPED = re.compile(r"\\(.)")
+_SECONDS = re.compile(r"[0-9]+")
+
+
+def wait_of(headers: Iterable[tuple[bytes, bytes]]) -> timedelta | None:
+    """How long the caller is ready to wait, at most the longest time that we let anybody wait; None when not at all."""
+    # Several headers are the same as one with commas, and of a preference that comes twice the first one counts (2).
+    sent = ",".join(value.decode("latin-1") for name, value in headers if name == b"prefer")
+    waits = [value for name, value in map(_preference, _QUOTED.sub(_bare, sent).split(",")) if name == "wait"]
+    if not waits or not _SECONDS.fullmatch(waits[0]):
+        return None
+    seconds = min(int(waits[0][:9]), LONGEST_WAIT // timedelta(seconds=1))
+    return timedelta(seconds=seconds) if seconds else None
+
+
+def _bare(quoted: re.Match[str]) -> str:
+    """A number in quotes is that number; whatever else is in quotes could not be told from what stands between them."""
+    inner = _ESCAPED.sub(r"\1", quoted[0][1:-1])
+    return inner if quoted[0].endswith('"') and _SECONDS.fullmatch(inner) else '""'
+
+
+def _preference(text: str) -> tuple[str, str]:
+    name, _, value = text.partition(";")[0].partition("=")
+    return name.strip().lower(), value.strip()

@@ -9,22 +9,26 @@ from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chamberlain.auth.models import Caller
+from chamberlain.auth.permissions import Operation, require
 from chamberlain.core.errors import BodyInvalid, Malformed, NotFound, Refusal
 from chamberlain.core.ids import TraceId
-from chamberlain.http.body import CallerGone, receive_body
-from chamberlain.http.body_whole import AUTHORITY, whole_call
-from chamberlain.http.calls import Answer, Stream
-from chamberlain.http.calls_trace import echoes, trace_id_of
-from chamberlain.http.context import HttpContext
-from chamberlain.http.context_calls import Call
+from chamberlain.http.body import AUTHORITY, CallerGone, receive_body, whole_call
+from chamberlain.http.calls import Answer, Stream, echoes, trace_id_of
+from chamberlain.http.context import Call, HttpContext
 from chamberlain.http.hosts import ambiguity, is_ours
 from chamberlain.http.parameters import FormFaults, check_idempotency_key, read_ids, read_query, together
-from chamberlain.http.pipeline_authenticate import authenticate
 from chamberlain.http.problems import HeadAmbiguous, HostUnknown, problem_of
-from chamberlain.http.router import AnyEndpoint, ServedEndpoint
-from chamberlain.http.router_resources import Resource, Resources
+from chamberlain.http.router import AnyEndpoint, Resource, Resources, ServedEndpoint
 from chamberlain.http.timeouts import Patience
 from chamberlain.observability.logs import about, get_logger
+
+
+async def authenticate(authorization: bytes | None, operation: Operation, http: HttpContext) -> Caller:
+    """The caller behind an Authorization header, or Unauthenticated or Forbidden."""
+    caller = await http.verify(None if authorization is None else authorization.decode("latin-1"))
+    require(caller, operation, http.prefixes)
+    return caller
+
 
 # Where the trace id stands in the scope of ASGI, for whoever answers when a handler did not.
 TRACE_ID = "chamberlain.trace_id"

@@ -1,17 +1,30 @@
 """What is administered, such as templates: how a change of one comes in, and how one is answered, with its version."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from msgspec import Struct, json
 
-from chamberlain.auth.models_edits import Edit
+from chamberlain.auth.models import Edit
 from chamberlain.core.idempotency import KeptAnswer
 from chamberlain.http.calls import NO_STORE, Answer, Headers
-from chamberlain.http.context import HttpContext
-from chamberlain.http.context_calls import Call
-from chamberlain.http.resource_etags import seen_versions
-from chamberlain.http.router import Success
+from chamberlain.http.context import Call, HttpContext
+from chamberlain.http.router import Parameter, Success
+
+IF_MATCH = Parameter(
+    "If-Match",
+    {"type": "string", "examples": ['"3"']},
+    "The `ETag` of the version that is to be changed; when there is another one by now, the answer is 412.",
+)
+
+
+def seen_versions(headers: Sequence[tuple[bytes, bytes]]) -> frozenset[str] | None:
+    """The versions that the caller has seen; None when any will do (RFC 9110, 13.1.1). Several lines are one list
+    (RFC 9110, 5.3), whose empty members say nothing."""
+    lines = [value.decode("latin-1") for name, value in headers if name == b"if-match"]
+    tags = frozenset(tag.strip() for line in lines for tag in line.split(",")) - {""}
+    return None if not lines or tags == {"*"} else tags
+
 
 CACHE: Mapping[str, str] = {"Cache-Control": "Always `no-store`."}
 VERSIONED: Mapping[str, str] = {**CACHE, "ETag": "Names this version, for `If-Match`."}

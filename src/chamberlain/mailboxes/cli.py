@@ -167,7 +167,7 @@ def import_mailboxes(
 ) -> None:
     """Ask for a mailbox for each row of a file. What was stopped goes on with the same command."""
     from chamberlain.mailboxes.import_.cli import import_mailboxes
-    from chamberlain.mailboxes.import_.results_options import ImportOptions
+    from chamberlain.mailboxes.import_.results import ImportOptions
 
     import_mailboxes(
         call,

@@ -11,7 +11,7 @@ from chamberlain.directory.mailboxes import (
     WantedMailbox,
 )
 from chamberlain.mailboxes.names import alias_of
-from chamberlain.templates.models_mailbox_templates import MailboxTemplate, completed
+from chamberlain.templates.models import MailboxTemplate, completed
 
 
 def wanted_mailbox(

@@ -5,14 +5,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from chamberlain.core.errors import Conflict, Fault
-from chamberlain.directory.mailboxes import TemplateSource
-from chamberlain.directory.mailboxes_mailbox_plans import plan_mailbox
+from chamberlain.directory.mailboxes import TemplateSource, plan_mailbox
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.mailboxes.desired_state import wanted_mailbox
 from chamberlain.mailboxes.names import MailboxNames, address_taken, name_taken
-from chamberlain.mailboxes.rules_mailbox_faults import warnings_of
-from chamberlain.mailboxes.rules_mailbox_situations import MailboxSituation
+from chamberlain.mailboxes.rules import MailboxSituation, warnings_of
 from chamberlain.requests.dry_run import LevelRehearsal, levels_of, named, nobody_approves
 from chamberlain.templates.models import TemplateHead
 

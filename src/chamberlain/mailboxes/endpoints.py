@@ -9,21 +9,26 @@ from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import MailboxId
 from chamberlain.directory.mailboxes import MailboxType
 from chamberlain.http.calls import NO_STORE, Answer, Headers
-from chamberlain.http.context import HttpContext
-from chamberlain.http.context_calls import Call
+from chamberlain.http.context import Call, HttpContext
 from chamberlain.http.idempotency import submission_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.parameters_preferences import wait_of
+from chamberlain.http.parameters import wait_of
 from chamberlain.http.resource import CACHE
 from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
-from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord, ProvisioningState
 from chamberlain.mailboxes.schema import MAILBOX, MailboxBody, to_mailbox_order
 from chamberlain.mailboxes.service import MailboxService
-from chamberlain.mailboxes.wire import AcceptedMailbox, Mailbox, accepted_mailbox_of, mailbox_of
-from chamberlain.mailboxes.wire_mailbox_rehearsal_shapes import MAILBOX_EXAMPLE, RehearsedMailbox, rehearsed_mailbox
-from chamberlain.requests.dry_run_rehearsal_shapes import DRY_RUN
+from chamberlain.mailboxes.wire import (
+    MAILBOX_EXAMPLE,
+    AcceptedMailbox,
+    Mailbox,
+    RehearsedMailbox,
+    accepted_mailbox_of,
+    mailbox_of,
+    rehearsed_mailbox,
+)
 from chamberlain.requests.models import Accepted
+from chamberlain.requests.wire import DRY_RUN
 
 
 class MailboxPage(Struct, rename="camel", frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from chamberlain.core.errors import Conflict
 from chamberlain.core.values import value
 from chamberlain.directory.mailboxes import MailboxOrder, MailboxType
-from chamberlain.templates.models_mailbox_templates import CompiledMailboxTemplate, MailboxTemplate
+from chamberlain.templates.models import CompiledMailboxTemplate, MailboxTemplate
 from chamberlain.templates.naming import expand, local_part
 from chamberlain.tenants.models import Tenant
 

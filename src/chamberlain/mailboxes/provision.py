@@ -11,35 +11,51 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from chamberlain.auth.models import Caller
-from chamberlain.changes.models_events import Event
+from chamberlain.changes.models import Event
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import EventId, MailboxId
 from chamberlain.database.transactions import Database
-from chamberlain.directory.mailboxes import MailboxOrder, MailboxReference, ObservedMailbox, WantedMailbox
-from chamberlain.directory.mailboxes_mailbox_plans import remaining_of_mailbox
+from chamberlain.directory.mailboxes import (
+    MailboxOrder,
+    MailboxReference,
+    ObservedMailbox,
+    WantedMailbox,
+    remaining_of_mailbox,
+)
 from chamberlain.directory.port import Directory, MailboxOutcome, MailboxWork, People
 from chamberlain.directory.steps import Step
 from chamberlain.mailboxes import records
 from chamberlain.mailboxes.desired_state import wanted_mailbox
 from chamberlain.mailboxes.models import mailbox_result
 from chamberlain.mailboxes.names import MailboxNames
-from chamberlain.mailboxes.rules_mailbox_events import mailbox_created
-from chamberlain.mailboxes.rules_mailbox_faults import faults_in_directory, mailbox_not_allowed
-from chamberlain.mailboxes.rules_mailbox_questions import people_question
-from chamberlain.mailboxes.rules_mailbox_situations import MailboxSituation, situation_of
+from chamberlain.mailboxes.rules import (
+    MailboxSituation,
+    faults_in_directory,
+    mailbox_created,
+    mailbox_not_allowed,
+    people_question,
+    situation_of,
+)
 from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.queue.models import Claim
 from chamberlain.queue.notifier import Notifier
-from chamberlain.requests import finish_request_tasks
+from chamberlain.requests import finish
 from chamberlain.requests.events import request_failed
 from chamberlain.requests.finish import Settled, settle
 from chamberlain.requests.lookup import look_for
 from chamberlain.requests.models import Progress, RequestResult, RequestState
-from chamberlain.requests.steps import after_faults, after_outcome
-from chamberlain.requests.steps_progress import Settlement, Task, learned_name, summary_of_task, with_caller
-from chamberlain.requests.steps_timeline import entries_of
-from chamberlain.templates.cache_revisions import Revisions
-from chamberlain.templates.models_mailbox_templates import CompiledMailboxTemplate, completed
+from chamberlain.requests.steps import (
+    Settlement,
+    Task,
+    after_faults,
+    after_outcome,
+    entries_of,
+    learned_name,
+    summary_of_task,
+    with_caller,
+)
+from chamberlain.templates.cache import Revisions
+from chamberlain.templates.models import CompiledMailboxTemplate, completed
 from chamberlain.tenants import records as tenant_records
 
 # A new mailbox may become visible with a delay.
@@ -104,7 +120,7 @@ class MailboxProvisioner:
     async def _take_up(self, claim: Claim) -> Sequence[Plan]:
         # If the directory shares the database, its writes are never durable before this one.
         async with self.database.across_tenants(before_disk=self.directory.capabilities.shares_database) as tx:
-            tasks = await finish_request_tasks.take_up(tx, [job.subject for job in claim.jobs])
+            tasks = await finish.take_up(tx, [job.subject for job in claim.jobs])
             ids = await records.ids_of_requests(tx, [task.request_id for task in tasks])
             templates = [await self.revisions.mailbox_template(tx, task) for task in tasks]
         self.notifier.tell([task.request_id for task in tasks])

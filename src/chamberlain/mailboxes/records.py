@@ -9,12 +9,11 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.changes.record_actors import actor_of
+from chamberlain.changes.record import actor_of
 from chamberlain.core.ids import MailboxId, RequestId, TemplateId, TenantId
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.mailboxes import MailboxType, TemplateSource
-from chamberlain.mailboxes.models import MailboxRecord
-from chamberlain.mailboxes.models_mailbox_states import provisioning_state_of
+from chamberlain.mailboxes.models import MailboxRecord, provisioning_state_of
 from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.requests.models import RequestError, RequestState
 

@@ -1,22 +1,263 @@
 """Drafts of mailboxes: the request as it is to be written, and the mailbox with it."""
 
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
+from chamberlain.auth.models import Caller
+from chamberlain.changes.models import Event, EventType, actor_document, shorten_name
+from chamberlain.core.errors import Fault, Forbidden, first_faults
 from chamberlain.core.idempotency import Submission
-from chamberlain.core.ids import MailboxId, UserId
-from chamberlain.directory.mailboxes import MailboxOrder, MailboxType, PermissionLevel
-from chamberlain.directory.mailboxes_mailbox_plans import plan_mailbox
-from chamberlain.directory.models import PeopleAnswer
-from chamberlain.directory.models_mail_addresses import MailAddress
+from chamberlain.core.ids import EventId, MailboxId, RequestId, TemplateId, UserId
+from chamberlain.core.values import value
+from chamberlain.directory.mailboxes import (
+    MailboxOrder,
+    MailboxProperties,
+    MailboxType,
+    ObservedMailbox,
+    PermissionLevel,
+    TemplateSource,
+    plan_mailbox,
+)
+from chamberlain.directory.models import MailAddress, PeopleAnswer, PeopleQuestion
 from chamberlain.mailboxes.desired_state import wanted_of
-from chamberlain.mailboxes.models import MailboxRecord
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState, provisioning_state_of
-from chamberlain.mailboxes.names import MailboxNames
-from chamberlain.mailboxes.rules_mailbox_faults import warnings_of
-from chamberlain.mailboxes.rules_mailbox_situations import MailboxSituation
-from chamberlain.requests.models_submissions import Draft, MailboxDraft
+from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState, provisioning_state_of
+from chamberlain.mailboxes.names import MailboxNames, domain_of
+from chamberlain.requests.approvals import approvers_question
+from chamberlain.requests.events import RequestSummary
+from chamberlain.requests.models import ApprovalRule, Draft, MailboxDraft
 from chamberlain.templates.drafts import Moment, draft_from
+from chamberlain.templates.mailbox_types import applicability_faults, applicability_warnings
+from chamberlain.templates.models import (
+    CompiledMailboxTemplate,
+    MailboxTemplate,
+    TemplateHead,
+    completed,
+    template_not_allowed,
+)
+from chamberlain.templates.naming import LOCAL_PART_LENGTH
+from chamberlain.templates.rules import audience_groups, field_faults, named_users, unknown_user_faults
+from chamberlain.tenants.models import Applicability, Tenant
+
+
+@value(frozen=True, slots=True)
+class MailboxSituation:
+    """Who asks for what, and the template and tenant as they are known.
+
+    `sent` is what the caller sent, which faults point into; `order` is the same with the template's defaults, which is
+    what the mailbox becomes. With `ask_addresses` it is the write that asks the directory for addresses.
+    """
+
+    caller: Caller
+    sent: MailboxOrder
+    order: MailboxOrder
+    request_id: RequestId
+    tenant: Tenant
+    compiled: CompiledMailboxTemplate
+    source: TemplateSource
+    ask_addresses: bool
+
+    @property
+    def template(self) -> MailboxTemplate:
+        """The template itself."""
+        return self.compiled.template
+
+    @property
+    def head(self) -> TemplateHead:
+        """What every template has."""
+        return self.compiled.template.head
+
+    @property
+    def approval(self) -> ApprovalRule | None:
+        """Who has to agree."""
+        return self.compiled.template.approval
+
+    @property
+    def noun(self) -> str:
+        """What the audit trail calls it."""
+        return "mailbox"
+
+    @property
+    def type(self) -> MailboxType:
+        """What the template makes."""
+        return self.compiled.template.type
+
+    @property
+    def domain(self) -> str:
+        """Where the address is made."""
+        return domain_of(self.order, self.compiled.template, self.tenant)
+
+    @property
+    def requester(self) -> UserId:
+        """Who asks, as approvals know them; the id of an application is no user's, so that it stands in nobody's
+        way."""
+        return UserId(self.caller.id)
+
+
+def situation_of(
+    caller: Caller,
+    sent: MailboxOrder,
+    *,
+    request_id: RequestId,
+    tenant: Tenant,
+    compiled: CompiledMailboxTemplate,
+    ask_addresses: bool = False,
+) -> MailboxSituation:
+    """The situation of an order whose template was found."""
+    return MailboxSituation(
+        caller=caller,
+        sent=sent,
+        order=completed(sent, compiled.template),
+        request_id=request_id,
+        tenant=tenant,
+        compiled=compiled,
+        source=TemplateSource.DEFAULT if sent.template_id is None else TemplateSource.REQUEST,
+        ask_addresses=ask_addresses,
+    )
+
+
+def caller_question(situation: MailboxSituation) -> PeopleQuestion | None:
+    """Who is the caller? To be asked first, and only when the address needs it (`needs_properties`). None for an
+    application, of which a directory knows nothing that an address could have."""
+    user = situation.caller.user_id
+    return None if user is None else PeopleQuestion(situation.tenant.id, users=frozenset((user,)))
+
+
+def people_question(situation: MailboxSituation, names: MailboxNames) -> PeopleQuestion:
+    """Everybody and everything that the order and its template name, in one question; of the approvers those of the
+    first level, which opens at once."""
+    user = situation.caller.user_id
+    order, template = situation.order, situation.template
+    people = {*named_in(order), *named_users(template.custom_fields, order.metadata)}
+    if user is not None:
+        people.add(user)
+    groups = audience_groups(template.audience, user)
+    question = PeopleQuestion(
+        tenant_id=situation.tenant.id,
+        users=frozenset(people),
+        addresses=frozenset() if situation.ask_addresses else frozenset(names.addresses),
+        member=user if groups else None,
+        groups=groups,
+    )
+    if template.approval is None:
+        return question
+    approvers = approvers_question(
+        template.approval.levels[:1], tenant_id=question.tenant_id, requester=situation.requester
+    )
+    return replace(
+        question,
+        users=question.users | approvers.users,
+        manager_of=approvers.manager_of,
+        members_of=approvers.members_of,
+    )
+
+
+def named_in(properties: MailboxProperties) -> Iterator[UserId]:
+    """The users whom an order, or the defaults of a template, name: those who shall have no permission as well."""
+    yield from properties.permissions or ()
+    for owner in (properties.primary_owner, properties.secondary_owner):
+        if owner is not None:
+            yield owner
+
+
+def mailbox_not_allowed(situation: MailboxSituation, answer: PeopleAnswer) -> Forbidden | None:
+    """Why the caller may not use the template, if so. Applications are not held to its audience."""
+    user = situation.caller.user_id
+    return None if user is None else template_not_allowed(situation.template.audience, user, answer.member_of)
+
+
+def faults_without_directory(situation: MailboxSituation, names: MailboxNames) -> tuple[Fault, ...]:
+    """Those that the order and its template alone show: they are known even while the directory does not answer."""
+    return first_faults(
+        _name_faults(names),
+        _domain_faults(situation),
+        _type_faults(situation),
+        field_faults(situation.template.custom_fields, situation.order.metadata),
+    )
+
+
+def faults_in_directory(situation: MailboxSituation, answer: PeopleAnswer) -> tuple[Fault, ...]:
+    """Those that only the directory can tell: who does not exist."""
+    known = answer.people.keys()
+    fields = situation.template.custom_fields
+    return first_faults(
+        sent_user_faults(situation.sent, known),
+        _template_user_faults(situation, known),
+        unknown_user_faults(fields, situation.order.metadata, known),
+    )
+
+
+def warnings_of(situation: MailboxSituation) -> tuple[str, ...]:
+    """What the caller is told although the order can be carried out."""
+    if situation.tenant.applicability is not Applicability.WARN:
+        return ()
+    return tuple(applicability_warnings(situation.sent, situation.type))
+
+
+def sent_user_faults(sent: MailboxOrder, known: AbstractSet[UserId]) -> Iterator[Fault]:
+    """A fault for each user who was sent and does not exist, one for each place. A pointer into the permissions has the
+    id in lower case, as ids are given back."""
+    for user in sent.permissions or ():
+        if user not in known:
+            yield _unknown(f"/permissions/{user}", user)
+    for pointer, owner in (("/primaryOwner", sent.primary_owner), ("/secondaryOwner", sent.secondary_owner)):
+        if owner is not None and owner not in known:
+            yield _unknown(pointer, owner)
+
+
+def _name_faults(names: MailboxNames) -> Iterator[Fault]:
+    """An address of which nothing is left, or that is too long."""
+    if names.local_part is None:
+        detail = "No mail address can be made from this. Use at least one letter from a to z or a digit."
+        yield Fault("/name", "noAddress", detail)
+    elif (length := len(names.local_part)) > LOCAL_PART_LENGTH:
+        made = f"The address would have {length} characters before its @; {LOCAL_PART_LENGTH} are allowed."
+        yield Fault("/name", "nameTooLong", f"{made} Choose a shorter name.")
+
+
+def _domain_faults(situation: MailboxSituation) -> Iterator[Fault]:
+    """A domain that is not the tenant's, whether it was sent or is the template's."""
+    domain, tenant = situation.domain, situation.tenant
+    if domain in tenant.domains:
+        return
+    if situation.sent.domain:
+        detail = f"{domain} is no verified domain of this tenant. Choose one of {_some(tenant.domains)}."
+        yield Fault("/domain", "domainNotVerified", detail)
+    else:
+        detail = f"The template's domain {domain} is no verified domain of this tenant. Send another as domain."
+        yield Fault("/templateId", "domainNotVerified", detail)
+
+
+def _type_faults(situation: MailboxSituation) -> Iterator[Fault]:
+    """Properties that a mailbox of this type does not have, where the tenant does not have them kept."""
+    match situation.tenant.applicability:
+        case Applicability.REFUSE:
+            yield from applicability_faults(situation.sent, situation.type)
+        case Applicability.WARN:
+            return
+
+
+def _template_user_faults(situation: MailboxSituation, known: AbstractSet[UserId]) -> Iterator[Fault]:
+    """Users of the template's defaults, as far as nothing was sent in their place."""
+    of_template = dict.fromkeys(named_in(situation.order)).keys() - set(named_in(situation.sent)) - known
+    for user in sorted(of_template):
+        detail = f"The template names {user}, who is no user of this tenant. Ask an administrator to mend it."
+        yield Fault("/templateId", "userUnknown", detail)
+
+
+def _unknown(pointer: str, user: UserId) -> Fault:
+    return Fault(pointer, "userUnknown", f"{user} is no user of this tenant. Leave this id out.")
+
+
+def _some(domains: tuple[str, ...]) -> str:
+    """The first of the domains: a tenant may have a thousand."""
+    shown = ", ".join(domains[:MOST_SHOWN])
+    return shown if len(domains) <= MOST_SHOWN else f"{shown} and {len(domains) - MOST_SHOWN} more"
+
+
+# As many as a person reads.
+MOST_SHOWN = 10
 
 
 def mailbox_draft_of(
@@ -97,3 +338,38 @@ def at_acceptance(record: MailboxRecord) -> MailboxRecord:
     """The mailbox as it stood when its request was accepted."""
     first = ProvisioningState.PENDING_APPROVAL if record.approval_required else ProvisioningState.QUEUED
     return replace(record, provisioning_state=first, error=None, updated_at=record.created_at)
+
+
+def mailbox_created(
+    event_id: EventId,
+    request: RequestSummary,
+    mailbox: ObservedMailbox,
+    *,
+    mailbox_id: MailboxId,
+    template_id: TemplateId,
+    metadata: Mapping[str, str | bool] | None,
+    now: datetime,
+) -> Event:
+    """The mailbox of a request was created.
+
+    The event has the id by which the API reads it, not the id of the directory.
+    """
+    return Event(
+        id=event_id,
+        type=EventType.MAILBOX_CREATED,
+        timestamp=now,
+        tenant_id=request.tenant_id,
+        request_id=request.request_id,
+        data={
+            "mailbox": {
+                "id": str(mailbox_id),
+                "type": str(mailbox.type),
+                "name": mailbox.name,
+                "displayName": shorten_name(mailbox.display_name),
+                "primarySmtpAddress": mailbox.mail,
+            },
+            "templateId": str(template_id),
+            "metadata": dict(metadata or {}),
+            "createdBy": actor_document(request.created_by),
+        },
+    )

@@ -6,12 +6,11 @@ from typing import Any
 
 from msgspec import convert, field, json
 
-from chamberlain.core.constraints_shape import Shape
+from chamberlain.core.constraints import Shape
 from chamberlain.core.ids import UserId
-from chamberlain.core.validation import Reader
-from chamberlain.core.validation_fields import Id, Line, MailboxName, Metadata, Name
+from chamberlain.core.validation import Id, Line, MailboxName, Metadata, Name, Reader
 from chamberlain.directory.mailboxes import MailboxOrder, PermissionLevel, RoomEquipment
-from chamberlain.templates.schema_mailbox_properties import (
+from chamberlain.templates.schema import (
     Alias,
     AutomaticReply,
     BusinessPhones,

@@ -32,30 +32,32 @@ from chamberlain.mailboxes import records, store
 from chamberlain.mailboxes.dry_run import MailboxRehearsal, rehearse_mailbox
 from chamberlain.mailboxes.models import AcceptedMailbox, MailboxFilter, MailboxRecord
 from chamberlain.mailboxes.names import MailboxNames, address_taken, name_taken, names_of
-from chamberlain.mailboxes.rules import at_acceptance, mailbox_draft_of, record_of_draft
-from chamberlain.mailboxes.rules_mailbox_faults import (
+from chamberlain.mailboxes.rules import (
+    MailboxSituation,
+    at_acceptance,
+    caller_question,
     faults_in_directory,
     faults_without_directory,
+    mailbox_draft_of,
     mailbox_not_allowed,
+    named_in,
+    people_question,
+    record_of_draft,
     sent_user_faults,
+    situation_of,
 )
-from chamberlain.mailboxes.rules_mailbox_questions import caller_question, named_in, people_question
-from chamberlain.mailboxes.rules_mailbox_situations import MailboxSituation, situation_of
 from chamberlain.mailboxes.schema import write_mailbox_order
 from chamberlain.requests import records as request_records
-from chamberlain.requests.approvals_approver_questions import approvers_question
-from chamberlain.requests.conflicts import visible_owner
-from chamberlain.requests.conflicts_results import await_result
+from chamberlain.requests.approvals import approvers_question
+from chamberlain.requests.conflicts import await_result, visible_owner
 from chamberlain.requests.dry_run import NO_REQUEST
-from chamberlain.requests.models import Accepted, RequestResult
-from chamberlain.requests.models_submissions import AddressTaken, Draft, NameTaken, Replayed, Written
-from chamberlain.requests.timeline_timelines import Timelines
-from chamberlain.templates import submission_counters
+from chamberlain.requests.models import Accepted, AddressTaken, Draft, NameTaken, Replayed, RequestResult, Written
+from chamberlain.requests.timeline import Timelines
+from chamberlain.templates import submission as template_submission
 from chamberlain.templates.cache import Catalog, Choice
 from chamberlain.templates.drafts import Moment
 from chamberlain.templates.mailbox_types import no_default_template, type_of_body
-from chamberlain.templates.models import template_fault
-from chamberlain.templates.models_mailbox_templates import MAILBOX_KINDS
+from chamberlain.templates.models import MAILBOX_KINDS, template_fault
 from chamberlain.templates.submission import Basis, Submitter, again
 
 
@@ -261,7 +263,7 @@ class MailboxService:
     async def _number(self, situation: MailboxSituation) -> int:
         template = situation.template
         async with self.database.transaction(situation.tenant.id) as tx:
-            return await submission_counters.next_number(tx, template.head.id, template.address_rule)
+            return await template_submission.next_number(tx, template.head.id, template.address_rule)
 
     async def _taken(
         self, caller: Caller, order: MailboxOrder, names: MailboxNames, in_directory: frozenset[str]

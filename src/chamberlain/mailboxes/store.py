@@ -12,8 +12,7 @@ from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.keyset import BEHIND, NEWEST, merged
 from chamberlain.database.transactions import PLANNING, Transaction
 from chamberlain.directory.mailboxes import MailboxType
-from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState, request_states_of
+from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord, ProvisioningState, request_states_of
 from chamberlain.mailboxes.names import comparison_form
 from chamberlain.mailboxes.records import COLUMNS, record_of
 from chamberlain.queue.jobs import are_few_due

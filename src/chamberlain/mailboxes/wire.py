@@ -3,17 +3,30 @@
 from typing import Literal
 from uuid import UUID
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from chamberlain.core.validation_fields import Id
+from chamberlain.core.validation import Id
 from chamberlain.directory.mailboxes import MailboxType, TemplateSource
+from chamberlain.directory.steps import title
 from chamberlain.http.wire import Actor, Time, time_of
-from chamberlain.mailboxes.models import MailboxRecord, capacity_unit
-from chamberlain.mailboxes.models_mailbox_states import ProvisioningState
+from chamberlain.mailboxes.dry_run import MailboxRehearsal
+from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState, capacity_unit
 from chamberlain.mailboxes.schema import MailboxBody, fields_of
 from chamberlain.requests import models as request_models
-from chamberlain.requests.wire import RequestError, RequestFault
-from chamberlain.templates.schema_mailbox_properties import Permissions
+from chamberlain.requests.wire import (
+    RehearsalConflict,
+    RehearsedLevel,
+    RehearsedPerson,
+    RehearsedStep,
+    RehearsedTemplate,
+    RequestError,
+    RequestFault,
+    _conflict,
+    _level,
+    _person,
+)
+from chamberlain.templates.models import TemplateKind
+from chamberlain.templates.schema import Permissions
 
 
 class Mailbox(MailboxBody, frozen=True, kw_only=True):
@@ -74,3 +87,61 @@ def accepted_mailbox_of(record: MailboxRecord) -> AcceptedMailbox:
 def _error(error: request_models.RequestError) -> RequestError:
     faults = tuple(RequestFault(fault.pointer, fault.code, fault.detail) for fault in error.faults)
     return RequestError(error.step, error.code, error.detail, faults)
+
+
+class RehearsedMailbox(Struct, rename="camel", frozen=True):
+    """A mailbox as it would be asked for. Zeros stand for a number that is known only when the request is sent;
+    `warnings` say so."""
+
+    dry_run: bool
+    kind: TemplateKind
+    template: RehearsedTemplate
+    template_source: TemplateSource
+    name: str
+    display_name: str
+    address: str
+    owners: tuple[RehearsedPerson, ...]
+    approval_required: bool
+    approvals: tuple[RehearsedLevel, ...]
+    steps: tuple[RehearsedStep, ...]
+    conflicts: tuple[RehearsalConflict, ...]
+    warnings: tuple[str, ...]
+
+
+def rehearsed_mailbox(rehearsal: MailboxRehearsal) -> RehearsedMailbox:
+    """What is sent of a rehearsal."""
+    return RehearsedMailbox(
+        dry_run=True,
+        kind=rehearsal.template.kind,
+        template=RehearsedTemplate(rehearsal.template.id, rehearsal.template.name),
+        template_source=rehearsal.template_source,
+        name=rehearsal.name,
+        display_name=rehearsal.display_name,
+        address=rehearsal.address,
+        owners=tuple(map(_person, rehearsal.owners)),
+        approval_required=bool(rehearsal.approvals),
+        approvals=tuple(map(_level, rehearsal.approvals)),
+        steps=tuple([RehearsedStep(step, title(step)) for step in rehearsal.steps]),
+        conflicts=tuple(map(_conflict, rehearsal.conflicts)),
+        warnings=rehearsal.warnings,
+    )
+
+
+MAILBOX_EXAMPLE = {
+    "dryRun": True,
+    "kind": "room",
+    "template": {"id": "7e000000-0000-4000-8000-000000000003", "name": "Room"},
+    "templateSource": "default",
+    "name": "Zürich",
+    "displayName": "Room Zürich",
+    "address": "zurich@rooms.estate.example",
+    "owners": [],
+    "approvalRequired": False,
+    "approvals": [],
+    "steps": [
+        {"name": "createMailbox", "title": "Create the mailbox"},
+        {"name": "setBooking", "title": "Accept bookings automatically"},
+    ],
+    "conflicts": [],
+    "warnings": [],
+}

@@ -16,7 +16,7 @@ from chamberlain.database.clock import ReadTime
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleQuestion, Person
 from chamberlain.directory.port import People
-from chamberlain.guests.policies import reports_policy_reports
+from chamberlain.guests.policies import report_records
 from chamberlain.guests.policies.reports import POLICY_REPORT, Report, named
 from chamberlain.notifications import store
 from chamberlain.notifications.mail_server import MailServer
@@ -29,10 +29,17 @@ from chamberlain.notifications.models import (
     wait_after,
 )
 from chamberlain.notifications.recipients import candidates, question_of, readers
-from chamberlain.notifications.rendering import Letter
-from chamberlain.notifications.rendering_notice_mails import Mail, address_of, language_for, mail_of
-from chamberlain.notifications.rendering_policy_letters import PolicyNews, policy_letter
-from chamberlain.notifications.rendering_request_letters import RequestNews, request_letter
+from chamberlain.notifications.rendering import (
+    Letter,
+    Mail,
+    PolicyNews,
+    RequestNews,
+    address_of,
+    language_for,
+    mail_of,
+    policy_letter,
+    request_letter,
+)
 from chamberlain.notifications.words import Language
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, Postponed
@@ -96,7 +103,7 @@ class SendNotices:
                 case AboutRequest() as about:
                     return await self._news(tx, notice, about, tenant)
                 case AboutSubject(subject_id):
-                    report = await reports_policy_reports.find(tx, tenant.id, subject_id, notice.id)
+                    report = await report_records.find(tx, tenant.id, subject_id, notice.id)
                     return None if report is None or report.is_empty else WantedReport(notice, report, tenant)
 
     async def _news(self, tx: Transaction, notice: Notice, about: AboutRequest, tenant: Tenant) -> RequestNews | None:

@@ -12,8 +12,7 @@ from enum import StrEnum
 
 from chamberlain.auth.models import ActorType
 from chamberlain.core.ids import GroupId, NoticeId, RequestId, TenantId, UserId
-from chamberlain.requests.models import RequestRecord, RequestState
-from chamberlain.requests.models_approvals import ApprovalRecord, ApprovalState
+from chamberlain.requests.models import ApprovalRecord, ApprovalState, RequestRecord, RequestState
 
 # How long to wait after so many tries in vain, the last one again and again. Ours: a server that is restarted is back
 # within minutes, one that is repaired within hours.

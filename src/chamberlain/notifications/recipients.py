@@ -10,7 +10,7 @@ from chamberlain.core.ids import UserId
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, Person
 from chamberlain.guests.policies.models import ConfirmedBy
 from chamberlain.guests.policies.reports import Report
-from chamberlain.notifications.rendering_notice_mails import address_of
+from chamberlain.notifications.rendering import address_of
 from chamberlain.tenants.models import Tenant
 
 

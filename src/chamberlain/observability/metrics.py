@@ -14,7 +14,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _registry = CollectorRegistry()
 ProcessCollector(registry=_registry)
 # What is read from the database when somebody asks, and not told while nobody can know it. It is counted no further
-# than queue/models_figures.py says.
+# than queue/models.py says.
 _of_database = CollectorRegistry()
 
 _calls = Histogram(
@@ -112,7 +112,7 @@ def connections_allowed(count: int) -> None:
 
 
 def connection_refused(reason: str) -> None:
-    """Count one connection that the service closed. Reasons are those of http/connections_refusals.py."""
+    """Count one connection that the service closed. Reasons are those of http/connections.py."""
     _connections_refused.labels(reason).inc()
 
 

@@ -7,9 +7,8 @@ from msgspec import Struct, json
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import NotFound
 from chamberlain.http.calls import NO_STORE, Answer
-from chamberlain.http.context_calls import Call
-from chamberlain.http.idempotency import act_of, acted
-from chamberlain.http.idempotency_actions import ACTION, ActionBody
+from chamberlain.http.context import Call
+from chamberlain.http.idempotency import ACTION, ActionBody, act_of, acted
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import CACHE
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success

@@ -3,15 +3,27 @@
 All of it runs as the worker's role, which sees every tenant.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 from chamberlain.core.ids import JobId, TenantId, TraceId
+from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Record, Transaction
-from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed, QueueDepth
-from chamberlain.queue.models_figures import MOST_COUNTED
+from chamberlain.queue.models import (
+    MOST_COUNTED,
+    NOBODY,
+    Claim,
+    HeldJob,
+    Job,
+    JobKind,
+    Lane,
+    LaneDepth,
+    Postponed,
+    QueueDepth,
+    job_id_of,
+)
 
 # Take some of every tenant that has something due, the oldest first. The walk over tenants costs one index probe
 # each, however many jobs one of them has. Shares are even; who has leased its limit already gets nothing, be it the
@@ -275,3 +287,190 @@ async def are_few_due(tx: Transaction) -> bool:
     """Whether the tenant has so few due jobs that each may be looked up."""
     (row,) = await tx.fetch(COUNT_DUE, tx.tenant_id)
     return int(row["number"]) <= FEW_DUE
+
+
+HOLD: Final = """
+UPDATE chamberlain.job SET held_reason = $3, lease_id = NULL, lease_until = NULL
+WHERE lease_id = $1 AND job_id = $2 RETURNING job_id
+"""
+
+HELD: Final = """
+SELECT job_id, tenant_id, kind, subject, held_reason, attempts, trace_id, queued_at FROM chamberlain.job
+WHERE tenant_id = $1 AND held_reason IS NOT NULL
+AND ($2::timestamptz IS NULL OR (queued_at, job_id) < ($2, $3::bigint))
+ORDER BY queued_at DESC, job_id DESC LIMIT $4
+"""
+
+HELD_OF_ALL: Final = """
+SELECT job_id, tenant_id, kind, subject, held_reason, attempts, trace_id, queued_at FROM chamberlain.job
+WHERE held_reason IS NOT NULL ORDER BY queued_at, job_id
+"""
+
+# Of one tenant, or of any where none is given.
+RELEASE: Final = """
+WITH held AS (
+    SELECT job_id, held_reason, attempts FROM chamberlain.job
+    WHERE job_id = $1 AND ($2::uuid IS NULL OR tenant_id = $2) AND held_reason IS NOT NULL FOR UPDATE
+)
+UPDATE chamberlain.job j SET held_reason = NULL, attempts = 0, run_at = now() FROM held WHERE j.job_id = held.job_id
+RETURNING j.job_id, j.tenant_id, j.kind, j.subject, held.held_reason, held.attempts, j.trace_id, j.queued_at
+"""
+
+RELEASE_OF: Final = """
+UPDATE chamberlain.job SET held_reason = NULL, attempts = 0, run_at = now()
+WHERE tenant_id = $1 AND kind = $2 AND subject = $3 AND held_reason IS NOT NULL
+"""
+
+
+async def hold(tx: Transaction, lease_id: UUID, job_id: JobId, reason: str) -> bool:
+    """Leave it for a person to look at; False when somebody else has taken it over."""
+    return await tx.fetch_row(HOLD, lease_id, job_id, reason) is not None
+
+
+async def find_page(tx: Transaction, page: PageWanted) -> Page[HeldJob]:
+    """The held jobs of the tenant, newest first."""
+    after = page.after
+    number = after and job_id_of(after.id)
+    rows = await tx.fetch(HELD, tx.tenant_id, after and after.created_at, number, page.limit + 1)
+    found = [_held(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(found, None)
+    return Page(found, Position(found[-1].queued_at, found[-1].public_id))
+
+
+async def find_all(tx: Transaction) -> Sequence[HeldJob]:
+    """The held jobs of all tenants, oldest first."""
+    return [_held(row) for row in await tx.fetch(HELD_OF_ALL)]
+
+
+async def release(tx: Transaction, job_id: JobId) -> HeldJob | None:
+    """Let a held job of the tenant run again, at once; it is given as it was held. None when there is no such one."""
+    row = await tx.fetch_row(RELEASE, job_id, tx.tenant_id)
+    return _held(row) if row else None
+
+
+async def release_of_any(tx: Transaction, job_id: JobId) -> HeldJob | None:
+    """The same, whosever it is, for whoever has the database."""
+    row = await tx.fetch_row(RELEASE, job_id, None)
+    return _held(row) if row else None
+
+
+async def release_of(tx: Transaction, kind: JobKind, subject: UUID) -> None:
+    """Let the job of the tenant about this run again, at once, where it is held."""
+    await tx.execute(RELEASE_OF, tx.tenant_id, kind, subject)
+
+
+def _held(row: Record) -> HeldJob:
+    return HeldJob(
+        id=JobId(row["job_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        kind=row["kind"],
+        subject=row["subject"],
+        held_reason=row["held_reason"],
+        attempts=row["attempts"],
+        trace_id=TraceId(row["trace_id"]),
+        queued_at=row["queued_at"],
+    )
+
+
+# Every lane that has a job, by one index probe each, however many jobs one of them has.
+_LANES: Final = """lane AS (
+    (
+        SELECT tenant_id, lane FROM chamberlain.job
+        WHERE held_reason IS NULL AND lane IS NOT NULL ORDER BY tenant_id, lane LIMIT 1
+    )
+    UNION ALL
+    SELECT next.tenant_id, next.lane FROM lane CROSS JOIN LATERAL (
+        SELECT j.tenant_id, j.lane FROM chamberlain.job j
+        WHERE j.held_reason IS NULL AND j.lane IS NOT NULL AND (j.tenant_id, j.lane) > (lane.tenant_id, lane.lane)
+        ORDER BY j.tenant_id, j.lane LIMIT 1
+    ) next
+)"""
+
+# Shares are even, and of one lane no more than $4 are leased. Where more lanes wait than jobs are taken, chance says
+# whose turn it is. $6 and $7 name lanes; with $8 only these are looked at, else all but these. Jobs of a suspended
+# tenant rest.
+CLAIM_FROM_LANES: Final = f"""
+WITH RECURSIVE {_LANES}, due AS (
+    SELECT lane.tenant_id, lane.lane FROM lane LEFT JOIN chamberlain.tenant t USING (tenant_id)
+    CROSS JOIN LATERAL (
+        SELECT FROM chamberlain.job j
+        WHERE j.tenant_id = lane.tenant_id AND j.lane = lane.lane AND j.held_reason IS NULL AND j.run_at <= now()
+        AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
+        ORDER BY j.run_at LIMIT 1
+    ) oldest
+    WHERE t.suspended IS NOT TRUE AND $8 = EXISTS (
+        SELECT FROM unnest($6::uuid[], $7::uuid[]) AS named (tenant_id, lane)
+        WHERE named.tenant_id = lane.tenant_id AND named.lane = lane.lane
+    )
+    ORDER BY random() LIMIT $2
+), share AS (
+    SELECT due.tenant_id, due.lane, least(
+        ceil($2::numeric / count(*) OVER ()),
+        $4 - (
+            SELECT count(*) FROM (
+                SELECT j.lease_until FROM chamberlain.job j
+                WHERE j.tenant_id = due.tenant_id AND j.lane = due.lane AND j.held_reason IS NULL AND j.run_at <= now()
+                ORDER BY j.run_at LIMIT $4
+            ) front WHERE front.lease_until >= now()
+        )
+    )::integer AS most
+    FROM due
+), picked AS (
+    SELECT next.job_id FROM share CROSS JOIN LATERAL (
+        SELECT j.job_id FROM chamberlain.job j
+        WHERE j.tenant_id = share.tenant_id AND j.lane = share.lane AND j.held_reason IS NULL AND j.run_at <= now()
+        AND (j.lease_until IS NULL OR j.lease_until < now()) AND j.kind = ANY ($5)
+        ORDER BY j.run_at LIMIT greatest(share.most, 0)
+        FOR UPDATE SKIP LOCKED
+    ) next
+    LIMIT $2
+)
+UPDATE chamberlain.job SET
+    lease_id = $1, lease_until = now() + $3, attempts = attempts + (lease_until IS NOT NULL)::integer
+WHERE job_id = ANY (ARRAY(SELECT picked.job_id FROM picked))
+RETURNING job_id, tenant_id, kind, subject, trace_id, attempts, queued_at, lane
+"""  # noqa: S608 - text of ours alone.
+
+_DUE_IN_LANES: Final = """
+FROM awake CROSS JOIN LATERAL (
+    SELECT j.run_at FROM chamberlain.job j
+    WHERE j.tenant_id = awake.tenant_id AND j.lane = awake.lane AND j.held_reason IS NULL AND j.run_at <= now()
+    ORDER BY j.run_at LIMIT {most}
+) waiting
+"""
+
+# What of a lane waits for its next attempt is not looked at, nor more than $1 of what is due; but the oldest of each.
+MEASURE_LANES: Final = f"""
+WITH RECURSIVE {_LANES}, awake AS (
+    SELECT lane.tenant_id, lane.lane FROM lane LEFT JOIN chamberlain.tenant t USING (tenant_id)
+    WHERE t.suspended IS NOT TRUE
+)
+SELECT (SELECT count(*) FROM (SELECT waiting.run_at {_DUE_IN_LANES.format(most="$1")} LIMIT $1) counted) AS due,
+    coalesce(now() - (SELECT min(waiting.run_at) {_DUE_IN_LANES.format(most=1)}), interval '0') AS oldest
+"""  # noqa: S608 - text of ours alone.
+
+
+async def claim_from_lanes(
+    tx: Transaction,
+    lease_id: UUID,
+    *,
+    kinds: Iterable[JobKind],
+    most: int,
+    of_one: int,
+    lease: timedelta,
+    named: Collection[Lane],
+    only_named: bool,
+) -> Sequence[tuple[Lane, Job]]:
+    """Up to `most` jobs that are due, of the lanes that are named or of all others, leased under `lease_id`. A lane
+    never has more than about `of_one` leased."""
+    tenants, lanes = [tenant_id for tenant_id, _ in named], [lane for _, lane in named]
+    rows = await tx.fetch(CLAIM_FROM_LANES, lease_id, most, lease, of_one, list(kinds), tenants, lanes, only_named)
+    return [((job_of(row).tenant_id, row["lane"]), job_of(row)) for row in rows]
+
+
+async def measure_lanes(tx: Transaction, *, most: int = MOST_COUNTED) -> LaneDepth:
+    """How much waits in lanes, but for what rests. No more than `most` are counted."""
+    await tx.execute(PLANNING)
+    (row,) = await tx.fetch(MEASURE_LANES, most)
+    return LaneDepth(row["due"], row["oldest"])

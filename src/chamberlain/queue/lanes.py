@@ -14,7 +14,8 @@ from uuid import UUID
 
 from chamberlain.core.errors import Unavailable
 from chamberlain.database.transactions import Database
-from chamberlain.queue import jobs, jobs_lanes
+from chamberlain.queue import jobs
+from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job, JobHolder, JobKind, Lane
 from chamberlain.queue.worker import Handler, Observe, tell
 
@@ -110,7 +111,7 @@ class LaneLoop:
         try:
             await self._fill()
         except Unavailable:
-            # The pool has logged the cause (database/pool_outage_record.py).
+            # The pool has logged the cause (database/pool.py).
             await asyncio.sleep(self._places.pause.total_seconds())
         except Exception:
             logger.exception("The worker cannot take jobs of lanes; it tries again.")
@@ -139,7 +140,7 @@ class LaneLoop:
             return
         lease_id = self._new_id()
         async with self._database.across_tenants(before_disk=True) as tx:
-            taken = await jobs_lanes.claim(
+            taken = await queue_jobs.claim_from_lanes(
                 tx,
                 lease_id,
                 kinds=[self._kind],

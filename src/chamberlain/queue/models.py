@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from chamberlain.core.ids import JobId, RequestId, TenantId, TraceId
@@ -139,3 +139,14 @@ class JobHolder(Protocol):
     async def hold(self, claim: Claim, job: Job, reason: str) -> None:
         """Hold a claimed job, unless another worker has taken it over. Raises Unavailable."""
         ...
+
+
+# They are asked for every few seconds and waited for as long, and to count a million rows takes longer.
+MOST_COUNTED: Final = 10_000
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something in words; `noun` is in the singular."""
+    if number >= MOST_COUNTED:
+        return f"{MOST_COUNTED:,} {noun}s or more"
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"

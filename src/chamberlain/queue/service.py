@@ -16,8 +16,8 @@ from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import ClientId, JobId, TraceId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.database.transactions import Database, Transaction
-from chamberlain.http import idempotency_idempotency
-from chamberlain.queue import jobs_held_jobs
+from chamberlain.http import idempotency
+from chamberlain.queue import jobs
 from chamberlain.queue.models import HeldJob
 from chamberlain.queue.notifier import Notifier
 
@@ -38,7 +38,7 @@ class JobService:
         """List held jobs, newest first."""
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await jobs_held_jobs.find_page(tx, page)
+            return await jobs.find_page(tx, page)
 
     async def release(self, caller: Caller, job_id: JobId, act: Act, render: Callable[[HeldJob], bytes]) -> KeptAnswer:
         """Release a held job and return the result of `render`.
@@ -49,11 +49,11 @@ class JobService:
         actor = await self.authorization.actor(caller)
 
         async def work() -> bytes:
-            held = await jobs_held_jobs.release(tx, job_id)
+            held = await jobs.release(tx, job_id)
             return render(await _record_release(tx, held, actor, caller.client_id, act))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency_idempotency.once(tx, caller, act.idempotency, work)
+            answer = await idempotency.once(tx, caller, act.idempotency, work)
         self.workers.flag()
         return answer
 
@@ -70,7 +70,7 @@ class JobOperations:
     async def list(self) -> Sequence[HeldJob]:
         """List held jobs, oldest first."""
         async with self.database.across_tenants() as tx:
-            return await jobs_held_jobs.find_all(tx)
+            return await jobs.find_all(tx)
 
     async def release(self, job_id: JobId, *, actor: Actor, trace_id: TraceId) -> HeldJob:
         """Release a held job; workers find it at their next poll.
@@ -78,7 +78,7 @@ class JobOperations:
         Raises NotFound.
         """
         async with self.database.across_tenants() as tx:
-            held = await jobs_held_jobs.release_of_any(tx, job_id)
+            held = await jobs.release_of_any(tx, job_id)
             return await _record_release(tx, held, actor, None, Act(None, None, trace_id))
 
 

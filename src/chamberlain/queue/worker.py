@@ -112,7 +112,7 @@ class Loop:
                     # A tenant that has as many as it may have would be looked at in vain at each wake-up.
                     self._alone_until = asyncio.get_running_loop().time() + self._pace.poll.total_seconds()
         except Unavailable:
-            # The pool has logged the cause (database/pool_outage_record.py).
+            # The pool has logged the cause (database/pool.py).
             await asyncio.sleep(self._pace.pause.total_seconds())
             return
         with contextlib.suppress(TimeoutError):

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from chamberlain.changes import record
-from chamberlain.changes.models_events import Event
+from chamberlain.changes.models import Event
 from chamberlain.core.ids import EventId
 from chamberlain.core.values import Json
 from chamberlain.database.transactions import Transaction
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.requests import records, store_approvals
+from chamberlain.requests import records, store
 from chamberlain.requests.events import request_cancelled, summary_of
-from chamberlain.requests.models import RequestRecord, RequestState
-from chamberlain.requests.models_request_jobs import job_kind_of
+from chamberlain.requests.models import RequestRecord, RequestState, job_kind_of
 from chamberlain.requests.rules import Action, Deed, change_of, not_now, present, require_allowed
 
 
@@ -56,5 +55,5 @@ async def cancel(tx: Transaction, before: RequestRecord, *, event_id: EventId, a
     if before.state in {RequestState.QUEUED, RequestState.WAITING}:
         await queue_jobs.withdraw(tx, job_kind_of(before.kind), before.request_id)
     if before.state is RequestState.PENDING_APPROVAL:
-        await store_approvals.withdraw(tx, before.request_id)
+        await store.withdraw(tx, before.request_id)
     return Done(after, request_cancelled(event_id, summary_of(after), now=at))

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from chamberlain.core.ids import RequestId, UserId
 from chamberlain.directory.models import NamedPerson, PeopleAnswer
-from chamberlain.requests.models_approvals import ApprovalMode, ApprovalRule, approvers_of
+from chamberlain.requests.models import ApprovalMode, ApprovalRule, approvers_of
 
 # Nothing gets an id that is only rehearsed.
 NO_REQUEST = RequestId(UUID(int=0))

@@ -7,15 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from chamberlain.auth.models import Actor
-from chamberlain.changes.models_events import (
-    LONGEST_DETAIL,
-    Document,
-    Event,
-    EventType,
-    actor_document,
-    shorten,
-    shorten_name,
-)
+from chamberlain.changes.models import LONGEST_DETAIL, Document, Event, EventType, actor_document, shorten, shorten_name
 from chamberlain.core.ids import EventId, RequestId, TenantId
 from chamberlain.directory.models import NamedPerson
 from chamberlain.requests.models import RequestError, RequestKind, RequestRecord, RequestState

@@ -3,17 +3,171 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
+from uuid import UUID
 
-from chamberlain.changes import record_event_log
-from chamberlain.changes.models_events import Event
-from chamberlain.core.ids import RequestId
-from chamberlain.database.transactions import Database, Transaction
+import msgspec
+
+from chamberlain.changes import record
+from chamberlain.changes.models import Event
+from chamberlain.changes.record import actor_of
+from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId, TraceId, UserId
+from chamberlain.database.transactions import Database, Record, Transaction
+from chamberlain.database.types import apart, joined
 from chamberlain.events import outbox
-from chamberlain.events.outbox_outbox import Telling
+from chamberlain.events.outbox import Telling
 from chamberlain.queue import jobs as queue_jobs
-from chamberlain.queue.models import Claim, Job, Postponed
-from chamberlain.requests import finish_request_tasks
-from chamberlain.requests.steps_progress import Settlement, Task
+from chamberlain.queue.models import HELD, PROVISIONING, Claim, Job, Postponed
+from chamberlain.queue.notifier import Notifier
+from chamberlain.requests.models import RequestKind, StepRecord
+from chamberlain.requests.records import shorten
+from chamberlain.requests.steps import Settlement, Task
+
+
+def prefix_of_request(request: str, at: str) -> str:
+    """Give the SQL for it: the prefix that is on record, else the one that was in force when it was accepted.
+
+    `request` is the alias of the request, `at` the time of acceptance; the tenant has the alias `t`. Most tenants never
+    change their prefix, and for them no function is called.
+    """
+    then = f"chamberlain.prefix_at({at}, t.extension_prefix, t.former_prefixes, t.former_until)"
+    return (
+        f"coalesce({request}.extension_prefix, "
+        f"CASE WHEN t.former_prefixes = '{{}}' THEN t.extension_prefix ELSE {then} END)"
+    )
+
+
+_PREFIX: Final = prefix_of_request("r", "r.created_at")
+
+# The prefix of the marks is on record before anything is done outside: when the tenant's prefix changes meanwhile, the
+# next attempt finds what this one has made. A request that a worker left behind while it was running is taken up again:
+# no job holds a lease on it. One that begins to run here for the first time is new. The row after the update shows it;
+# the row before it may be older than what this statement waited for.
+TAKE_UP = f"""
+UPDATE chamberlain.request r SET state = 'running', extension_prefix = {_PREFIX}, updated_at = now(), waiting = NULL,
+    timeline = CASE WHEN r.state = 'running' THEN r.timeline ELSE r.timeline || jsonb_build_array(
+        jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
+    ) END
+FROM chamberlain.tenant t
+WHERE r.request_id = ANY ($1) AND r.state IN ('queued', 'waiting', 'running') AND t.tenant_id = r.tenant_id
+RETURNING r.request_id, r.tenant_id, r.kind, r.display_name, r.mail_nickname, r.address, r.template_id,
+r.template_revision, r.body, r.people_checked, r.steps, r.client_id, r.actor_type, r.actor_id, r.actor_name,
+r.trace_id, r.created_at, r.extension_prefix,
+    jsonb_path_query_array(r.timeline, '$[*].state ? (@.state == "running")')
+        = jsonb_build_array(jsonb_build_object('state', 'running', 'at', now())) AS is_new
+"""  # noqa: S608 - text of ours alone.
+
+# The job of a request is held: it waits for a person, at the first step that is not done, and can be cancelled. One
+# that nobody has got round to taking up was running all the same. The steps are read as they come, whoever wrote them:
+# what cannot be run must be held in any case.
+HOLD_UP = """
+WITH held AS (
+    SELECT q.request_id, (
+        SELECT jsonb_build_object(
+            'step', s.step ->> 'step', 'reason', $3::text, 'attempt', coalesce((s.step ->> 'attempts')::integer, 0) + 1,
+            'next_attempt_at', NULL, 'ends_at', NULL
+        )
+        FROM json_array_elements(q.steps) WITH ORDINALITY AS s (step, place)
+        WHERE s.step ->> 'state' NOT IN ('succeeded', 'warning') ORDER BY s.place LIMIT 1
+    ) AS waiting
+    FROM chamberlain.request q WHERE q.tenant_id = $1 AND q.request_id = $2
+)
+UPDATE chamberlain.request r SET
+    state = 'waiting', updated_at = now(), waiting = held.waiting,
+    timeline = timeline || CASE WHEN r.state = 'queued' THEN jsonb_build_array(
+        jsonb_build_object('kind', 'state', 'state', jsonb_build_object('state', 'running', 'at', now()))
+    ) ELSE '[]' END || jsonb_build_array(jsonb_build_object(
+        'kind', 'state', 'state', jsonb_build_object('state', 'waiting', 'at', now(), 'waiting', held.waiting)
+    ))
+FROM held
+WHERE r.tenant_id = $1 AND r.request_id = held.request_id AND r.state IN ('queued', 'running', 'waiting')
+"""
+
+PUT_DOWN: Final = f"""
+UPDATE chamberlain.request r SET
+    state = p.state, steps = p.steps::json, waiting = p.waiting::json, error = p.error::json, result = p.result::json,
+    people_checked = p.people_checked, updated_at = p.at, finished_at = p.finished_at,
+    timeline = r.timeline || p.timeline::jsonb, made = coalesce(p.made::json, r.made),
+    warnings = CASE WHEN p.warnings IS NULL THEN r.warnings
+        ELSE (coalesce(r.warnings::jsonb, '[]') || p.warnings::jsonb)::json END
+FROM unnest($1::uuid[], {apart("$2")}, {apart("$3")}, {apart("$4")}, {apart("$5")}, {apart("$6")}, $7::boolean[],
+    $8::timestamptz[], $9::timestamptz[], {apart("$10")}, {apart("$11")}, {apart("$12")})
+    AS p (request_id, state, steps, waiting, error, result, people_checked, at, finished_at, timeline, made, warnings)
+WHERE r.request_id = p.request_id AND r.state = 'running'
+"""  # noqa: S608 - text of ours alone.
+
+# What was asked for while the directory did not answer has a caller without a name until the directory has told it.
+NAME_CALLERS = """
+WITH named AS (
+    UPDATE chamberlain.request r SET actor_name = n.name FROM unnest($1::uuid[], $2::text[]) AS n (request_id, name)
+    WHERE r.request_id = n.request_id RETURNING r.request_id, r.actor_name
+)
+UPDATE chamberlain.mailbox m SET actor_name = named.actor_name FROM named WHERE m.request_id = named.request_id
+"""
+
+_encode = msgspec.json.Encoder().encode
+_decode_steps = msgspec.json.Decoder(tuple[StepRecord, ...]).decode
+
+
+async def take_up(tx: Transaction, request_ids: Sequence[UUID]) -> Sequence[Task]:
+    """Mark them as running before anything is done outside. What was cancelled meanwhile is not in the answer."""
+    return [task_of(row, is_new=row["is_new"]) for row in await tx.fetch(TAKE_UP, request_ids)]
+
+
+async def hold_up(tx: Transaction, tenant_id: TenantId, request_id: RequestId, reason: str) -> None:
+    """Let a request wait until a person has released its job. One that has ended stays as it is."""
+    await tx.execute(HOLD_UP, tenant_id, request_id, reason)
+
+
+async def put_down(tx: Transaction, settlements: Sequence[Settlement]) -> None:
+    """Write what came of running requests."""
+    await tx.execute(
+        PUT_DOWN,
+        [each.request_id for each in settlements],
+        joined([each.progress.state for each in settlements]),
+        joined([_encode(each.progress.steps).decode() for each in settlements]),
+        joined([_json(each.progress.waiting) for each in settlements]),
+        joined([_json(each.progress.error) for each in settlements]),
+        joined([_json(each.result) for each in settlements]),
+        [each.people_checked for each in settlements],
+        [each.at for each in settlements],
+        [each.finished_at for each in settlements],
+        joined([_encode(each.timeline).decode() for each in settlements]),
+        joined([_json(each.made) for each in settlements]),
+        joined([_json(each.warnings or None) for each in settlements]),
+    )
+    if named := {each.request_id: each.caller_name for each in settlements if each.caller_name}:
+        await tx.execute(NAME_CALLERS, list(named), list(named.values()))
+    if growing := [each.request_id for each in settlements if each.may_come_again]:
+        await shorten(tx, growing)
+
+
+def task_of(row: Record, *, is_new: bool) -> Task:
+    """The request that a row holds, as whoever works on it needs it."""
+    return Task(
+        request_id=RequestId(row["request_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        kind=RequestKind(row["kind"]),
+        display_name=row["display_name"],
+        mail_nickname=row["mail_nickname"],
+        mail=row["address"],
+        template_id=TemplateId(row["template_id"]),
+        template_revision=row["template_revision"],
+        body=row["body"].encode(),
+        people_checked=row["people_checked"],
+        steps=_decode_steps(row["steps"]),
+        client_id=ClientId(row["client_id"]),
+        caller=UserId(row["actor_id"]),
+        created_by=actor_of(row),
+        trace_id=TraceId(row["trace_id"]),
+        created_at=row["created_at"],
+        extension_prefix=row["extension_prefix"],
+        is_new=is_new,
+    )
+
+
+def _json(value: object) -> str | None:
+    return None if value is None else _encode(value).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +210,33 @@ async def settle_within(
     ended = [job.id for job in claim.jobs if job.id not in postponed]
     ours = await queue_jobs.complete(tx, claim.lease_id, ended) | await queue_jobs.postpone(tx, claim.lease_id, waits)
     kept = [by_subject[_request(job)] for job in claim.jobs if job.id in ours and _request(job) in by_subject]
-    await finish_request_tasks.put_down(tx, [each.settlement for each in kept])
-    await record_event_log.append(tx, [each.event for each in kept if each.event is not None])
+    await put_down(tx, [each.settlement for each in kept])
+    await record.append(tx, [each.event for each in kept if each.event is not None])
     await outbox.accept(tx, [telling for each in kept if (telling := each.telling) is not None])
     return [each.settlement.request_id for each in kept]
 
 
 def _request(job: Job) -> RequestId:
     return RequestId(job.subject)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestJobHolder:
+    """Hold jobs until an administrator releases them.
+
+    `database` has the worker's role. `watchers` are notified that the request has changed.
+    """
+
+    database: Database
+    watchers: Notifier
+
+    async def hold(self, claim: Claim, job: Job, reason: str) -> None:
+        """Hold a claimed job, unless another worker has taken it over.
+
+        The reason is for administrators. Raises Unavailable.
+        """
+        async with self.database.across_tenants() as tx:
+            if not await queue_jobs.hold(tx, claim.lease_id, job.id, reason) or job.kind not in PROVISIONING:
+                return
+            await hold_up(tx, job.tenant_id, RequestId(job.subject), HELD)
+        self.watchers.tell([RequestId(job.subject)])

@@ -13,8 +13,7 @@ from uuid import UUID
 
 from chamberlain.auth.models import SERVICE
 from chamberlain.changes import record as change_record
-from chamberlain.changes.models import Change, Subject
-from chamberlain.changes.models_events import Event
+from chamberlain.changes.models import Change, Event, Subject
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import EventId, RequestId, UserId
 from chamberlain.core.values import Json
@@ -25,14 +24,12 @@ from chamberlain.directory.port import People
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, Job, Postponed
 from chamberlain.queue.notifier import Notifier
-from chamberlain.requests import records, store_approvals
-from chamberlain.requests.approvals import attend, current_level, has_run_out
-from chamberlain.requests.approvals_approver_questions import attention_question
+from chamberlain.requests import records, store
+from chamberlain.requests.approvals import attend, attention_question, current_level, has_run_out
 from chamberlain.requests.events import approval_required, request_expired, summary_of
-from chamberlain.requests.models import RequestRecord, RequestState
-from chamberlain.requests.models_approvals import ApprovalRecord, ApprovalState
-from chamberlain.requests.rules_decisions import expired, moved_on, next_look, until_deadline
-from chamberlain.requests.store_approvals import Origin
+from chamberlain.requests.models import ApprovalRecord, ApprovalState, RequestRecord, RequestState
+from chamberlain.requests.rules import expired, moved_on, next_look, until_deadline
+from chamberlain.requests.store import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ class RequestJobs:
         """Return the request if it still waits for approval."""
         async with self.database.transaction(job.tenant_id) as tx:
             record = await records.find(tx, RequestId(job.subject))
-            origin = await store_approvals.find_origin(tx, RequestId(job.subject))
+            origin = await store.find_origin(tx, RequestId(job.subject))
         if record is None or origin is None or record.state is not RequestState.PENDING_APPROVAL:
             return None
         return record, origin
@@ -119,7 +116,7 @@ class RequestJobs:
         return None if after.state is not RequestState.PENDING_APPROVAL else next_look(after, now=now)
 
     async def _write(self, tx: Transaction, before: RequestRecord, after: RequestRecord, origin: Origin) -> None:
-        await store_approvals.move(tx, before, after, origin.trace_id)
+        await store.move(tx, before, after, origin.trace_id)
         await change_record.record(tx, _change(before, after, origin, self._event(after)))
 
     def _event(self, after: RequestRecord) -> Event | None:

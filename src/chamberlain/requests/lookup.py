@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from chamberlain.directory.port import Capabilities
-from chamberlain.requests.steps_progress import Task
+from chamberlain.requests.steps import Task
 
 
 class Planned(Protocol):

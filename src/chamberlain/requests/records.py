@@ -12,11 +12,13 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.changes.record_actors import actor_of
+from chamberlain.changes.record import actor_of
 from chamberlain.core.idempotency import IdempotencyKey
 from chamberlain.core.ids import ClientId, RequestId, TemplateId, TenantId
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.requests.models import (
+    ApprovalRecord,
+    Replayed,
     RequestError,
     RequestKind,
     RequestRecord,
@@ -25,12 +27,10 @@ from chamberlain.requests.models import (
     StepRecord,
     TemplateReference,
     Waiting,
+    close_approvals,
 )
-from chamberlain.requests.models_approvals import ApprovalRecord, close_approvals
-from chamberlain.requests.models_submissions import Replayed
 from chamberlain.requests.rules import TARGETS, Action, left_behind
-from chamberlain.requests.steps import abandon, restart
-from chamberlain.requests.steps_timeline import MOST_ENTRIES, entries_of_move
+from chamberlain.requests.steps import MOST_ENTRIES, abandon, entries_of_move, restart
 
 # What `record_of` reads; behind it stands what has these columns.
 SELECT = """

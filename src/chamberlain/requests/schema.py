@@ -6,10 +6,12 @@ from uuid import UUID
 
 from msgspec import Meta
 
-from chamberlain.core.constraints_doubles import doubles
-from chamberlain.core.constraints_shape import Shape
+from chamberlain.core.constraints import Shape, doubles
 from chamberlain.core.errors import Fault
-from chamberlain.requests.models_approvals import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.core.ids import UserId
+from chamberlain.core.validation import Reader
+from chamberlain.requests.models import ApprovalLevel, ApprovalMode, ApprovalRule, Approver, ApproverType
+from chamberlain.requests.rules import Naming
 
 
 class UserApprover(Shape, frozen=True, kw_only=True, tag_field="type", tag="user"):
@@ -70,3 +72,18 @@ def _to_approver(shape: ApproverShape) -> Approver:
             return Approver(ApproverType.MANAGER, None)
         case _:
             assert_never(shape)
+
+
+class ApproversBody(Shape, frozen=True, kw_only=True):
+    """Who shall decide at which level."""
+
+    level: Annotated[int, Meta(ge=1, le=3)]
+    user_ids: Annotated[tuple[UUID, ...], Meta(min_length=1, max_length=100)]
+
+
+APPROVERS = Reader(ApproversBody)
+
+
+def to_naming(body: ApproversBody) -> Naming:
+    """The rules' value of it; who is named twice is named once."""
+    return Naming(body.level, tuple(dict.fromkeys(map(UserId, body.user_ids))))

@@ -13,8 +13,7 @@ from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Actor, Caller
 from chamberlain.auth.permissions import Extent, Operation
 from chamberlain.changes import record as change_record
-from chamberlain.changes.models import Change, Subject
-from chamberlain.changes.models_events import Event
+from chamberlain.changes.models import Change, Event, Subject
 from chamberlain.core.errors import Malformed, NotPossible, TryAgain, Unavailable
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import ClientId, EventId, RequestId, TraceId, UserId
@@ -23,33 +22,38 @@ from chamberlain.core.values import Json
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import NamedPerson, PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
-from chamberlain.http import idempotency_idempotency
+from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.notifier import Notifier
-from chamberlain.requests import records, store, store_approvals
+from chamberlain.requests import records, store
+from chamberlain.requests import store as request_store
 from chamberlain.requests.actions import Carry, Done, cancel, perform
 from chamberlain.requests.approvals import current_level, decide, name_approvers, waited_for, was_asked
 from chamberlain.requests.events import approval_required, request_rejected, summary_of
-from chamberlain.requests.models import RequestFilter, RequestRecord, RequestState
-from chamberlain.requests.models_approvals import NO_APPROVER, Decision
-from chamberlain.requests.models_request_jobs import job_kind_of
-from chamberlain.requests.rules import Action, Deed, RequestView, not_now, operation_of, present, viewed, viewed_by
-from chamberlain.requests.rules_decisions import (
+from chamberlain.requests.models import NO_APPROVER, Decision, RequestFilter, RequestRecord, RequestState, job_kind_of
+from chamberlain.requests.rules import (
     OUTCOMES,
+    Action,
+    Deed,
     Naming,
+    RequestView,
     has_left,
     moved_on,
     naming_faults,
+    not_now,
+    operation_of,
+    present,
     require_approver,
     require_blocked,
     require_others,
     require_turn,
+    viewed,
+    viewed_by,
 )
-from chamberlain.requests.rules_visibility import concerns, require_requester, require_visible
-from chamberlain.requests.steps_timeline import Happenings
-from chamberlain.requests.store_request_looks import RequestLooks
-from chamberlain.requests.timeline import follow, follow_while_concerned
-from chamberlain.requests.timeline_timelines import Timelines
+from chamberlain.requests.steps import Happenings
+from chamberlain.requests.store import RequestLooks
+from chamberlain.requests.timeline import Timelines, follow, follow_while_concerned
+from chamberlain.requests.visibility import concerns, require_requester, require_visible
 
 
 @dataclass(slots=True)
@@ -172,7 +176,7 @@ class RequestService:
             return render(viewed_by(caller, after))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            kept = await idempotency_idempotency.once(tx, caller, act.idempotency, work)
+            kept = await idempotency.once(tx, caller, act.idempotency, work)
         self.watchers.tell((request_id,))
         return kept
 
@@ -217,14 +221,14 @@ class RequestService:
         actor = await self.authorization.actor(caller)
 
         async def carry(tx: Transaction, before: RequestRecord) -> Done:
-            await store_approvals.require_served(tx)
+            await request_store.require_served(tx)
             require_approver(before, caller)
             # Read under the lock: the deadline may have passed during the wait for it.
             at = self.now()
             require_turn(before, user, action, now=at)
             decision = Decision(actor, OUTCOMES[action], act.comment, at)
             after = moved_on(before, decide(before.approvals, decision, gone=gone), at=at)
-            await store_approvals.move(tx, before, after, act.trace_id)
+            await request_store.move(tx, before, after, act.trace_id)
             return Done(after, self._rejected(after, at), _decided_level(before))
 
         deed = Deed(action, caller.client_id, actor, act, request_id)
@@ -260,11 +264,11 @@ class RequestService:
     async def _name(
         self, tx: Transaction, before: RequestRecord, level: int, named: Sequence[NamedPerson], trace_id: TraceId
     ) -> RequestRecord:
-        await store_approvals.require_served(tx)
+        await request_store.require_served(tx)
         at = self.now()
         require_blocked(before, level, now=at)
         after = moved_on(before, name_approvers(before.approvals, named), at=at)
-        await store_approvals.move(tx, before, after, trace_id)
+        await request_store.move(tx, before, after, trace_id)
         return after
 
     def _change_of_naming(
@@ -319,7 +323,7 @@ class RequestService:
             return render(viewed_by(caller, await perform(tx, deed, carry)))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency_idempotency.once(tx, caller, deed.act.idempotency, work)
+            answer = await idempotency.once(tx, caller, deed.act.idempotency, work)
         self.watchers.tell((deed.request_id,))
         return answer
 

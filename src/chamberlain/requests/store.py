@@ -5,17 +5,39 @@ of a state that few requests are in are read from `request_by_state`, those that
 `request_approver`; those that are queued or running have a job, and are found by it.
 """
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from chamberlain.core.ids import RequestId, UserId
+from msgspec import Struct
+
+from chamberlain.core.errors import Unauthenticated
+from chamberlain.core.ids import RequestId, TenantId, TraceId, UserId
+from chamberlain.core.json import StoredDecoder
 from chamberlain.core.paging import Page, PageWanted, Position
+from chamberlain.database.batching import Batcher
+from chamberlain.database.errors import no_database
 from chamberlain.database.keyset import BEHIND, NEWEST, merged, newest
-from chamberlain.database.transactions import PLANNING, Transaction
+from chamberlain.database.transactions import ACQUIRED_WITHIN, PLANNING, Database, Record, Transaction
+from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.jobs import are_few_due
-from chamberlain.requests.models import RequestFilter, RequestKind, RequestRecord, RequestState
-from chamberlain.requests.records import record_of
+from chamberlain.requests import records
+from chamberlain.requests.approvals import current_level
+from chamberlain.requests.models import (
+    ApprovalRule,
+    ApprovalState,
+    RequestFilter,
+    RequestKind,
+    RequestRecord,
+    RequestState,
+    job_kind_of,
+)
+from chamberlain.requests.records import SELECT, record_of
+from chamberlain.requests.schema import ApprovalShape, to_approval_rule
+from chamberlain.tenants import records as tenant_records
 
 _IN_ANY_STATE: Final = "($6::text IS NULL OR r.state = $6)"
 _IN_STATE: Final = "r.state = $6"
@@ -151,3 +173,134 @@ def _statements(state: RequestState | None) -> tuple[str, str, str]:
             | RequestState.EXPIRED
         ):
             return BY_STATE, BY_STATE_OF_KIND, BY_STATE_OF_OWNER
+
+
+# The function sets the tenant of each.
+FIND = f"{SELECT} FROM chamberlain.look_at_requests($1, $2)"
+
+# A body is half a megabyte at the most.
+_MOST = 32
+
+_Place = tuple[TenantId, RequestId]
+
+
+class RequestLooks:
+    """Gives requests as they are when they are asked for, or later. `patience` is how long one is waited for."""
+
+    def __init__(self, database: Database, *, patience: timedelta = ACQUIRED_WITHIN) -> None:
+        self._database = database
+        self._patience = patience.total_seconds()
+        self._batcher = Batcher[_Place, Record | None](
+            self._find,
+            owner=lambda place: place[0],
+            most=_MOST,
+            # Large bodies hold up nobody who reads small ones.
+            at_once=2,
+        )
+
+    async def find(self, tenant_id: TenantId, request_id: RequestId) -> RequestRecord | None:
+        """The request whole; None where the tenant has none. Raises Unavailable."""
+        try:
+            # Where the database hangs, those who have not been asked for yet are told no later than others.
+            async with asyncio.timeout(self._patience):
+                row = await self._batcher.submit((tenant_id, request_id))
+        except TimeoutError as error:
+            raise no_database(error) from error
+        # Each for itself: one that cannot be read, since a newer version has written it, fails nobody else.
+        return None if row is None else record_of(row)
+
+    async def _find(self, places: Sequence[_Place]) -> Sequence[Record | None]:
+        tenants = [tenant_id for tenant_id, _ in places]
+        request_ids = [request_id for _, request_id in places]
+        async with self._database.statement() as connection:
+            rows = await connection.fetch(FIND, tenants, request_ids)
+        found = {(row["tenant_id"], row["request_id"]): row for row in rows}
+        return [found.get(place) for place in places]
+
+
+# The revision of the template at submission, and the trace of the submission.
+FIND_ORIGIN = """
+SELECT r.template_id, r.trace_id, v.content
+FROM chamberlain.request r LEFT JOIN chamberlain.template_revision v
+    ON v.tenant_id = r.tenant_id AND v.template_id = r.template_id AND v.revision = r.template_revision
+WHERE r.tenant_id = $1 AND r.request_id = $2
+"""
+
+# One that waited before there were such jobs, or that an older process has accepted, has none yet.
+HURRY = """
+WITH hurried AS (
+    UPDATE chamberlain.job SET run_at = now()
+    WHERE tenant_id = $1 AND subject = $2 AND kind = 'approvalAttend'
+    RETURNING job_id
+)
+INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id)
+SELECT $1, 'approvalAttend', $2, $3 WHERE NOT EXISTS (SELECT FROM hurried)
+"""
+
+# One that a worker is just at ends by itself.
+WITHDRAW = """
+DELETE FROM chamberlain.job WHERE job_id = ANY (ARRAY(
+    SELECT job_id FROM chamberlain.job
+    WHERE tenant_id = $1 AND subject = $2 AND kind = 'approvalAttend' AND (lease_until IS NULL OR lease_until < now())
+    FOR UPDATE SKIP LOCKED
+))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a request that waits for approval came with: the rule as it was at submission, and its trace."""
+
+    rule: ApprovalRule
+    trace_id: TraceId
+
+
+async def find_origin(tx: Transaction, request_id: RequestId) -> Origin | None:
+    """Who has to agree to a request; None where nobody has to, or there is no such request."""
+    row = await tx.fetch_row(FIND_ORIGIN, tx.tenant_id, request_id)
+    if row is None or row["template_id"] is None:
+        return None
+    if row["content"] is None:
+        raise LookupError(f"Request {request_id} names a template revision that does not exist.")
+    approval = _decode(row["content"].encode()).approval
+    return None if approval is None else Origin(to_approval_rule(approval), TraceId(row["trace_id"]))
+
+
+class _Approved(Struct):
+    """The approval of a stored template of any kind."""
+
+    approval: ApprovalShape | None = None
+
+
+_decode = StoredDecoder(_Approved).decode
+
+
+async def require_served(tx: Transaction) -> None:
+    """Raises Unauthenticated where the tenant was suspended or removed since the token was looked at."""
+    tenant = None if tx.tenant_id is None else await tenant_records.find(tx, tx.tenant_id)
+    if tenant is None or tenant.suspended:
+        raise Unauthenticated("tokenInvalid", "The organisation of this token is not served here any more.")
+
+
+async def move(tx: Transaction, before: RequestRecord, after: RequestRecord, trace_id: TraceId) -> None:
+    """Let a request that waits for approval become what it is after it, with all that follows: it is queued with the
+    job that brings it about, or gives its names back, or its next level is opened soon. Nobody else changes
+    it until the transaction ends (`requests.hold`)."""
+    if not await records.move(tx, before, after):
+        raise RuntimeError(f"Request {before.request_id} has moved though it was held.")
+    if after.state is RequestState.PENDING_APPROVAL:
+        await records.shorten(tx, [after.request_id])
+        current = current_level(after.approvals)
+        if current is None or current.state is ApprovalState.NOT_REACHED:
+            await tx.execute(HURRY, tx.tenant_id, after.request_id, trace_id)
+        return
+    await withdraw(tx, after.request_id)
+    if after.state is RequestState.QUEUED:
+        await queue_jobs.queue(tx, job_kind_of(after.kind), after.request_id, trace_id)
+    else:
+        await records.give_back(tx, after.request_id)
+
+
+async def withdraw(tx: Transaction, request_id: RequestId) -> None:
+    """Nobody has to attend to a request any more."""
+    await tx.execute(WITHDRAW, tx.tenant_id, request_id)

@@ -5,10 +5,24 @@ from uuid import UUID
 
 from msgspec import Meta, Raw, Struct, structs
 
+from chamberlain.core.errors import Fault
+from chamberlain.directory.models import NamedPerson
 from chamberlain.directory.steps import Step, title
+from chamberlain.http.router import Parameter
 from chamberlain.http.wire import Actor, Time, _actor, _time_or_none, time_of
-from chamberlain.requests.models import RequestKind, RequestRecord, RequestState, StepRecord, StepState
-from chamberlain.requests.models_approvals import ApprovalMode, ApprovalRecord, ApprovalState, Decision, DecisionOutcome
+from chamberlain.requests.dry_run import LevelRehearsal
+from chamberlain.requests.models import (
+    ApprovalMode,
+    ApprovalRecord,
+    ApprovalState,
+    Decision,
+    DecisionOutcome,
+    RequestKind,
+    RequestRecord,
+    RequestState,
+    StepRecord,
+    StepState,
+)
 from chamberlain.requests.rules import Action, RequestView
 
 
@@ -235,3 +249,59 @@ def _result(record: RequestRecord) -> Result | None:
     if record.result is None:
         return None
     return Result(record.result.type, record.result.id, record.result.display_name, record.result.mail)
+
+
+DRY_RUN = Parameter(
+    "dryRun",
+    {"type": "boolean"},
+    "With `true` nothing is written: the answer says what would come of it. An `Idempotency-Key` is ignored then.",
+)
+
+
+class RehearsedTemplate(Struct, rename="camel", frozen=True):
+    """The template that would be used."""
+
+    id: UUID
+    name: str
+
+
+class RehearsedPerson(Struct, rename="camel", frozen=True):
+    """Somebody by name; the name is empty while the directory does not answer."""
+
+    id: UUID
+    display_name: str
+
+
+class RehearsedLevel(Struct, rename="camel", frozen=True):
+    """A level of approval, with those who could decide if it were open now."""
+
+    level: int
+    mode: ApprovalMode
+    approvers: tuple[RehearsedPerson, ...]
+
+
+class RehearsedStep(Struct, rename="camel", frozen=True):
+    """One step that would be taken."""
+
+    name: Step
+    title: str
+
+
+class RehearsalConflict(Struct, rename="camel", frozen=True):
+    """What would be refused with 409 at present."""
+
+    code: str
+    pointer: str
+    detail: str
+
+
+def _person(person: NamedPerson) -> RehearsedPerson:
+    return RehearsedPerson(person.id, person.display_name)
+
+
+def _level(level: LevelRehearsal) -> RehearsedLevel:
+    return RehearsedLevel(level.level, level.mode, tuple(map(_person, level.approvers)))
+
+
+def _conflict(fault: Fault) -> RehearsalConflict:
+    return RehearsalConflict(fault.code, fault.pointer, fault.detail)

@@ -1,36 +1,37 @@
 """Templates of every kind, read by their kind."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
+from uuid import UUID
 
 from msgspec import json
 
-from chamberlain.core.constraints_pointers import child
+from chamberlain.core.constraints import child
 from chamberlain.core.errors import BodyInvalid, Fault
-from chamberlain.core.ids import TemplateId, TenantId
-from chamberlain.core.json import parse_object
-from chamberlain.core.json_stored import StoredDecoder
-from chamberlain.core.validation import Reader
-from chamberlain.core.validation_fields import ADDED_BY_THE_SERVICE
+from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
+from chamberlain.core.json import StoredDecoder, parse_object
+from chamberlain.core.validation import ADDED_BY_THE_SERVICE, Reader
+from chamberlain.requests.schema import ApprovalShape, GroupApprover, ManagerApprover, UserApprover
+from chamberlain.template_admin.models import TemplateReferences
 from chamberlain.templates.models import StoredTemplate, TemplateHead, TemplateKind
+from chamberlain.templates.rules import users_in
 from chamberlain.templates.schema import (
+    AudienceShape,
     GroupTemplateBody,
     GroupTemplateShape,
-    group_template_faults,
-    identified_group_template,
-)
-from chamberlain.templates.schema_guest_templates import (
     GuestTemplateBody,
     GuestTemplateShape,
-    guest_template_faults,
-    identified_guest_template,
-)
-from chamberlain.templates.schema_mailbox_templates import (
+    MailboxDefaultsShape,
     MailboxTemplateBody,
     MailboxTemplateShape,
+    group_template_faults,
+    guest_template_faults,
+    identified_group_template,
+    identified_guest_template,
     identified_mailbox_template,
     mailbox_domain_faults,
     mailbox_template_faults,
+    to_custom_field,
 )
 from chamberlain.templates.webhook import WebhookBody
 
@@ -183,3 +184,89 @@ def _without_additions(value: Mapping[str, object]) -> dict[str, object]:
     if isinstance(webhook, Mapping):
         kept["webhook"] = {name: each for name, each in webhook.items() if name not in _ADDED_TO_A_WEBHOOK}
     return kept
+
+
+Placed = tuple[str, UUID]
+
+
+def references_of(shape: TemplateShape) -> TemplateReferences:
+    """Whom and what a template names."""
+    match shape:
+        case MailboxTemplateShape():
+            return _of_mailbox_template(shape)
+        case GroupTemplateShape():
+            return _of_group_template(shape)
+        case GuestTemplateShape():
+            return TemplateReferences()
+
+
+def _of_mailbox_template(shape: MailboxTemplateShape) -> TemplateReferences:
+    users = (*_listed_users(shape.audience, shape.approval), *_in_defaults(shape.defaults), *_in_fields(shape))
+    return TemplateReferences(users=_users(users), groups=_groups(_listed_groups(shape.audience, shape.approval)))
+
+
+def _of_group_template(shape: GroupTemplateShape) -> TemplateReferences:
+    users = (
+        *_listed_users(shape.audience, shape.approval),
+        *_placed("/owners", shape.owners),
+        *_placed("/members", shape.members),
+    )
+    return TemplateReferences(
+        users=_users(users),
+        groups=_groups(_listed_groups(shape.audience, shape.approval)),
+        label=shape.label_id,
+        membership_rule=shape.membership_rule,
+        guest_template_id=None if shape.guest_template_id is None else TemplateId(shape.guest_template_id),
+        guest_policy_id=None if shape.guest_policy_id is None else PolicyId(shape.guest_policy_id),
+    )
+
+
+def _listed_users(audience: AudienceShape | None, approval: ApprovalShape | None) -> Iterator[Placed]:
+    if audience is not None:
+        yield from _placed("/audience/users", audience.users)
+    for pointer, approver in _approvers(approval):
+        if isinstance(approver, UserApprover):
+            yield pointer, approver.id
+
+
+def _listed_groups(audience: AudienceShape | None, approval: ApprovalShape | None) -> Iterator[Placed]:
+    if audience is not None:
+        yield from _placed("/audience/groups", audience.groups)
+    for pointer, approver in _approvers(approval):
+        if isinstance(approver, GroupApprover):
+            yield pointer, approver.id
+
+
+def _approvers(
+    approval: ApprovalShape | None,
+) -> Iterator[tuple[str, UserApprover | GroupApprover | ManagerApprover]]:
+    for place, level in enumerate(() if approval is None else approval.levels):
+        for number, approver in enumerate(level.approvers):
+            yield f"/approval/levels/{place}/approvers/{number}/id", approver
+
+
+def _in_defaults(defaults: MailboxDefaultsShape) -> Iterator[Placed]:
+    for user in defaults.permissions or ():
+        yield child("/defaults/permissions", user), UUID(user)
+    for name, owner in (("primaryOwner", defaults.primary_owner), ("secondaryOwner", defaults.secondary_owner)):
+        if owner is not None:
+            yield f"/defaults/{name}", UUID(owner)
+
+
+def _in_fields(shape: MailboxTemplateShape) -> Iterator[Placed]:
+    """Users whom its own defaults name in custom fields."""
+    fields = [to_custom_field(each) for each in shape.custom_fields]
+    for field, user in users_in(fields, shape.defaults.metadata):
+        yield child("/defaults/metadata", field.key), user
+
+
+def _placed(pointer: str, ids: Iterable[UUID]) -> Iterator[Placed]:
+    return ((child(pointer, place), each) for place, each in enumerate(ids))
+
+
+def _users(placed: Iterable[Placed]) -> tuple[tuple[str, UserId], ...]:
+    return tuple((pointer, UserId(each)) for pointer, each in placed)
+
+
+def _groups(placed: Iterable[Placed]) -> tuple[tuple[str, GroupId], ...]:
+    return tuple((pointer, GroupId(each)) for pointer, each in placed)

@@ -7,12 +7,13 @@ from msgspec import Struct, json
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import TemplateId
 from chamberlain.http.calls import Answer
-from chamberlain.http.context_calls import Call
+from chamberlain.http.context import Call
 from chamberlain.http.idempotency import creating_act_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import (
     ADDED,
     CACHE,
+    IF_MATCH,
     SIGNING,
     VERSIONED,
     edit_of,
@@ -23,7 +24,6 @@ from chamberlain.http.resource import (
     removed,
     shown,
 )
-from chamberlain.http.resource_etags import IF_MATCH
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success
 from chamberlain.template_admin.documents import MAILBOX_TEMPLATE
 from chamberlain.template_admin.models import TemplateRecord
@@ -34,8 +34,8 @@ from chamberlain.template_admin.wire import (
     mailbox_template_of,
     offered_mailbox_template_of,
 )
-from chamberlain.templates.rules_template_areas import MAIL
-from chamberlain.templates.schema_mailbox_templates import MailboxTemplateBody
+from chamberlain.templates.rules import MAIL
+from chamberlain.templates.schema import MailboxTemplateBody
 
 
 class MailboxTemplatePage(Struct, rename="camel", frozen=True):

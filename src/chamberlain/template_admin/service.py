@@ -10,8 +10,7 @@ from uuid import UUID
 from msgspec import json
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Edit, Editor, require_match
+from chamberlain.auth.models import Caller, Edit, Editor, require_match
 from chamberlain.changes import record as change_record
 from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
 from chamberlain.core.idempotency import Act, KeptAnswer
@@ -21,10 +20,10 @@ from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
 from chamberlain.events import outbox
-from chamberlain.guests.policies.models_uses import require_unused
+from chamberlain.guests.policies.models import require_unused
 from chamberlain.guests.subjects import records as subject_records
-from chamberlain.http import idempotency_idempotency
-from chamberlain.template_admin import records, webhook_secrets_webhook_states
+from chamberlain.http import idempotency
+from chamberlain.template_admin import records, webhook_secrets
 from chamberlain.template_admin.documents import TemplateBody, identified, stored_template, webhook_of
 from chamberlain.template_admin.models import (
     TemplateRecord,
@@ -39,10 +38,9 @@ from chamberlain.template_admin.models import (
 from chamberlain.template_admin.validation import faults_in_directory, faults_in_tenant
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
 from chamberlain.templates import records as template_records
-from chamberlain.templates.models import StoredTemplate, TemplateHead, TemplateKind
-from chamberlain.templates.rules_template_areas import TemplateArea
+from chamberlain.templates.models import SettledSecret, StoredTemplate, TemplateHead, TemplateKind
+from chamberlain.templates.rules import TemplateArea
 from chamberlain.templates.webhook import WebhookBody, kept_webhook
-from chamberlain.templates.webhook_webhooks import SettledSecret
 
 
 @dataclass(slots=True)
@@ -98,7 +96,7 @@ class TemplateService:
             return render(replace(record, made_secret=secret.made)), render(replace(record, made_secret=None))
 
         async with self.database.transaction(tenant_id) as tx:
-            return await idempotency_idempotency.once_with_secret(tx, caller, act.idempotency, work)
+            return await idempotency.once_with_secret(tx, caller, act.idempotency, work)
 
     async def read(self, caller: Caller, template_id: TemplateId, *, area: TemplateArea) -> TemplateRecord:
         """Read a template.
@@ -189,7 +187,7 @@ async def _enable_webhook(tx: Transaction, before: TemplateRecord, webhook: Webh
     was = kept_webhook(before.stored.content)
     if before.disabled_reason is None and webhook is not None and was is not None and was.url == webhook.url:
         return None
-    await webhook_secrets_webhook_states.enable(tx, before.stored.head.tenant_id, before.stored.head.id)
+    await webhook_secrets.enable(tx, before.stored.head.tenant_id, before.stored.head.id)
     return before.disabled_reason
 
 

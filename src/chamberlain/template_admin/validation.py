@@ -6,9 +6,8 @@ from chamberlain.core.ids import TenantId
 from chamberlain.database.transactions import Transaction
 from chamberlain.directory.port import People
 from chamberlain.guests.policies import records as policy_records
-from chamberlain.template_admin.documents import TemplateShape, domain_faults, template_faults
-from chamberlain.template_admin.documents_template_references import references_of
-from chamberlain.template_admin.models_template_references import directory_faults, guest_rule_faults, question_of
+from chamberlain.template_admin.documents import TemplateShape, domain_faults, references_of, template_faults
+from chamberlain.template_admin.models import directory_faults, guest_rule_faults, question_of
 from chamberlain.templates import records as template_records
 from chamberlain.tenants import records as tenant_records
 

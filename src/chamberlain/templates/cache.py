@@ -5,18 +5,29 @@ current ones any more (`accept_requests`), and whoever refuses by it asks `refre
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from chamberlain.core.errors import Unauthenticated
 from chamberlain.core.ids import TemplateId, TenantId
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.mailboxes import MailboxType
+from chamberlain.requests.steps import Task
 from chamberlain.templates import records
-from chamberlain.templates.models import CompiledGroupTemplate, StoredTemplate, TemplateHead, TemplateKind
-from chamberlain.templates.models_mailbox_templates import CompiledMailboxTemplate
+from chamberlain.templates.models import (
+    CompiledGroupTemplate,
+    CompiledMailboxTemplate,
+    StoredTemplate,
+    TemplateHead,
+    TemplateKind,
+)
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
 
 # Enough for a few thousand tenants with a handful of templates each; an entry is a few kilobytes.
 MOST_ENTRIES = 10_000
@@ -101,3 +112,48 @@ async def _template(tx: Transaction, tenant_id: TenantId, choice: Choice) -> Sto
     if isinstance(choice, MailboxType):
         return await records.find_default(tx, tenant_id, TemplateKind(choice))
     return await records.find(tx, choice)
+
+
+MOST_REVISIONS = 2_000
+
+Compiled = TypeVar("Compiled")
+
+
+class Revisions:
+    """Remembers compiled templates of each kind, the least recently used are forgotten first."""
+
+    def __init__(self) -> None:
+        self._groups = _Revisions(records.group_template)
+        self._mailboxes = _Revisions(records.mailbox_template)
+
+    async def group_template(self, tx: Transaction, task: Task) -> CompiledGroupTemplate:
+        """The template of a task for a group or team, as it was at submission."""
+        return await self._groups.find(tx, task)
+
+    async def mailbox_template(self, tx: Transaction, task: Task) -> CompiledMailboxTemplate:
+        """The template of a task for a mailbox, as it was at submission."""
+        return await self._mailboxes.find(tx, task)
+
+
+class _Revisions(Generic[Compiled]):
+    def __init__(self, compile_template: Callable[[StoredTemplate], Compiled | None]) -> None:
+        self._compile = compile_template
+        self._compiled: OrderedDict[tuple[TenantId, UUID, int], Compiled] = OrderedDict()
+
+    async def find(self, tx: Transaction, task: Task) -> Compiled:
+        place = (task.tenant_id, task.template_id, task.template_revision)
+        if (compiled := self._compiled.get(place)) is None:
+            compiled = await self._read(tx, task)
+            self._compiled[place] = compiled
+            if len(self._compiled) > MOST_REVISIONS:
+                self._compiled.popitem(last=False)
+        else:
+            self._compiled.move_to_end(place)
+        return compiled
+
+    async def _read(self, tx: Transaction, task: Task) -> Compiled:
+        stored = await records.find_revision(tx, task.tenant_id, task.template_id, task.template_revision)
+        compiled = None if stored is None else self._compile(stored)
+        if compiled is None:
+            raise LookupError(f"Request {task.request_id} names a revision of a template that is not there.")
+        return compiled

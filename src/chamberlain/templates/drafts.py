@@ -5,19 +5,24 @@ from datetime import datetime
 from typing import Protocol
 
 from chamberlain.auth.models import Actor, Caller
-from chamberlain.changes.models import Change, Subject
-from chamberlain.changes.models_events import Event
+from chamberlain.changes.models import Change, Event, Subject
 from chamberlain.core.idempotency import Submission
 from chamberlain.core.ids import EventId, RequestId, UserId
-from chamberlain.directory.models import PeopleAnswer
-from chamberlain.directory.models_mail_addresses import MailAddress
+from chamberlain.directory.models import MailAddress, PeopleAnswer
 from chamberlain.directory.steps import Step
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.events import RequestSummary, approval_required
-from chamberlain.requests.models import RequestKind, RequestState, begin_steps
-from chamberlain.requests.models_approvals import ApprovalRecord, ApprovalRule, begin_approvals
-from chamberlain.requests.models_request_jobs import job_kind_of
-from chamberlain.requests.models_submissions import Draft, MailboxDraft
+from chamberlain.requests.models import (
+    ApprovalRecord,
+    ApprovalRule,
+    Draft,
+    MailboxDraft,
+    RequestKind,
+    RequestState,
+    begin_approvals,
+    begin_steps,
+    job_kind_of,
+)
 from chamberlain.templates.models import TemplateHead
 from chamberlain.tenants.models import Tenant
 

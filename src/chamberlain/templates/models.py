@@ -1,12 +1,17 @@
 """Templates: predefined ways to create something, as they were at one moment (a revision), and who may use which."""
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime, timedelta
+from enum import Enum, StrEnum, auto
+from typing import Any
 
-from chamberlain.core.errors import Fault, Forbidden
+from chamberlain.core.errors import Fault, Forbidden, NotFound
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
-from chamberlain.requests.models_approvals import ApprovalRule
+from chamberlain.directory.mailboxes import MailboxOrder, MailboxProperties, MailboxType
+from chamberlain.directory.subjects import GuestRules, PresentGuests
+from chamberlain.requests.models import ApprovalRule
 from chamberlain.templates.naming import NamingRule, parse_naming_rule
 
 
@@ -147,3 +152,151 @@ def template_not_allowed(audience: Audience | None, user: UserId, member_of: Abs
         return None
     detail = "You may not use this template. Choose another, or ask an administrator to add you to its audience."
     return Forbidden("templateNotAllowed", detail)
+
+
+MAILBOX_KINDS = frozenset({TemplateKind.SHARED, TemplateKind.EQUIPMENT, TemplateKind.ROOM})
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxTemplate:
+    """A template of kind shared, equipment or room. The address rule makes the local part, see naming.py."""
+
+    head: TemplateHead
+    is_default: bool
+    audience: Audience | None
+    domain: str | None
+    address_rule: str
+    defaults: MailboxProperties
+    custom_fields: tuple[CustomField, ...]
+    approval: ApprovalRule | None
+
+    @property
+    def type(self) -> MailboxType:
+        """What it makes."""
+        return MailboxType(self.head.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledMailboxTemplate:
+    """A mailbox template made ready for use: what is the same for every request is worked out once."""
+
+    template: MailboxTemplate
+    address: NamingRule
+
+    @property
+    def needs_numbers(self) -> bool:
+        """Whether the address has a number that must be drawn for each request."""
+        return self.address.needs_counter
+
+    @property
+    def needs_properties(self) -> bool:
+        """Whether the address cannot be made before the directory has told what it knows of the caller."""
+        return self.address.needs_properties
+
+
+def compile_mailbox_template(template: MailboxTemplate) -> CompiledMailboxTemplate:
+    """Parse the rule of a template. Raises NamingRuleInvalid."""
+    return CompiledMailboxTemplate(template, parse_naming_rule(template.address_rule))
+
+
+def completed(order: MailboxOrder, template: MailboxTemplate) -> MailboxOrder:
+    """The order with the template's defaults where it says nothing.
+
+    What is sent replaces the default whole: permissions and metadata are not put together from two places, so that a
+    caller can also send fewer of them.
+    """
+    if template.defaults == NO_DEFAULTS:
+        return order
+    return replace(order, **_missing(order, template.defaults))
+
+
+NO_DEFAULTS = MailboxProperties()
+_PROPERTIES = tuple(field.name for field in fields(MailboxProperties))
+
+
+# Any: the properties are of many types, and each goes from a field to the field of the same name.
+def _missing(order: MailboxOrder, defaults: MailboxProperties) -> Mapping[str, Any]:
+    return {name: getattr(defaults, name) for name in _PROPERTIES if getattr(order, name) is None}
+
+
+@dataclass(frozen=True, slots=True)
+class GuestTemplate:
+    """What a guest template says: the rules, and what becomes of guests who are there against them."""
+
+    name: str
+    rules: GuestRules
+    present_guests: PresentGuests
+
+
+# How long the secret before the newest one signs as well (docs/reference/webhooks.md).
+OVERLAP = timedelta(hours=24)
+
+
+class SecretFate(Enum):
+    """What a change of a template does to the secret of its webhook."""
+
+    ABSENT = auto()
+    KEPT = auto()
+    GIVEN = auto()
+    MADE = auto()
+    REMOVED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class SettledSecret:
+    """What became of a secret. `was_there` says whether there was one before, `made` is one that the service has made:
+    it is shown in one answer and nowhere else."""
+
+    fate: SecretFate
+    was_there: bool
+    made: str | None = field(default=None, repr=False)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is another secret now, and not none."""
+        return self.fate in {SecretFate.GIVEN, SecretFate.MADE}
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the secret is another one, or gone."""
+        return self.is_new or self.fate is SecretFate.REMOVED
+
+
+def fate_of(*, has_webhook: bool, sent: str | None, present: str | None) -> SecretFate:
+    """What to do with a secret, from the one that was sent and the one that is there."""
+    if not has_webhook:
+        return SecretFate.ABSENT if present is None else SecretFate.REMOVED
+    if sent is not None:
+        return SecretFate.KEPT if sent == present else SecretFate.GIVEN
+    return SecretFate.MADE if present is None else SecretFate.KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class SigningSecrets:
+    """What a call is signed with now: the newest secret first, and behind it the one before, as long as it counts.
+    Empty where there is none, or none that the keys at hand open."""
+
+    values: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RotatedSecret:
+    """A secret that has taken the place of another one, which signs as well until `previous_until`; None where there
+    was none."""
+
+    made: str = field(repr=False)
+    previous_until: datetime | None
+
+
+def overlap_end(now: datetime) -> datetime:
+    """Until when a secret signs as well that another one has replaced now."""
+    return now + OVERLAP
+
+
+def no_webhook() -> NotFound:
+    """What to say of a template that has none."""
+    return NotFound("This template has no webhook. Give it one first, by a PUT of the template.")
+
+
+# The template that a webhook belongs to.
+WebhookKey = tuple[TenantId, TemplateId]

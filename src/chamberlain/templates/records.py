@@ -5,25 +5,27 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from chamberlain.auth.models import Actor, ActorType
-from chamberlain.changes.record_actors import encode_actor
+from chamberlain.changes.record import encode_actor
 from chamberlain.core.ids import PolicyId, TemplateId, TenantId
-from chamberlain.core.json_stored import StoredDecoder
+from chamberlain.core.json import StoredDecoder
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.templates.models import (
     GROUP_KINDS,
+    MAILBOX_KINDS,
     CompiledGroupTemplate,
+    CompiledMailboxTemplate,
     StoredTemplate,
     TemplateHead,
     TemplateKind,
     compile_group_template,
-)
-from chamberlain.templates.models_mailbox_templates import (
-    MAILBOX_KINDS,
-    CompiledMailboxTemplate,
     compile_mailbox_template,
 )
-from chamberlain.templates.schema import GroupTemplateShape, to_group_template
-from chamberlain.templates.schema_mailbox_templates import MailboxTemplateShape, to_mailbox_template
+from chamberlain.templates.schema import (
+    GroupTemplateShape,
+    MailboxTemplateShape,
+    to_group_template,
+    to_mailbox_template,
+)
 
 FIND = """
 SELECT t.tenant_id, t.template_id, t.revision, t.kind, t.active,

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from uuid import UUID
 
+from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Fault
-from chamberlain.core.ids import WRITTEN_ID, UserId
-from chamberlain.templates.models import CustomField, FieldType
+from chamberlain.core.ids import WRITTEN_ID, GroupId, UserId
+from chamberlain.templates.models import GROUP_KINDS, MAILBOX_KINDS, Audience, CustomField, FieldType, TemplateKind
 
 Value = str | bool
 Metadata = Mapping[str, Value]
@@ -85,3 +87,33 @@ def fault_at(field: CustomField, code: str, detail: str, pointer: str = "") -> F
     """A fault that points to the field (RFC 6901, 3: tilde and slash are escaped); `pointer` is where the metadata's
     parent stands."""
     return Fault(f"{pointer}/metadata/{field.key.replace('~', '~0').replace('/', '~1')}", code, detail)
+
+
+NO_GROUPS: frozenset[GroupId] = frozenset()
+
+
+def audience_groups(audience: Audience | None, user: UserId | None) -> frozenset[GroupId]:
+    """The groups whose members may use the template; none when that does not matter for this caller. None as the user
+    is an application, which is not held to any audience."""
+    return NO_GROUPS if audience is None or user is None or user in audience.users else audience.groups
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateArea:
+    """Templates of these kinds, what it takes to administer them, those of them that somebody can ask for something
+    with, and what it takes to be offered those."""
+
+    kinds: frozenset[TemplateKind]
+    administer: Operation
+    offered_kinds: frozenset[TemplateKind]
+    read: Operation
+
+
+MAIL = TemplateArea(MAILBOX_KINDS, Operation.ADMINISTER_MAIL, MAILBOX_KINDS, Operation.READ_MAILBOX_TEMPLATES)
+# Guest templates are assigned by administrators; nobody asks for anything with one.
+COLLAB = TemplateArea(
+    GROUP_KINDS | {TemplateKind.GUEST},
+    Operation.ADMINISTER_COLLAB,
+    GROUP_KINDS,
+    Operation.READ_COLLAB_TEMPLATES,
+)

@@ -1,23 +1,126 @@
 """Templates of kind group and team."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Literal
 from uuid import UUID
 
-from msgspec import Meta
+from msgspec import Meta, convert, field
 
-from chamberlain.core.constraints_doubles import doubled_words, doubles
-from chamberlain.core.constraints_shape import Shape
+from chamberlain.core.constraints import Shape, child, doubled_words, doubles
 from chamberlain.core.errors import Fault
-from chamberlain.core.ids import PolicyId, TemplateId, TenantId, UserId
-from chamberlain.core.validation_fields import Description, Name, lines, name
+from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
+from chamberlain.core.validation import (
+    Description,
+    Domain,
+    Id,
+    Line,
+    ManyIds,
+    Metadata,
+    Name,
+    line,
+    lines,
+    name,
+    shaped,
+    weighed_lines,
+)
 from chamberlain.directory.groups import MemberShipType
+from chamberlain.directory.mailboxes import MailboxProperties, MailboxType, PermissionLevel
+from chamberlain.directory.subjects import AddedBy, GuestRules, PresentGuests, Sharing
 from chamberlain.requests.schema import ApprovalShape, approval_faults, to_approval_rule
-from chamberlain.templates.models import GroupTemplate, TemplateHead, TemplateKind
-from chamberlain.templates.schema_audiences import AudienceShape, audience_faults, to_audience
-from chamberlain.templates.schema_custom_fields import CustomFields, custom_field_faults, to_custom_field
-from chamberlain.templates.schema_naming_rules import naming_rule_faults
+from chamberlain.templates.mailbox_types import EQUIPMENT_TYPE, applicability_faults
+from chamberlain.templates.models import (
+    Audience,
+    CustomField,
+    FieldType,
+    GroupTemplate,
+    GuestTemplate,
+    MailboxTemplate,
+    TemplateHead,
+    TemplateKind,
+)
+from chamberlain.templates.naming import NamingRuleInvalid, parse_naming_rule
+from chamberlain.templates.rules import default_faults
 from chamberlain.templates.webhook import WebhookBody, WebhookShape, stored_webhook
+
+
+def naming_rule_faults(text: str, pointer: str) -> Iterator[Fault]:
+    """What is wrong with a naming rule, if anything is."""
+    try:
+        parse_naming_rule(text)
+    except NamingRuleInvalid as error:
+        yield Fault(pointer, "ruleInvalid", f"{error.detail} (Character {error.position + 1}.)")
+
+
+class ChoiceShape(Shape, frozen=True, kw_only=True):
+    """One choice: the value is sent and stored, the label is shown."""
+
+    value: Annotated[str, name(1024)]
+    label: Name
+
+
+class CustomFieldShape(Shape, frozen=True, kw_only=True):
+    """One field; `choices` belong to a field of type choice."""
+
+    key: Annotated[str, name(128)]
+    label: Name
+    type: FieldType
+    required: bool = False
+    choices: Annotated[tuple[ChoiceShape, ...], Meta(max_length=200)] | None = None
+
+
+CustomFields = Annotated[tuple[CustomFieldShape, ...], Meta(max_length=64)]
+
+
+def custom_field_faults(fields: Sequence[CustomFieldShape], pointer: str) -> Iterator[Fault]:
+    """What the single shapes cannot see: keys and values of a choice that are there twice, and choices where
+    there can be none."""
+    seen: set[str] = set()
+    for place, each in enumerate(fields):
+        here = child(pointer, place)
+        if each.key in seen:
+            detail = f'The key "{each.key}" is there twice. Give each field a key of its own.'
+            yield Fault(child(here, "key"), "ruleInvalid", detail)
+        seen.add(each.key)
+        if each.type is FieldType.CHOICE and not each.choices:
+            yield Fault(child(here, "choices"), "ruleInvalid", "A field of type choice needs choices.")
+        values = [choice.value for choice in each.choices or ()]
+        yield from doubles(values, child(here, "choices"), member="value")
+        if each.type is not FieldType.CHOICE and each.choices:
+            detail = f"A field of type {each.type} has no choices. Leave them out, or make it a choice."
+            yield Fault(child(here, "choices"), "ruleInvalid", detail)
+
+
+def to_custom_field(shape: CustomFieldShape) -> CustomField:
+    """The rules' value of it, which knows no labels of choices."""
+    return CustomField(
+        key=shape.key,
+        label=shape.label,
+        type=shape.type,
+        required=shape.required,
+        choices=tuple(each.value for each in shape.choices or ()),
+    )
+
+
+class AudienceShape(Shape, frozen=True, kw_only=True):
+    """These users, and the members of these groups. A template without an audience is for everyone."""
+
+    users: ManyIds = ()
+    groups: ManyIds = ()
+
+
+def audience_faults(shape: AudienceShape | None, pointer: str) -> Iterator[Fault]:
+    """Users and groups that are named twice."""
+    if shape is not None:
+        yield from doubles(shape.users, f"{pointer}/users")
+        yield from doubles(shape.groups, f"{pointer}/groups")
+
+
+def to_audience(shape: AudienceShape) -> Audience:
+    """The rules' value of it."""
+    return Audience(
+        users=frozenset(UserId(each) for each in shape.users), groups=frozenset(GroupId(each) for each in shape.groups)
+    )
+
 
 # The bound of the suite for the name of a channel.
 _Channel = Annotated[str, name(50)]
@@ -123,3 +226,220 @@ def to_group_template(shape: GroupTemplateShape, *, tenant_id: TenantId, revisio
         guest_policy_id=None if shape.guest_policy_id is None else PolicyId(shape.guest_policy_id),
         approval=None if shape.approval is None else to_approval_rule(shape.approval),
     )
+
+
+_Domains = Annotated[tuple[Domain, ...], Meta(max_length=1000)]
+
+
+class GuestsShape(Shape, frozen=True, kw_only=True):
+    """Whether guests may be added, by whom, and from where; no allowed domains means all but the blocked ones."""
+
+    allowed: bool
+    added_by: Literal["members", "owners", "administrators"] = "owners"
+    allowed_domains: _Domains = ()
+    blocked_domains: _Domains = ()
+
+
+class GuestTemplateBody(Shape, frozen=True, kw_only=True):
+    """A template of kind guest as it is sent."""
+
+    kind: Literal["guest"]
+    name: Name
+    description: Description = ""
+    active: bool = True
+    guests: GuestsShape
+    present_guests: Literal["keep", "remove"] = "keep"
+    sharing_capability: Literal["disabled", "existingGuests", "newAndExistingGuests", "anyone"]
+
+
+class GuestTemplateShape(GuestTemplateBody, frozen=True, kw_only=True):
+    """A template of kind guest as it is kept, without what the service adds beside its id."""
+
+    id: UUID
+
+
+def identified_guest_template(body: GuestTemplateBody, template_id: TemplateId) -> GuestTemplateShape:
+    """The template that a body describes."""
+    members = {name: getattr(body, name) for name in body.__struct_fields__}
+    return GuestTemplateShape(**members, id=template_id)
+
+
+def guest_template_faults(shape: GuestTemplateShape, pointer: str = "") -> Iterator[Fault]:
+    """Why a well-formed template cannot be used."""
+    yield from doubled_words(shape.guests.allowed_domains, f"{pointer}/guests/allowedDomains")
+    yield from doubled_words(shape.guests.blocked_domains, f"{pointer}/guests/blockedDomains")
+
+
+def to_guest_template(shape: GuestTemplateShape) -> GuestTemplate:
+    """What the template says."""
+    guests = shape.guests
+    rules = GuestRules(
+        allowed=guests.allowed,
+        added_by=AddedBy(guests.added_by),
+        allowed_domains=guests.allowed_domains,
+        blocked_domains=guests.blocked_domains,
+        sharing=Sharing(shape.sharing_capability),
+    )
+    return GuestTemplate(shape.name, rules, PresentGuests(shape.present_guests))
+
+
+# One id in two spellings would be one user with two levels; the keys are compared before they become ids.
+Permissions = Annotated[
+    dict[Id, PermissionLevel],
+    Meta(max_length=500, extra={"ids": "users"}, description="Levels by the object ids of users."),
+]
+Capacity = Annotated[
+    int, Meta(ge=0, le=2_147_483_647, description="MB of storage; of a room the people it holds; of equipment units.")
+]
+State = Annotated[str, line(64)]
+BusinessPhones = Annotated[tuple[Line, ...], Meta(max_length=10)]
+AutomaticReply = Annotated[str, weighed_lines(8)]
+Tags = Annotated[tuple[Annotated[str, line(64)], ...], Meta(max_length=32)]
+Notes = Annotated[str, lines(4096)]
+Reason = Annotated[str, line(1024)]
+
+# RFC 5321, 4.1.2: dot-atom, without the forms in quotation marks.
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+Alias = Annotated[
+    str,
+    shaped(rf"{_ATOM}(?:\.{_ATOM})*", "must be what stands before the @ of an address, such as info", 64),
+]
+
+
+class RoomMailboxMetadataShape(Shape, frozen=True, kw_only=True, omit_defaults=True):
+    """What stands in a room."""
+
+    has_conference_phone: bool | None = None
+    has_whiteboard: bool | None = None
+    has_video_conferencing: bool | None = None
+
+
+class MailboxDefaultsShape(Shape, frozen=True, kw_only=True, omit_defaults=True):
+    """What a mailbox gets where the request says nothing: every property but those that make it this one mailbox."""
+
+    permissions: Permissions | None = None
+    metadata: Metadata | None = None
+    capacity: Capacity | None = None
+    state: State | None = None
+    street_address: Line | None = None
+    office_location: Line | None = None
+    company_name: Line | None = None
+    postal_code: Line | None = None
+    city: Line | None = None
+    country: Line | None = None
+    phone: Line | None = None
+    department: Line | None = None
+    domain: Line | None = None
+    audio_device_name: Line | None = None
+    display_device_name: Line | None = None
+    video_device_name: Line | None = None
+    business_phones: BusinessPhones | None = None
+    primary_owner: Id | None = None
+    secondary_owner: Id | None = None
+    automatic_reply: AutomaticReply | None = None
+    is_allow_automatic_reply_override: bool | None = None
+    is_wheel_chair_accessible: bool | None = None
+    # The API spells it so; "camel" would make hideFromGal of it.
+    hide_from_gal: bool | None = field(default=None, name="hideFromGAL")
+    auto_mapping: bool | None = None
+    tags: Tags | None = None
+    room_mailbox_metadata: RoomMailboxMetadataShape | None = None
+    notes: Notes | None = None
+    reason: Reason | None = None
+
+
+class MailboxNamingShape(Shape, frozen=True, kw_only=True):
+    """How the local part of the address is made; names stay as they are sent."""
+
+    address: Name = "{input}"
+
+
+class MailboxTemplateMembers(Shape, frozen=True, kw_only=True):
+    """What a template of a mailbox kind says, but for its webhook."""
+
+    kind: Literal["shared", "equipment", "room"]
+    name: Name
+    description: Description = ""
+    active: bool = True
+    is_default: bool = False
+    audience: AudienceShape | None = None
+    domain: Domain | None = None
+    naming: MailboxNamingShape = MailboxNamingShape()
+    defaults: MailboxDefaultsShape = MailboxDefaultsShape()
+    custom_fields: CustomFields = ()
+    approval: ApprovalShape | None = None
+
+
+class MailboxTemplateBody(MailboxTemplateMembers, frozen=True, kw_only=True):
+    """A template of a mailbox kind as it is sent."""
+
+    webhook: WebhookBody | None = None
+
+
+class MailboxTemplateShape(MailboxTemplateMembers, frozen=True, kw_only=True):
+    """A template of a mailbox kind as it is kept, without what the service adds beside its id."""
+
+    webhook: WebhookShape | None = None
+    id: UUID
+
+
+def identified_mailbox_template(body: MailboxTemplateBody, template_id: TemplateId) -> MailboxTemplateShape:
+    """The template that a body describes."""
+    members = {name: getattr(body, name) for name in MailboxTemplateMembers.__struct_fields__}
+    return MailboxTemplateShape(**members, webhook=stored_webhook(body.webhook), id=template_id)
+
+
+def mailbox_template_faults(shape: MailboxTemplateShape, pointer: str = "") -> Iterator[Fault]:
+    """Why a well-formed template cannot be used."""
+    yield from naming_rule_faults(shape.naming.address, f"{pointer}/naming/address")
+    yield from applicability_faults(_defaults(shape), MailboxType(shape.kind), f"{pointer}/defaults")
+    yield from custom_field_faults(shape.custom_fields, f"{pointer}/customFields")
+    yield from _impossible_fields(shape, f"{pointer}/customFields")
+    yield from audience_faults(shape.audience, f"{pointer}/audience")
+    yield from approval_faults(shape.approval, f"{pointer}/approval")
+    fields = [to_custom_field(each) for each in shape.custom_fields]
+    yield from default_faults(fields, shape.defaults.metadata, f"{pointer}/defaults")
+
+
+def mailbox_domain_faults(shape: MailboxTemplateShape, domains: Collection[str], pointer: str = "") -> Iterator[Fault]:
+    """A fault for each domain of it that is none of the tenant's; addresses are made in lower case."""
+    for place, domain in (("domain", shape.domain), ("defaults/domain", shape.defaults.domain)):
+        if domain and domain.lower() not in domains:
+            detail = f"{domain} is no verified domain of this tenant. Choose another, or leave it out."
+            yield Fault(f"{pointer}/{place}", "domainNotVerified", detail)
+
+
+def to_mailbox_template(shape: MailboxTemplateShape, *, tenant_id: TenantId, revision: int) -> MailboxTemplate:
+    """What the rules need of a template; its description, labels of choices and webhook are for others."""
+    return MailboxTemplate(
+        head=TemplateHead(
+            tenant_id=tenant_id,
+            id=TemplateId(shape.id),
+            revision=revision,
+            kind=TemplateKind(shape.kind),
+            name=shape.name,
+            active=shape.active,
+        ),
+        is_default=shape.is_default,
+        audience=None if shape.audience is None else to_audience(shape.audience),
+        domain=shape.domain,
+        address_rule=shape.naming.address,
+        defaults=_defaults(shape),
+        custom_fields=tuple(to_custom_field(each) for each in shape.custom_fields),
+        approval=None if shape.approval is None else to_approval_rule(shape.approval),
+    )
+
+
+def _impossible_fields(shape: MailboxTemplateShape, pointer: str) -> Iterator[Fault]:
+    """A field that is demanded and that no mailbox of this kind may have: nobody could send the right body."""
+    if shape.kind == "equipment":
+        return
+    for place, each in enumerate(shape.custom_fields):
+        if each.key == EQUIPMENT_TYPE and each.required:
+            detail = f"Only equipment has metadata.{EQUIPMENT_TYPE}, so it cannot be required here. Use another key."
+            yield Fault(f"{pointer}/{place}/required", "ruleInvalid", detail)
+
+
+def _defaults(shape: MailboxTemplateShape) -> MailboxProperties:
+    """The rules' value of them, field by field of the same names."""
+    return convert(shape.defaults, MailboxProperties, from_attributes=True)

@@ -7,13 +7,14 @@ from typing import TypeAlias
 from chamberlain.auth.models import Caller
 from chamberlain.core.errors import Conflict, Forbidden, KeyReused, LimitReached, NotPossible, Unavailable
 from chamberlain.core.idempotency import Submission
+from chamberlain.core.ids import TemplateId
 from chamberlain.core.values import value
-from chamberlain.database.transactions import Database
+from chamberlain.database.transactions import Database, Transaction
 from chamberlain.queue.notifier import Notifier
 from chamberlain.requests import records as request_records
 from chamberlain.requests.batcher import Acceptor
-from chamberlain.requests.models import Accepted
-from chamberlain.requests.models_submissions import (
+from chamberlain.requests.models import (
+    Accepted,
     AddressTaken,
     Again,
     Draft,
@@ -112,3 +113,10 @@ def _refusal(verdict: Reused | LimitFull) -> KeyReused | LimitReached:
 def again(caller: Caller, replayed: Replayed) -> Accepted:
     """What is answered to somebody who has asked for it before."""
     return Accepted(replayed.request_id, caller.tenant_id, replayed.approval_required, replayed=True)
+
+
+async def next_number(tx: Transaction, template_id: TemplateId, rule: str) -> int:
+    """A number that this rule of this template never had before. It stays used even when the transaction is given
+    up."""
+    (row,) = await tx.fetch("SELECT chamberlain.next_number($1, $2) AS number", template_id, rule)
+    return int(row["number"])

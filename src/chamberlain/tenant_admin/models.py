@@ -16,3 +16,19 @@ class DeletedTenant:
     deleted_at: datetime
     deleted_by: str
     head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class TenantRow:
+    """One row of a table of the tenant, as JSON."""
+
+    table: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedRows:
+    """How many rows of the tenant a table had."""
+
+    table: str
+    count: int

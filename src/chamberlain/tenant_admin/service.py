@@ -9,20 +9,18 @@ from dataclasses import dataclass
 
 from chamberlain.audit import sealing
 from chamberlain.audit.seals import BATCH, NO_DIGEST, Head
-from chamberlain.auth.models import Actor
-from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.models import Actor, Editor
 from chamberlain.changes import record
 from chamberlain.changes.models import Change, Subject
 from chamberlain.configuration import locks
 from chamberlain.core.errors import Conflict
 from chamberlain.core.ids import TenantId, TraceId
 from chamberlain.database.transactions import Database, Transaction
-from chamberlain.tenant_admin import store, store_tenant_rows
-from chamberlain.tenant_admin.models import DeletedTenant
-from chamberlain.tenant_admin.models_tenant_rows import RemovedRows, TenantRow
+from chamberlain.tenant_admin import store
+from chamberlain.tenant_admin import store as tenant_admin_store
+from chamberlain.tenant_admin.models import DeletedTenant, RemovedRows, TenantRow
 from chamberlain.tenants import records as tenant_records
-from chamberlain.tenants.models import Tenant
-from chamberlain.tenants.models_suspensions import resumed, suspended, tenant_unknown
+from chamberlain.tenants.models import Tenant, resumed, suspended, tenant_unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class TenantOperations:
         count = 0
         async with self.database.across_tenants() as tx:
             await locks.look(tx)
-            async for row in store_tenant_rows.read(tx, tenant_id):
+            async for row in tenant_admin_store.read(tx, tenant_id):
                 take(row)
                 count += 1
         return count
@@ -115,13 +113,13 @@ class TenantOperations:
             await locks.hold(tx, [tenant_id])
             tenant = await _require_deletable(tx, tenant_id)
             head = await sealing.find_head(tx, tenant_id) or Head(0, NO_DIGEST)
-            removed = await store_tenant_rows.remove(tx, tenant_id)
+            removed = await tenant_admin_store.remove(tx, tenant_id)
             await store.add(tx, tenant, actor=actor, trace_id=trace_id, head=head)
         # A transaction from before the suspension may have committed rows after they were removed.
         async with self.database.across_tenants() as tx:
             await locks.hold(tx, [tenant_id])
             gone = await tenant_records.find(tx, tenant_id) is None
-            late = await store_tenant_rows.remove(tx, tenant_id) if gone else ()
+            late = await tenant_admin_store.remove(tx, tenant_id) if gone else ()
         counts: Counter[str] = Counter()
         for each in (*removed, *late):
             counts[each.table] += each.count
@@ -147,7 +145,7 @@ async def _require_deletable(tx: Transaction, tenant_id: TenantId) -> Tenant:
     if not tenant.suspended:
         detail = f'"{tenant.name}" is served. Suspend it first: `chamberlain tenant suspend {tenant_id}`.'
         raise Conflict("stateDoesNotAllow", detail)
-    if (running := await store_tenant_rows.running_jobs(tx, tenant_id)) > 0:
+    if (running := await tenant_admin_store.running_jobs(tx, tenant_id)) > 0:
         detail = f'{running} jobs of "{tenant.name}" are still being done. Try again in a minute.'
         raise Conflict("stateDoesNotAllow", detail)
     return tenant

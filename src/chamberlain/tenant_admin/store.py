@@ -1,12 +1,14 @@
 """The record of tenants that were deleted, as the worker's role, which may add to it and change nothing."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
+from graphlib import TopologicalSorter
 
 from chamberlain.audit.seals import Head
 from chamberlain.auth.models import Actor
 from chamberlain.core.ids import TenantId, TraceId
 from chamberlain.database.transactions import Transaction
-from chamberlain.tenant_admin.models import DeletedTenant
+from chamberlain.tenant_admin.models import DeletedTenant, RemovedRows, TenantRow
 from chamberlain.tenants.models import Tenant
 
 ADD = """
@@ -36,3 +38,65 @@ async def find_all(tx: Transaction) -> Sequence[DeletedTenant]:
         )
         for row in await tx.fetch(FIND_ALL)
     ]
+
+
+# With the columns that order it. What is secret never leaves: neither what is sealed, nor what only proves a secret.
+TABLES = """
+SELECT format('%I.%I', n.nspname, c.relname) AS name,
+    (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY array_position(i.indkey::smallint[], a.attnum))
+        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+        WHERE i.indrelid = c.oid AND i.indisprimary) AS key,
+    (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
+        WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+        AND NOT (a.attname ~ 'secret' OR a.attname = 'sealed')) AS shown,
+    ARRAY(SELECT format('%I.%I', fn.nspname, f.relname) FROM pg_constraint k
+        JOIN pg_class f ON f.oid = k.confrelid JOIN pg_namespace fn ON fn.oid = f.relnamespace
+        WHERE k.conrelid = c.oid AND k.contype = 'f' AND k.confrelid <> c.oid) AS parents
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute t ON t.attrelid = c.oid AND t.attname = 'tenant_id' AND NOT t.attisdropped
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND has_table_privilege(c.oid, 'DELETE')
+ORDER BY 1
+"""
+
+RUNNING = "SELECT count(*) AS running FROM chamberlain.job WHERE tenant_id = $1 AND lease_until > now()"
+
+# A tenant may have millions of rows in one table.
+PATIENCE = timedelta(hours=1)
+# Rows that are fetched at a time.
+PAGE = 500
+
+
+async def running_jobs(tx: Transaction, tenant_id: TenantId) -> int:
+    """How many jobs of the tenant somebody is at just now."""
+    row = await tx.fetch_row(RUNNING, tenant_id)
+    return 0 if row is None else int(row["running"])
+
+
+async def read(tx: Transaction, tenant_id: TenantId) -> AsyncIterator[TenantRow]:
+    """Every row of the tenant, table by table, as JSON and without secrets; as the worker's role."""
+    for table in await tx.fetch(TABLES):
+        name, key = table["name"], table["key"] or "1"
+        statement = (
+            f"SELECT row_to_json(r)::text AS content FROM (SELECT {table['shown']} FROM {name} "  # noqa: S608 - names come quoted from the catalog
+            f"WHERE tenant_id = $1 ORDER BY {key}) r"
+        )
+        # The first page may take as long as sorting all of it.
+        async for row in tx.connection.cursor(statement, tenant_id, prefetch=PAGE, timeout=PATIENCE.total_seconds()):
+            yield TenantRow(name, row["content"])
+
+
+async def remove(tx: Transaction, tenant_id: TenantId) -> Sequence[RemovedRows]:
+    """Remove every row of the tenant, and say how many there were in which tables; as the worker's role."""
+    tables = await tx.fetch(TABLES)
+    names = {str(table["name"]) for table in tables}
+    # What refers to others goes first.
+    parents = {str(table["name"]): [each for each in table["parents"] if each in names] for table in tables}
+    order = reversed(list(TopologicalSorter(parents).static_order()))
+    counts = {name: await _remove_from(tx, name, tenant_id) for name in order}
+    return [RemovedRows(name, count) for name, count in sorted(counts.items()) if count]
+
+
+async def _remove_from(tx: Transaction, name: str, tenant_id: TenantId) -> int:
+    statement = f"DELETE FROM {name} WHERE tenant_id = $1"  # noqa: S608 - the name comes quoted from the catalog
+    status = await tx.connection.execute(statement, tenant_id, timeout=PATIENCE.total_seconds())
+    return int(status.removeprefix("DELETE "))

@@ -7,15 +7,20 @@ from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
 from chamberlain.http.calls import Answer
-from chamberlain.http.context_calls import Call
-from chamberlain.http.resource import VERSIONED, edit_of, shown
-from chamberlain.http.resource_etags import IF_MATCH
+from chamberlain.http.context import Call
+from chamberlain.http.resource import IF_MATCH, VERSIONED, edit_of, shown
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success
 from chamberlain.http.wire import Time, time_of
-from chamberlain.tenants.models import Applicability
-from chamberlain.tenants.models_tenant_records import TenantRecord
-from chamberlain.tenants.schema import AdministratorsShape, IssuerShape, LimitsShape, RepairShape
-from chamberlain.tenants.schema_tenant_settings import TENANT, TenantBody, to_tenant_settings
+from chamberlain.tenants.models import Applicability, TenantRecord
+from chamberlain.tenants.schema import (
+    TENANT,
+    AdministratorsShape,
+    IssuerShape,
+    LimitsShape,
+    RepairShape,
+    TenantBody,
+    to_tenant_settings,
+)
 from chamberlain.tenants.service import TenantService
 
 

@@ -1,12 +1,21 @@
 """Tenants: the organisations that everything belongs to."""
 
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from chamberlain.core.errors import LimitReached
+from chamberlain.auth.models import Editor, Issuer
+from chamberlain.changes.models import Change, Subject
+from chamberlain.core.diff import Content, differences
+from chamberlain.core.errors import Fault, LimitReached, NotFound
 from chamberlain.core.ids import GroupId, TenantId, UserId
+from chamberlain.directory.models import PeopleAnswer, PeopleQuestion, Person, unknown_people
 from chamberlain.directory.properties import Treatments
+
+if TYPE_CHECKING:
+    from chamberlain.core.values import Json
 
 
 class Applicability(StrEnum):
@@ -64,3 +73,146 @@ def limit_full(limit: str) -> LimitReached:
         return LimitReached("quotaExceeded", detail, limit=limit, after=timedelta(minutes=1))
     detail = "This tenant has as many open requests as it may have. Send the request again when some have ended."
     return LimitReached("quotaExceeded", detail, limit=limit, after=timedelta(seconds=10))
+
+
+@dataclass(frozen=True, slots=True)
+class TenantRecord:
+    """A tenant whole, with those whose tokens speak for it."""
+
+    tenant: Tenant
+    issuers: tuple[Issuer, ...]
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def etag(self) -> str:
+        """Names this version: a revision is never counted twice."""
+        return f'"{self.tenant.revision}"'
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSettings:
+    """What administrators say of their tenant; without a default domain it stays what it is."""
+
+    name: str
+    default_domain: str | None
+    users: tuple[UserId, ...]
+    groups: tuple[GroupId, ...]
+    repairs_drift: bool
+    applicability: Applicability
+    repair_properties: Treatments = field(default_factory=dict)
+
+
+def present(record: TenantRecord | None) -> TenantRecord:
+    """The tenant, or NotFound when it was deleted a moment ago."""
+    if record is None:
+        raise NotFound("There is no such tenant any more.")
+    return record
+
+
+def question_of(settings: TenantSettings, tenant_id: TenantId) -> PeopleQuestion:
+    """What the directory has to be asked of those who would administer the tenant."""
+    groups = frozenset(settings.groups)
+    return PeopleQuestion(tenant_id, users=frozenset(settings.users), named_groups=groups, members_of=groups)
+
+
+def members_question(answer: PeopleAnswer, tenant_id: TenantId) -> PeopleQuestion | None:
+    """What more has to be asked: who the members of the groups are, when no user who is named will do."""
+    members = frozenset(member.id for several in answer.relations.members.values() for member in several)
+    return PeopleQuestion(tenant_id, users=members) if members and not _lasting(answer.people) else None
+
+
+def settings_faults(
+    settings: TenantSettings, tenant: Tenant, answer: PeopleAnswer, members: Mapping[UserId, Person]
+) -> Iterator[Fault]:
+    """Why a tenant cannot be as its administrators want it. `members` are those of the groups, as far as they had to be
+    asked for. A guest may administer, and does not count: others decide when guests go."""
+    domain = settings.default_domain
+    if domain is not None and domain not in tenant.domains:
+        detail = f"{domain} is no verified domain of this tenant. Choose one of its domains, or leave it out."
+        yield Fault("/defaultDomain", "domainNotVerified", detail)
+    users = [(f"/administrators/users/{place}", each) for place, each in enumerate(settings.users)]
+    groups = [(f"/administrators/groups/{place}", each) for place, each in enumerate(settings.groups)]
+    yield from unknown_people(users, groups, answer)
+    if not _lasting(answer.people) and not _lasting(members):
+        detail = "Nobody but guests would administer this tenant. Name a user who is no guest, or a group that has one."
+        yield Fault("/administrators", "noAdministrator", detail)
+
+
+def _lasting(people: Mapping[UserId, Person]) -> bool:
+    return any(not person.is_guest for person in people.values())
+
+
+def changed(tenant: Tenant, settings: TenantSettings) -> Tenant:
+    """The tenant with these settings; the default domain comes first, the others keep their order."""
+    first = settings.default_domain or tenant.default_domain
+    return replace(
+        tenant,
+        name=settings.name,
+        domains=(first, *(domain for domain in tenant.domains if domain != first)),
+        administrator_users=frozenset(settings.users),
+        administrator_groups=frozenset(settings.groups),
+        repairs_drift=settings.repairs_drift,
+        repair_properties=settings.repair_properties,
+        applicability=settings.applicability,
+    )
+
+
+def replaced(before: Tenant, after: Tenant, editor: Editor) -> Change:
+    """The record of a tenant that was changed: what changed, and nothing else."""
+    was, became = differences(_content(before), _content(after))
+    return Change(
+        tenant_id=after.id,
+        action="tenant.replace",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject("tenant", after.id, after.name),
+        before=was,
+        after=became,
+        request_id=None,
+        trace_id=editor.trace_id,
+        client_address=editor.client_address,
+    )
+
+
+def _content(tenant: Tenant) -> Content:
+    users: list[Json] = [str(user) for user in sorted(tenant.administrator_users)]
+    groups: list[Json] = [str(group) for group in sorted(tenant.administrator_groups)]
+    properties: dict[str, Json] = {**dict(sorted(tenant.repair_properties.items()))}
+    return {
+        "name": tenant.name,
+        "defaultDomain": tenant.default_domain,
+        "administrators": {"users": users, "groups": groups},
+        "repair": {"drift": tenant.repairs_drift, "properties": properties},
+        "applicability": tenant.applicability,
+    }
+
+
+def suspended(tenant: Tenant, editor: Editor) -> Change:
+    """The record of a tenant that is served no longer."""
+    return _change(tenant, "suspend", editor, before=False)
+
+
+def resumed(tenant: Tenant, editor: Editor) -> Change:
+    """The record of a tenant that is served again."""
+    return _change(tenant, "resume", editor, before=True)
+
+
+def tenant_unknown(tenant_id: TenantId) -> NotFound:
+    """What an operator is told who names a tenant that is not there."""
+    return NotFound(f"There is no tenant {tenant_id}. `chamberlain tenant list` shows those that there are.")
+
+
+def _change(tenant: Tenant, verb: str, editor: Editor, *, before: bool) -> Change:
+    return Change(
+        tenant_id=tenant.id,
+        action=f"tenant.{verb}",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject("tenant", tenant.id, tenant.name),
+        before={"suspended": before},
+        after={"suspended": not before},
+        request_id=None,
+        trace_id=editor.trace_id,
+        client_address=editor.client_address,
+    )

@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.models import Issuer
 from chamberlain.core.ids import GroupId, TenantId, UserId
 from chamberlain.database.transactions import Database, Record, Transaction
 from chamberlain.directory.properties import DriftProperty, Treatment
-from chamberlain.tenants.models import Applicability, Limits, Tenant
+from chamberlain.tenants.models import Applicability, Limits, Tenant, TenantRecord
 
 FIND = """
 SELECT tenant_id, revision, name, domains, administrator_users, administrator_groups, extension_prefix, suspended,
@@ -171,3 +171,23 @@ def _tenant(row: Record) -> Tenant:
         repair_properties=_decode_treatments(row["repair_properties"]),
         former_prefixes=tuple(row["former_prefixes"]),
     )
+
+
+TIMES = "SELECT created_at, updated_at FROM chamberlain.tenant WHERE tenant_id = $1"
+
+# Rows that belong to the tenant can be made meanwhile; only its own is held.
+LOCK = "SELECT FROM chamberlain.tenant WHERE tenant_id = $1 FOR NO KEY UPDATE"
+
+
+async def find_record(tx: Transaction, tenant_id: TenantId) -> TenantRecord | None:
+    """The tenant with its registered issuers."""
+    tenant, times = await find(tx, tenant_id), await tx.fetch_row(TIMES, tenant_id)
+    if tenant is None or times is None:
+        return None
+    issuers = tuple(await issuers_of(tx, (tenant_id,)))
+    return TenantRecord(tenant, issuers, times["created_at"], times["updated_at"])
+
+
+async def lock(tx: Transaction, tenant_id: TenantId) -> None:
+    """Be the only one who changes this tenant, until the transaction ends."""
+    await tx.execute(LOCK, tenant_id)

@@ -6,13 +6,23 @@ from uuid import UUID
 
 from msgspec import Meta
 
-from chamberlain.auth.models_issuers import Issuer
-from chamberlain.core.constraints_shape import Shape
-from chamberlain.core.errors import Fault
+from chamberlain.auth.models import Issuer
+from chamberlain.core.constraints import Shape
+from chamberlain.core.errors import BodyInvalid, Fault
 from chamberlain.core.ids import GroupId, TenantId, UserId
-from chamberlain.core.validation_fields import CONTROL, LowerDomain, ManyIds, Name, shaped
+from chamberlain.core.json import parse_object
+from chamberlain.core.validation import (
+    ADDED_BY_THE_SERVICE,
+    CONTROL,
+    Domain,
+    LowerDomain,
+    ManyIds,
+    Name,
+    Reader,
+    shaped,
+)
 from chamberlain.directory.properties import DriftProperty, Treatment, treatment_faults
-from chamberlain.tenants.models import Applicability, Limits, Tenant
+from chamberlain.tenants.models import Applicability, Limits, Tenant, TenantSettings
 
 _ExtensionPrefix = Annotated[
     str, shaped("[A-Za-z][A-Za-z0-9_]{0,59}", "must be up to 60 letters, digits and _, a letter first")
@@ -135,4 +145,47 @@ def from_tenant(tenant: Tenant, issuers: Sequence[Issuer]) -> TenantShape:
             running_jobs=limits.running_jobs,
             requests_per_minute=limits.requests_per_minute,
         ),
+    )
+
+
+# The operator's: they may be sent, so that what was read can be changed and put back, and are ignored.
+_OF_THE_OPERATOR = frozenset({"domains", "extensionPrefix", "limits", "issuers"})
+_IGNORED = ADDED_BY_THE_SERVICE | _OF_THE_OPERATOR | {"id"}
+
+
+class TenantBody(Shape, frozen=True, kw_only=True):
+    """What administrators say of their tenant."""
+
+    name: Name
+    default_domain: Domain | None = None
+    administrators: AdministratorsShape
+    repair: RepairShape = RepairShape()
+    applicability: Applicability = Applicability.REFUSE
+
+
+class TenantReader(Reader[TenantBody]):
+    """Reads a tenant that is sent: what is not the administrators' to change may come along, and is left out."""
+
+    def read(self, raw: bytes) -> TenantBody:
+        """The body, or BodyInvalid with all faults, or Malformed when it is no JSON object."""
+        sent = parse_object(raw)
+        body = self.read_value({name: each for name, each in sent.items() if name not in _IGNORED})
+        if faults := tuple(repair_faults(body.repair, "/repair")):
+            raise BodyInvalid(faults)
+        return body
+
+
+TENANT = TenantReader(TenantBody)
+
+
+def to_tenant_settings(body: TenantBody) -> TenantSettings:
+    """The rules' value of it. Domains are kept in lower case."""
+    return TenantSettings(
+        name=body.name,
+        default_domain=None if body.default_domain is None else body.default_domain.lower(),
+        users=tuple(UserId(each) for each in body.administrators.users),
+        groups=tuple(GroupId(each) for each in body.administrators.groups),
+        repairs_drift=body.repair.drift,
+        repair_properties=body.repair.properties,
+        applicability=body.applicability,
     )

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Edit, require_match
-from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.models import Caller, Edit, Issuer, require_match
 from chamberlain.auth.permissions import Operation
 from chamberlain.changes import record as change_record
 from chamberlain.core.errors import NotPossible, TryAgain, Unavailable
@@ -17,8 +15,9 @@ from chamberlain.core.ids import TenantId
 from chamberlain.database.transactions import Database
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import People
-from chamberlain.tenants import records, records_tenant_records
-from chamberlain.tenants.models_tenant_records import (
+from chamberlain.tenants import records
+from chamberlain.tenants import records as tenant_records
+from chamberlain.tenants.models import (
     TenantRecord,
     TenantSettings,
     changed,
@@ -47,7 +46,7 @@ class TenantService:
         """Read the tenant."""
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            record = present(await records_tenant_records.find(tx, caller.tenant_id))
+            record = present(await tenant_records.find_record(tx, caller.tenant_id))
         return self._with_own_issuers(record, caller.tenant_id)
 
     async def replace(self, caller: Caller, settings: TenantSettings, edit: Edit) -> TenantRecord:
@@ -63,15 +62,15 @@ class TenantService:
         further = members_question(answer, tenant_id)
         members = {} if further is None else (await self._look_up(further)).people
         async with self.database.transaction(tenant_id) as tx:
-            await records_tenant_records.lock(tx, tenant_id)
-            before = present(await records_tenant_records.find(tx, tenant_id))
+            await tenant_records.lock(tx, tenant_id)
+            before = present(await tenant_records.find_record(tx, tenant_id))
             require_match(before.etag, edit, "tenant")
             if faults := tuple(settings_faults(settings, before.tenant, answer, members)):
                 raise NotPossible(faults)
             after = changed(before.tenant, settings)
             if await records.put(tx, after):
                 await change_record.record(tx, replaced(before.tenant, after, editor))
-            record = present(await records_tenant_records.find(tx, tenant_id))
+            record = present(await tenant_records.find_record(tx, tenant_id))
         return self._with_own_issuers(record, tenant_id)
 
     async def _look_up(self, question: PeopleQuestion) -> PeopleAnswer:

@@ -18,9 +18,10 @@ from chamberlain.database.transactions import Database, Transaction, repeat_if_d
 from chamberlain.events import outbox
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, Job
-from chamberlain.template_admin import webhook_secrets, webhook_secrets_webhook_states
+from chamberlain.template_admin import webhook_secrets
+from chamberlain.template_admin import webhook_secrets as template_admin_webhook_secrets
 from chamberlain.template_admin.webhook_secrets import WebhookSecrets
-from chamberlain.templates.webhook_webhooks import SigningSecrets, WebhookKey
+from chamberlain.templates.models import SigningSecrets, WebhookKey
 from chamberlain.webhooks import store
 from chamberlain.webhooks.models import (
     DeliveryResult,
@@ -149,13 +150,13 @@ class DeliverWebhooks:
         """Update failure states, and disable webhooks that fail too long."""
         well = {each.delivery.webhook for each in results if each.state is DeliveryState.SUCCEEDED}
         ill = _worst([each for each in results if each.state is not DeliveryState.SUCCEEDED])
-        await webhook_secrets_webhook_states.recover(tx, sorted(well))
+        await template_admin_webhook_secrets.recover(tx, sorted(well))
         # The address may have changed during a call. Then its outcome says nothing about the new receiver.
-        still = await webhook_secrets_webhook_states.still_at(
+        still = await template_admin_webhook_secrets.still_at(
             tx, {webhook: each.delivery.url or "" for webhook, each in ill.items()}
         )
         now = await self._decision_time(tx)
-        for webhook, failing_since in (await webhook_secrets_webhook_states.fail(tx, sorted(still), at=now)).items():
+        for webhook, failing_since in (await template_admin_webhook_secrets.fail(tx, sorted(still), at=now)).items():
             await self._disable_if(tx, ill[webhook], failing_since, now)
 
     async def _disable_if(
@@ -165,7 +166,7 @@ class DeliverWebhooks:
         reason = None if result.reply is None else reason_to_disable(result.reply, failing_since, now)
         if reason is None:
             return
-        name = await webhook_secrets_webhook_states.disable(tx, due.webhook, reason=reason, at=now)
+        name = await template_admin_webhook_secrets.disable(tx, due.webhook, reason=reason, at=now)
         if name is None:
             return
         await outbox.cancel_pending(tx, *due.webhook)

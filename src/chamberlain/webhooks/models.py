@@ -4,16 +4,27 @@ The schedule is that of Standard Webhooks 1.0 ("Deliverability and reliability")
 more" and that 429 and 503 may say when.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from chamberlain.auth.models import SERVICE
-from chamberlain.changes.models import Change, Subject
-from chamberlain.changes.models_events import Event, EventType
+from chamberlain.auth.models import SERVICE, Editor
+from chamberlain.changes.models import Change, Event, EventType, Subject
+from chamberlain.core.errors import Conflict, NotFound
 from chamberlain.core.ids import DeliveryId, EventId, JobId, RequestId, TemplateId, TenantId, TraceId
-from chamberlain.templates.webhook_webhooks import WebhookKey
+from chamberlain.core.paging import Position
+from chamberlain.templates.models import WebhookKey
+
+if TYPE_CHECKING:
+    from chamberlain.core.values import Json
+from enum import Enum, auto
+
+from chamberlain.changes.models import Document, format_time
+from chamberlain.core.checkups import Checkup, doubtful, faulty, well
+from chamberlain.templates.models import TemplateHead
 
 # How long after each attempt without success the next one is made; after the last there is none.
 SCHEDULE = (
@@ -224,4 +235,183 @@ def disabled_by(due: DueDelivery, event: Event, *, template_name: str, reason: s
         request_id=None,
         trace_id=due.trace_id,
         event=event,
+    )
+
+
+# How many are queued in one transaction: it takes some hundredths of a second, and nobody waits for it.
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverySpan:
+    """Deliveries that were made from `since` on and before `until`, of one template or of any (None)."""
+
+    since: datetime
+    until: datetime
+    template_id: TemplateId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RedeliveredBatch:
+    """Some of a span that are queued again, and the place behind which the others are, None when there are none."""
+
+    ids: Sequence[DeliveryId]
+    next: Position | None
+
+
+def present_delivery(record: DeliveryRecord | None) -> DeliveryRecord:
+    """The delivery, or NotFound."""
+    if record is None:
+        raise NotFound("There is no such delivery. They are kept for 30 days; the list has those that there are.")
+    return record
+
+
+def require_callable(url: str | None) -> None:
+    """Raises Conflict when there is no address to be called."""
+    if url is None:
+        detail = "The template has no webhook that is active. Give it one by a PUT of the template first."
+        raise Conflict("stateDoesNotAllow", detail)
+
+
+def redelivered(before: DeliveryRecord, editor: Editor, said: Mapping[str, str]) -> Change:
+    """The record of one that is sent again; `said` is what the caller said to it."""
+    return Change(
+        tenant_id=before.tenant_id,
+        action="delivery.redeliver",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject("delivery", before.id, before.type),
+        before={"state": before.state},
+        after={"state": "pending", **said},
+        request_id=before.request_id,
+        trace_id=editor.trace_id,
+        client_address=editor.client_address,
+    )
+
+
+def span_redelivered(tenant_id: TenantId, span: DeliverySpan, editor: Editor) -> Change:
+    """The record of a span that is sent again; it is written before the first of them is queued."""
+    after: dict[str, Json] = {
+        "from": span.since.isoformat(),
+        "to": span.until.isoformat(),
+        "templateId": None if span.template_id is None else str(span.template_id),
+    }
+    return Change(
+        tenant_id=tenant_id,
+        action="delivery.redeliver",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject("delivery", None, "Deliveries of a span of time"),
+        before=None,
+        after=after,
+        request_id=None,
+        trace_id=editor.trace_id,
+        client_address=editor.client_address,
+    )
+
+
+class Reach(Enum):
+    """Whether an address can be called, and else why not. Whoever sets addresses is never told which it is."""
+
+    YES = auto()
+    NOT_HTTPS = auto()
+    NO_NAME = auto()
+    REFUSED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookTarget:
+    """A template's webhook, and how it gets on."""
+
+    tenant_id: TenantId
+    template_id: TemplateId
+    template_name: str
+    url: str
+    active: bool
+    failing_since: datetime | None
+    disabled_reason: str | None
+
+    @property
+    def called(self) -> str:
+        """What a sentence begins with that is about it. Its address may hold a secret and is left out."""
+        return f"The webhook of template {self.template_name!r} ({self.template_id}, tenant {self.tenant_id})"
+
+
+def judge_targets(targets: Sequence[WebhookTarget], reaches: Mapping[str, Reach]) -> Sequence[Checkup]:
+    """One line for each that somebody has to look at, and one for all that are well. `reaches` is by address."""
+    active = [target for target in targets if target.active]
+    if not active:
+        return [well("webhooks", "There is no active webhook.")]
+    found = [checkup for target in active if (checkup := _judged(target, reaches[target.url])) is not None]
+    if found and len(found) == len(active):
+        return found
+    return [*found, well("webhooks", f"{len(active) - len(found)} of {len(active)} active webhooks can be called.")]
+
+
+def _judged(target: WebhookTarget, reach: Reach) -> Checkup | None:
+    if target.disabled_reason is not None:
+        cure = 'Mend the receiver, then PUT the template with "active": true for its webhook.'
+        return doubtful("webhooks", f"{target.called} was disabled: {target.disabled_reason}", cure)
+    match reach:
+        case Reach.NOT_HTTPS:
+            cure = "Give it an address with https, or set CHAMBERLAIN_WEBHOOK_ALLOW_HTTP=true."
+            return faulty("webhooks", f"{target.called} has an address without https.", cure)
+        case Reach.NO_NAME:
+            cure = "Look whether the name is written well, and whether this machine can look names up."
+            return faulty("webhooks", f"{target.called} has a name that stands for no address here.", cure)
+        case Reach.REFUSED:
+            cure = "Give it a public address, or name its network in CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS."
+            return faulty("webhooks", f"{target.called} stands in a network that may not be called.", cure)
+        case Reach.YES:
+            return _failing(target)
+
+
+def _failing(target: WebhookTarget) -> Checkup | None:
+    if target.failing_since is None:
+        return None
+    cure = "GET /admin/v1/deliveries/ shows what it answers. After five days it is called no more."
+    return doubtful("webhooks", f"{target.called} has failed since {target.failing_since:%Y-%m-%dT%H:%M:%SZ}.", cure)
+
+
+# No event of the feed has this type: a receiver that knows what it wants passes by it.
+TEST_TYPE = "webhook.test"
+
+
+def payload_of_test(head: TemplateHead, now: datetime) -> Document:
+    """What is sent: the five members of every payload, about the template alone."""
+    return {
+        "type": TEST_TYPE,
+        "timestamp": format_time(now),
+        "requestId": None,
+        "tenantId": str(head.tenant_id),
+        "data": {"templateId": str(head.id)},
+    }
+
+
+def only_attempt(reply: Reply) -> Attempt:
+    """What came back, as attempts are shown: there is one, and none follows."""
+    milliseconds = round(reply.duration.total_seconds() * 1000)
+    return Attempt(1, reply.at, reply.status, milliseconds, reply.error, reply.answer)
+
+
+def no_secret() -> Conflict:
+    """What to say of a webhook whose calls cannot be signed."""
+    detail = "There is no secret that a call could be signed with. Make one: POST .../webhook/rotate/."
+    return Conflict("stateDoesNotAllow", detail)
+
+
+def tested(head: TemplateHead, url: str, attempt: Attempt, editor: Editor) -> Change:
+    """The record of a test call."""
+    after: dict[str, Json] = {"url": url, "status": attempt.status, "error": attempt.error}
+    return Change(
+        tenant_id=head.tenant_id,
+        action="webhook.test",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject("template", head.id, head.name),
+        before=None,
+        after=after,
+        request_id=None,
+        trace_id=editor.trace_id,
+        client_address=editor.client_address,
     )

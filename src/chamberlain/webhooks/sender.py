@@ -6,10 +6,13 @@ kept by us (kept.py), since the engine's own pool looks at all of them at each c
 """
 
 import asyncio
+import hmac
 import re
 import ssl
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from base64 import b64decode, b64encode
+from collections import defaultdict
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -19,11 +22,157 @@ from urllib.parse import quote, urlsplit
 
 import httpcore2
 
-from chamberlain.webhooks.addresses import Network
-from chamberlain.webhooks.models import KEPT_ANSWER, Reply, WebhookCall, kept_answer
-from chamberlain.webhooks.sender_connect import Guard, GuardedConnection, Refused, Resolve
-from chamberlain.webhooks.sender_kept import IDLE, KeptConnections
-from chamberlain.webhooks.sender_sign import signed_headers
+from chamberlain.webhooks.addresses import Address, Network, is_allowed, is_disguised
+from chamberlain.webhooks.models import KEPT_ANSWER, Reach, Reply, WebhookCall, kept_answer
+
+# The addresses of a name. Raises OSError where there are none.
+Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
+
+
+class Refused(Exception):
+    """An address that may not be called. It does not say why, nor whether the name is known: whoever sets addresses
+    shall not find out about networks that only the service can see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Says which addresses a name may be reached at. `allowed` are networks, beyond what is public."""
+
+    resolve: Resolve
+    allowed: Sequence[Network]
+
+    async def addresses(self, host: str, port: int) -> Sequence[Address]:
+        """The addresses of a host, all of which may be called. Raises Refused."""
+        if is_disguised(host):
+            raise Refused
+        try:
+            found = await self.resolve(host, port)
+        except OSError as error:
+            raise Refused from error
+        if not found or not all(is_allowed(address, self.allowed) for address in found):
+            raise Refused
+        return found
+
+
+class GuardedConnection(httpcore2.AsyncHTTPConnection):
+    """One connection to a receiver, for one call after the other; it is made by the first."""
+
+    def __init__(self, origin: httpcore2.Origin, guard: Guard, *, trust: ssl.SSLContext, idle: timedelta) -> None:
+        self._backend = _Backend(guard)
+        super().__init__(
+            origin, ssl_context=trust, keepalive_expiry=idle.total_seconds(), network_backend=self._backend
+        )
+
+    async def aclose(self) -> None:
+        """End it, however far it has come."""
+        await super().aclose()
+        if self._backend.stream is not None:
+            # Where TLS has not come about, the library leaves what is below it open.
+            await self._backend.stream.aclose()
+
+
+class _Backend(httpcore2.AsyncNetworkBackend):
+    """Connects to what the guard lets through. TLS is made above it, with the name and not with the address."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._network = httpcore2.AnyIOBackend()
+        self.stream: httpcore2.AsyncNetworkStream | None = None
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the interface is the library's
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Connect to the first address that answers. Raises Refused, and what the library raises of the last one."""
+        *others, last = map(str, await self._guard.addresses(host, port))
+        for address in others:
+            with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                self.stream = await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+                return self.stream
+        self.stream = await self._network.connect_tcp(last, port, timeout, local_address, socket_options)
+        return self.stream
+
+
+# As many as there are calls at a time while receivers keep up (queue/lanes.py). A process may have 1,024 of these and
+# of files as a rule, and those that are in use need most of them.
+MOST: Final = 128
+# How long one waits that is not used.
+IDLE: Final = timedelta(seconds=30)
+
+
+class KeptConnections:
+    """Keeps connections by what they lead to, `most` of them at most and none for long: those that have waited longest
+    are ended when another one comes."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        # What each leads to and since when it waits; the one that has waited longest stands first.
+        self._all: dict[GuardedConnection, tuple[Hashable, float]] = {}
+        # The same for each receiver, in the same order.
+        self._of: defaultdict[Hashable, dict[GuardedConnection, None]] = defaultdict(dict)
+
+    async def take(self, receiver: Hashable) -> GuardedConnection | None:
+        """The connection that was used last, if there is one that the receiver has not ended meanwhile."""
+        while receiver in self._of:
+            connection = next(reversed(self._of[receiver]))
+            self._remove(connection)
+            if not connection.has_expired():
+                return connection
+            await connection.aclose()
+        return None
+
+    async def keep(self, receiver: Hashable, connection: GuardedConnection) -> None:
+        """Keep one that is not in use any more, and end what is too old or too many."""
+        self._all[connection] = receiver, monotonic()
+        self._of[receiver][connection] = None
+        while (surplus := self._surplus()) is not None:
+            self._remove(surplus)
+            await surplus.aclose()
+
+    async def close(self) -> None:
+        """End all; what comes later is ended at once."""
+        self._most = 0
+        for connection in list(self._all):
+            self._remove(connection)
+            await connection.aclose()
+
+    def _surplus(self) -> GuardedConnection | None:
+        """The one that has waited longest, if that is too long or if there are too many."""
+        if not self._all:
+            return None
+        oldest, (_, since) = next(iter(self._all.items()))
+        is_old = since < monotonic() - IDLE.total_seconds()
+        return oldest if is_old or len(self._all) > self._most else None
+
+    def _remove(self, connection: GuardedConnection) -> None:
+        receiver, _ = self._all.pop(connection)
+        del self._of[receiver][connection]
+        if not self._of[receiver]:
+            del self._of[receiver]
+
+
+_SECRET_PREFIX = "whsec_"  # noqa: S105 - what every secret begins with, and none itself.
+
+
+def signed_headers(message_id: str, at: datetime, payload: bytes, secrets: Iterable[str]) -> Mapping[str, str]:
+    """The three headers of a call: one signature for each secret (`whsec_` and base64), in their order."""
+    seconds = str(int(at.timestamp()))
+    content = f"{message_id}.{seconds}.".encode() + payload
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": seconds,
+        "webhook-signature": " ".join(f"v1,{_signature(secret, content)}" for secret in secrets),
+    }
+
+
+def _signature(secret: str, content: bytes) -> str:
+    key = b64decode(secret.removeprefix(_SECRET_PREFIX))
+    return b64encode(hmac.digest(key, content, "sha256")).decode("ascii")
+
 
 TIME_OUT: Final = timedelta(seconds=15)
 
@@ -210,3 +359,29 @@ def _retry_after(value: bytes | None, at: datetime) -> timedelta | None:
 
 def _since(begun: float) -> timedelta:
     return timedelta(seconds=monotonic() - begun)
+
+
+# A name server that has not answered by then does not answer.
+PATIENCE = timedelta(seconds=5)
+
+
+async def reach_of(url: str, resolve: Resolve, *, allowed: Sequence[Network], allow_http: bool) -> Reach:
+    """What would keep a call from being made, by the same rules that calls go by."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna").decode("ascii").lower()
+        port = parts.port or 0
+    except ValueError:
+        return Reach.NO_NAME
+    if parts.scheme != "https" and not (parts.scheme == "http" and allow_http):
+        return Reach.NOT_HTTPS
+    if is_disguised(host):
+        return Reach.REFUSED
+    try:
+        async with asyncio.timeout(PATIENCE.total_seconds()):
+            addresses = await resolve(host, port)
+    except (OSError, TimeoutError):
+        return Reach.NO_NAME
+    if not addresses:
+        return Reach.NO_NAME
+    return Reach.YES if all(is_allowed(address, allowed) for address in addresses) else Reach.REFUSED

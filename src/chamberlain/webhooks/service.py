@@ -8,8 +8,7 @@ from uuid import UUID
 from msgspec import json
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.models import Caller, Editor
 from chamberlain.auth.permissions import Operation
 from chamberlain.changes import record as change_record
 from chamberlain.core.errors import Fault, NotPossible
@@ -17,29 +16,33 @@ from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import DeliveryId, EventId, TemplateId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.database.transactions import Database, Transaction
-from chamberlain.http import idempotency_idempotency
+from chamberlain.http import idempotency
 from chamberlain.queue.notifier import Notifier
 from chamberlain.template_admin import records as template_admin_records
 from chamberlain.template_admin import webhook_secrets
 from chamberlain.template_admin.models import RotatedWebhook, in_area, secret_rotated
-from chamberlain.template_admin.webhook_secrets import WebhookSecrets
-from chamberlain.template_admin.webhook_secrets_webhook_urls import callable_url
+from chamberlain.template_admin.webhook_secrets import WebhookSecrets, callable_url
 from chamberlain.templates import records as template_records
-from chamberlain.templates.models import TemplateHead
-from chamberlain.templates.rules_template_areas import TemplateArea
+from chamberlain.templates.models import TemplateHead, no_webhook
+from chamberlain.templates.rules import TemplateArea
 from chamberlain.templates.webhook import kept_webhook
-from chamberlain.templates.webhook_webhooks import no_webhook
-from chamberlain.webhooks import store_delivery_lists, store_redeliveries
-from chamberlain.webhooks.models import Attempt, DeliveryFilter, DeliveryRecord, WebhookCall
-from chamberlain.webhooks.models_redeliveries import (
+from chamberlain.webhooks import store
+from chamberlain.webhooks.models import (
     BATCH,
+    Attempt,
+    DeliveryFilter,
+    DeliveryRecord,
     DeliverySpan,
+    WebhookCall,
+    no_secret,
+    only_attempt,
+    payload_of_test,
     present_delivery,
     redelivered,
     require_callable,
     span_redelivered,
+    tested,
 )
-from chamberlain.webhooks.models_webhook_tests import no_secret, only_attempt, payload_of_test, tested
 from chamberlain.webhooks.sender import Send
 
 
@@ -65,7 +68,7 @@ class WebhookService:
         """List deliveries, newest first."""
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await store_delivery_lists.find_page(tx, wanted, page)
+            return await store.find_page(tx, wanted, page)
 
     async def redeliver(
         self, caller: Caller, delivery_id: DeliveryId, act: Act, render: Callable[[DeliveryRecord], bytes]
@@ -79,14 +82,14 @@ class WebhookService:
         editor = await self.authorization.editor(caller, act)
 
         async def work() -> bytes:
-            before = present_delivery(await store_delivery_lists.find(tx, delivery_id))
+            before = present_delivery(await store.find(tx, delivery_id))
             require_callable(callable_url(await template_admin_records.find(tx, before.template_id)))
-            await store_redeliveries.redeliver(tx, delivery_id)
+            await store.redeliver(tx, delivery_id)
             await change_record.record(tx, redelivered(before, editor, act.said))
-            return render(present_delivery(await store_delivery_lists.find(tx, delivery_id)))
+            return render(present_delivery(await store.find(tx, delivery_id)))
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            answer = await idempotency_idempotency.once(tx, caller, act.idempotency, work)
+            answer = await idempotency.once(tx, caller, act.idempotency, work)
         self.workers.flag()
         return answer
 
@@ -102,7 +105,7 @@ class WebhookService:
         await self.authorization.require(caller, Operation.ADMINISTER_SERVICE)
         editor = await self.authorization.editor(caller, act)
         async with self.database.transaction(caller.tenant_id) as tx:
-            if (kept := await idempotency_idempotency.find(tx, caller, act.idempotency)) is not None:
+            if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept
             await _require_template(tx, span)
             await change_record.record(tx, span_redelivered(caller.tenant_id, span, editor))
@@ -112,7 +115,7 @@ class WebhookService:
             return render(count)
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await idempotency_idempotency.once(tx, caller, act.idempotency, answer)
+            return await idempotency.once(tx, caller, act.idempotency, answer)
 
     async def rotate_secret(
         self,
@@ -138,7 +141,7 @@ class WebhookService:
             return render(rotated), render(to_keep)
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await idempotency_idempotency.once_with_secret(tx, caller, act.idempotency, work)
+            return await idempotency.once_with_secret(tx, caller, act.idempotency, work)
 
     async def send_test(
         self,
@@ -157,7 +160,7 @@ class WebhookService:
         await self.authorization.require(caller, area.administer)
         editor = await self.authorization.editor(caller, act)
         async with self.database.transaction(caller.tenant_id) as tx:
-            if (kept := await idempotency_idempotency.find(tx, caller, act.idempotency)) is not None:
+            if (kept := await idempotency.find(tx, caller, act.idempotency)) is not None:
                 return kept
             prepared = await self._prepare_test(tx, template_id, act, area=area)
         attempt = only_attempt(await self.send(prepared.call))
@@ -167,13 +170,13 @@ class WebhookService:
             return render(attempt)
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await idempotency_idempotency.once(tx, caller, act.idempotency, work)
+            return await idempotency.once(tx, caller, act.idempotency, work)
 
     async def _queue_span(self, caller: Caller, span: DeliverySpan) -> int:
         count, behind = 0, None
         while True:
             async with self.database.transaction(caller.tenant_id) as tx:
-                queued = await store_redeliveries.redeliver_some(tx, span, behind=behind, most=self.batch)
+                queued = await store.redeliver_some(tx, span, behind=behind, most=self.batch)
             self.workers.flag()
             count += len(queued.ids)
             if (behind := queued.next) is None:

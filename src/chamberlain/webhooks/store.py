@@ -10,9 +10,22 @@ from typing import Final
 
 import msgspec
 
-from chamberlain.core.ids import DeliveryId, EventId, TemplateId, TenantId, TraceId
+from chamberlain.core.ids import DeliveryId, EventId, RequestId, TemplateId, TenantId, TraceId
+from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Record, Transaction
-from chamberlain.webhooks.models import KEPT_ATTEMPTS, DeliveryResult, DueDelivery, Reply
+from chamberlain.queue.models import JobKind
+from chamberlain.webhooks.models import (
+    KEPT_ATTEMPTS,
+    Attempt,
+    DeliveryFilter,
+    DeliveryRecord,
+    DeliveryResult,
+    DeliverySpan,
+    DeliveryState,
+    DueDelivery,
+    RedeliveredBatch,
+    Reply,
+)
 
 # For statements that are run for each few deliveries, by the worker: planned once for a connection, whatever their
 # values. To plan them each time, which PostgreSQL chooses by itself, takes four fifths of their time.
@@ -144,3 +157,158 @@ def _due(row: Record) -> DueDelivery:
         tries=row["tries"],
         trace_id=TraceId(row["trace_id"]),
     )
+
+
+_SELECT: Final = """
+SELECT r.delivery_id, r.tenant_id, r.event_id, r.type, r.request_id, r.template_id, r.url, r.state, r.attempts,
+    r.created_at, j.run_at AS next_attempt_at
+FROM chamberlain.delivery r LEFT JOIN chamberlain.job j ON j.tenant_id = r.tenant_id AND j.job_id = r.job_id
+"""
+FIND: Final = f"{_SELECT} WHERE r.tenant_id = $1 AND r.delivery_id = $2"
+
+# $1 tenant, $2 and $3 the position (null at the beginning), $4 state, $5 template, $6 request, $7 number of rows.
+_BEHIND: Final = "($2::timestamptz IS NULL OR (r.created_at, r.delivery_id) < ($2, $3::uuid))"
+_NEWEST: Final = "ORDER BY r.created_at DESC, r.delivery_id DESC LIMIT $7"
+_ANY: Final = "($4::text IS NULL OR r.state = $4)"
+_OF_TEMPLATE: Final = "($5::uuid IS NULL OR r.template_id = $5)"
+_OF_REQUEST: Final = "($6::uuid IS NULL OR r.request_id = $6)"
+
+
+def _page_where(*conditions: str) -> str:
+    where = " AND ".join(("r.tenant_id = $1", _BEHIND, *conditions))
+    return f"{_SELECT} WHERE {where} {_NEWEST}"
+
+
+PAGE: Final = _page_where(_ANY, _OF_TEMPLATE, _OF_REQUEST)
+PAGE_OPEN: Final = _page_where("r.state <> 'succeeded'", "r.state = $4", _OF_TEMPLATE, _OF_REQUEST)
+PAGE_OF_TEMPLATE: Final = _page_where("r.template_id = $5", _ANY, _OF_REQUEST)
+PAGE_OF_REQUEST: Final = _page_where("r.request_id = $6", _ANY, _OF_TEMPLATE)
+
+_decode_attempts = msgspec.json.Decoder(tuple[Attempt, ...]).decode
+
+
+async def find(tx: Transaction, delivery_id: DeliveryId) -> DeliveryRecord | None:
+    """The delivery, in the tenant of the transaction."""
+    row = await tx.fetch_row(FIND, tx.tenant_id, delivery_id)
+    return None if row is None else _record(row)
+
+
+async def find_page(tx: Transaction, wanted: DeliveryFilter, page: PageWanted) -> Page[DeliveryRecord]:
+    """A page of the tenant's deliveries that the filter names, newest first."""
+    await tx.execute(PLANNING)
+    statement, values = page_statement(tx, wanted, page)
+    rows = await tx.fetch(statement, *values)
+    records = [_record(row) for row in rows[: page.limit]]
+    if len(rows) <= page.limit:
+        return Page(records, None)
+    return Page(records, Position(records[-1].created_at, records[-1].id))
+
+
+def page_statement(tx: Transaction, wanted: DeliveryFilter, page: PageWanted) -> tuple[str, tuple[object, ...]]:
+    """The statement that reads a page and one row more, with its values."""
+    after = page.after
+    place = (None, None) if after is None else (after.created_at, after.id)
+    values = (tx.tenant_id, *place, wanted.state, wanted.template_id, wanted.request_id, page.limit + 1)
+    return _statement(wanted), values
+
+
+def _statement(wanted: DeliveryFilter) -> str:
+    if wanted.request_id is not None:
+        return PAGE_OF_REQUEST
+    if wanted.state not in {None, DeliveryState.SUCCEEDED}:
+        return PAGE_OPEN
+    return PAGE if wanted.template_id is None else PAGE_OF_TEMPLATE
+
+
+def _record(row: Record) -> DeliveryRecord:
+    request_id = row["request_id"]
+    return DeliveryRecord(
+        id=DeliveryId(row["delivery_id"]),
+        tenant_id=TenantId(row["tenant_id"]),
+        event_id=EventId(row["event_id"]),
+        type=row["type"],
+        request_id=None if request_id is None else RequestId(request_id),
+        template_id=TemplateId(row["template_id"]),
+        url=row["url"],
+        state=DeliveryState(row["state"]),
+        next_attempt_at=row["next_attempt_at"],
+        attempts=_decode_attempts(row["attempts"]),
+        created_at=row["created_at"],
+    )
+
+
+# What is pending is attempted at once, held or not, unless somebody is just at it; all else gets a job again. The
+# schedule begins anew. Who ends a job writes about its delivery next, which is locked here: so a job that is locked is
+# passed by, and not waited for in a circle. $1 tenant, $2 kind of the job.
+_AGAIN: Final = """
+hurried AS (
+    UPDATE chamberlain.job SET run_at = now(), held_reason = NULL, attempts = 0 WHERE job_id = ANY (ARRAY(
+        SELECT j.job_id FROM chamberlain.job j JOIN again ON again.job_id = j.job_id
+        WHERE j.tenant_id = $1 AND (j.lease_until IS NULL OR j.lease_until < now()) FOR UPDATE OF j SKIP LOCKED
+    ))
+), queued AS (
+    INSERT INTO chamberlain.job (tenant_id, kind, subject, trace_id, lane)
+    SELECT $1, $2, delivery_id, trace_id, template_id FROM again WHERE state <> 'pending' ORDER BY created_at
+    RETURNING job_id, subject
+)
+UPDATE chamberlain.delivery d SET state = 'pending', tries = 0, job_id = coalesce(queued.job_id, d.job_id)
+FROM again LEFT JOIN queued ON queued.subject = again.delivery_id
+WHERE d.tenant_id = $1 AND d.delivery_id = again.delivery_id
+RETURNING d.delivery_id, d.created_at
+"""
+_ROWS: Final = "SELECT delivery_id, template_id, trace_id, state, job_id, created_at FROM chamberlain.delivery"
+REDELIVER: Final = f"""
+WITH again AS MATERIALIZED ({_ROWS} WHERE tenant_id = $1 AND delivery_id = $3 FOR UPDATE), {_AGAIN}
+"""
+# Some of a span, in the order in which they were made, behind a place; only those whose webhook is to be called. What
+# somebody just writes about was attempted in this very moment, and is not waited for. $3 since, $4 until, $5 template,
+# $6 and $7 the place (null at the beginning), $8 number of rows.
+REDELIVER_SOME: Final = f"""
+WITH again AS MATERIALIZED (
+    {_ROWS} d WHERE tenant_id = $1 AND created_at >= $3 AND created_at < $4 AND ($5::uuid IS NULL OR template_id = $5)
+    AND ($6::timestamptz IS NULL OR (created_at, delivery_id) > ($6, $7::uuid)) AND EXISTS (
+        SELECT FROM chamberlain.template t JOIN chamberlain.template_revision r USING (tenant_id, template_id, revision)
+        WHERE t.tenant_id = d.tenant_id AND t.template_id = d.template_id
+        AND chamberlain.clean(r.content) #>> '{{webhook,active}}' = 'true'
+    ) AND NOT EXISTS (
+        SELECT FROM chamberlain.webhook_state s
+        WHERE s.tenant_id = d.tenant_id AND s.template_id = d.template_id AND s.disabled_at IS NOT NULL
+    )
+    ORDER BY created_at, delivery_id LIMIT $8 FOR UPDATE SKIP LOCKED
+), {_AGAIN}
+"""  # noqa: S608 - text of ours alone.
+
+
+async def redeliver(tx: Transaction, delivery_id: DeliveryId) -> bool:
+    """Queue a delivery of the tenant once more, whatever has become of it; False when there is none."""
+    return await tx.fetch_row(REDELIVER, tx.tenant_id, JobKind.WEBHOOK_DELIVER, delivery_id) is not None
+
+
+async def redeliver_some(
+    tx: Transaction, span: DeliverySpan, *, behind: Position | None, most: int
+) -> RedeliveredBatch:
+    """The same for up to `most` of a span, behind this place, whose webhooks are to be called; the oldest first."""
+    await tx.execute(PLANNING)
+    place = (None, None) if behind is None else (behind.created_at, behind.id)
+    bounds = (span.since, span.until, span.template_id)
+    rows = await tx.fetch(REDELIVER_SOME, tx.tenant_id, JobKind.WEBHOOK_DELIVER, *bounds, *place, most)
+    found = sorted((row["created_at"], row["delivery_id"]) for row in rows)
+    return RedeliveredBatch(
+        [DeliveryId(each) for _, each in found], Position(*found[-1]) if len(found) == most else None
+    )
+
+
+# A week with deliveries of a clock fault stays until these are old, and so do the weeks after it.
+KEEP: Final = """
+SELECT chamberlain.keep_delivery_weeks($1, least($2, (
+    SELECT min(f.from_at) FROM chamberlain.clock_fault f WHERE coalesce(f.resumed_at, 'infinity') >= $2
+))) AS removed
+"""
+
+
+async def keep(tx: Transaction, *, now: datetime, oldest: datetime) -> int:
+    """Make the weeks that are near, and remove those that ended before `oldest` and have nothing to be called any more;
+    says how many these were. As the worker's role, in a transaction of its own: it holds up everybody else until that
+    ends. Whoever is in the way is not waited for, and the rest is left to the next time."""
+    (row,) = await tx.fetch(KEEP, now, oldest)
+    return int(row["removed"])

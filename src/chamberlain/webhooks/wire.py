@@ -2,11 +2,16 @@
 
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from chamberlain.core.constraints import Shape
+from chamberlain.core.errors import BodyInvalid, Fault
+from chamberlain.core.ids import TemplateId
+from chamberlain.core.time import Moment, read_moment
+from chamberlain.core.validation import Id, Reader
 from chamberlain.http.wire import Time, time_of
 from chamberlain.webhooks.models import Attempt as RecordedAttempt
-from chamberlain.webhooks.models import DeliveryRecord, DeliveryState
+from chamberlain.webhooks.models import DeliveryRecord, DeliverySpan, DeliveryState
 
 
 class Attempt(Struct, rename="camel", frozen=True):
@@ -61,3 +66,26 @@ def attempt_of(attempt: RecordedAttempt) -> Attempt:
         error=attempt.error,
         answer=attempt.answer,
     )
+
+
+class RedeliveryBody(Shape, frozen=True, kw_only=True):
+    """From `from` on and before `to`, by the time at which they were made; of one template, or of any."""
+
+    since: Moment = field(name="from")
+    until: Moment = field(name="to")
+    template_id: Id | None = None
+
+
+REDELIVERY = Reader(RedeliveryBody)
+
+
+def to_delivery_span(body: RedeliveryBody) -> DeliverySpan:
+    """The span that a body names. Raises BodyInvalid for days that there are not, and for one that ends before it
+    begins."""
+    since, until = read_moment(body.since, "from"), read_moment(body.until, "to")
+    if isinstance(since, Fault) or isinstance(until, Fault):
+        raise BodyInvalid([each for each in (since, until) if isinstance(each, Fault)])
+    if until <= since:
+        raise BodyInvalid((Fault("/to", "outOfBounds", "to must be later than from."),))
+    template_id = None if body.template_id is None else TemplateId(UUID(body.template_id))
+    return DeliverySpan(since, until, template_id)

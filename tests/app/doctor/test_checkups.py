@@ -16,12 +16,12 @@ from chamberlain.app.doctor.checks import (
     judge_space,
     judge_version,
 )
-from chamberlain.app.doctor.store_role_rights import APPLICATION, WORKER, RoleRights, judge_role, judge_row_security
+from chamberlain.app.doctor.store import APPLICATION, WORKER, RoleRights, judge_role, judge_row_security
 from chamberlain.core.checkups import Checkup, CheckupState, doubtful, faulty, has_fault, well
 from chamberlain.core.ids import TemplateId, TenantId
-from chamberlain.database.migrate_migrations import MigrationState, judge_migrations
-from chamberlain.queue.models_figures import MOST_COUNTED
-from chamberlain.webhooks.models_webhook_targets import Reach, WebhookTarget, judge_targets
+from chamberlain.database.migrate import MigrationState, judge_migrations
+from chamberlain.queue.models import MOST_COUNTED
+from chamberlain.webhooks.models import Reach, WebhookTarget, judge_targets
 
 pytestmark = pytest.mark.pure
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chamberlain.app.doctor.store_role_rights import APPLICATION, WORKER, RoleRights, judge_role, judge_row_security
+from chamberlain.app.doctor.store import APPLICATION, WORKER, RoleRights, judge_role, judge_row_security
 from chamberlain.core.checkups import CheckupState
 
 pytestmark = pytest.mark.pure

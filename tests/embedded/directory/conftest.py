@@ -16,7 +16,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from chamberlain.app.directory_graph import found_together, send_whole
+from chamberlain.app.directory import found_together, send_whole
 from chamberlain.app.listeners import Listener, make_server
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.database import Pool

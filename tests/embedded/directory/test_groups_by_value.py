@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.app.directory_graph import found_together
+from chamberlain.app.directory import found_together
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import Unreachable
 from chamberlain.embedded.directory.groups_by_value import Row, Wanted, find_groups

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.app.directory_graph import found_together
+from chamberlain.app.directory import found_together
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory.database import Pool, one_tenant
 from chamberlain.embedded.directory.errors import BadQuery

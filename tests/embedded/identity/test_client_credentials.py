@@ -9,8 +9,7 @@ import httpx2
 import pytest
 
 from chamberlain.auth.issuers import IssuerKeys
-from chamberlain.auth.models import ActorType
-from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.models import ActorType, Issuer
 from chamberlain.auth.verifier import Verifier
 from chamberlain.core.errors import Unauthenticated
 from chamberlain.core.ids import TenantId

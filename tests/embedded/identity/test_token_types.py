@@ -8,8 +8,7 @@ from joserfc import jwt
 from joserfc.jwk import KeySet
 
 from chamberlain.auth.issuers import IssuerKeys
-from chamberlain.auth.models import ActorType
-from chamberlain.auth.models_issuers import Issuer
+from chamberlain.auth.models import ActorType, Issuer
 from chamberlain.auth.verifier import Verifier
 from chamberlain.core.errors import Unauthenticated
 from chamberlain.core.ids import TenantId

@@ -4,18 +4,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.auth.models import Actor, Caller
-from chamberlain.auth.models_edits import require_match
+from chamberlain.auth.models import Actor, Caller, require_match
 from chamberlain.core.ids import GroupId, RequestId, TenantId
 from chamberlain.core.paging import NamedPage, NamedPageWanted, NamePosition
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import SubjectType
-from chamberlain.directory.subjects_guests import Sharing
+from chamberlain.directory.subjects import Sharing, SubjectType
 from chamberlain.guests.assignments.models import assignment_after
 from chamberlain.guests.assignments.rules import WantedAssignment
 from chamberlain.guests.assignments.service import AssignmentService
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.models import Assignment
 from chamberlain.guests.subjects.models import SubjectEntry, SubjectFilter, SubjectRecord, no_such, require_type
 from chamberlain.requests.models import begin_steps
 

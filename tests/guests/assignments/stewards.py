@@ -7,8 +7,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Edit
+from chamberlain.auth.models import Caller, Edit
 from chamberlain.core.errors import OutsideFault, TryAgain
 from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, UserId
 from chamberlain.core.paging import NamedPageWanted, PageWanted
@@ -21,7 +20,7 @@ from chamberlain.guests.assignments.jobs import AssignmentJobs
 from chamberlain.guests.assignments.rules import WantedAssignment
 from chamberlain.guests.assignments.service import AssignmentService
 from chamberlain.guests.assignments.store import Assigner
-from chamberlain.guests.assignments.wire_assignments import ASSIGNMENT, to_assignment_order
+from chamberlain.guests.assignments.wire import ASSIGNMENT, to_assignment_order
 from chamberlain.guests.discovery.jobs import SubjectJobs
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.models import FindingFilter, FindingRecord

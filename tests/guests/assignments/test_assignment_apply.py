@@ -12,8 +12,7 @@ from chamberlain.core.errors import Conflict, Rejected, TryAgain
 from chamberlain.core.ids import TenantId, UserId
 from chamberlain.directory.port import ActOutcome, GuestAct, GuestOutcome, Guests, GuestWork, SubjectChanges
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType
-from chamberlain.directory.subjects_guests import AddedBy, GuestRules, Sharing
+from chamberlain.directory.subjects import AddedBy, GuestRules, ObservedSubject, Sharing, SubjectReference, SubjectType
 from chamberlain.guests.models import FindingFilter, FindingState
 from chamberlain.queue.models import JobKind
 from tests.databases import Databases

@@ -16,14 +16,13 @@ from chamberlain.core.ids import GroupId, PolicyId, TemplateId
 from chamberlain.database.pool import WatchfulPool
 from chamberlain.database.transactions import Connection, Database
 from chamberlain.directory.port import Subjects
-from chamberlain.directory.subjects import ObservedSubject, SubjectReference, SubjectType
-from chamberlain.directory.subjects_guests import Sharing
+from chamberlain.directory.subjects import ObservedSubject, Sharing, SubjectReference, SubjectType
 from chamberlain.guests.assignments.store import PATIENCE, Assigner
-from chamberlain.guests.models_assignment import Assignment
-from chamberlain.guests.policies import store_policy_tasks
+from chamberlain.guests.models import Assignment
+from chamberlain.guests.policies import store as policy_store
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.models import SubjectRecord
-from chamberlain.requests.steps_effects import CANCELLED
+from chamberlain.requests.steps import CANCELLED
 from tests.estates import ADA, ESTATE, NOBODY, OTHER_HOUSE, TRACE, Estate
 from tests.guests.assignments.stewards import (
     ALL_STAFF,
@@ -409,7 +408,7 @@ async def test_nobody_waits_for_a_group_that_somebody_holds(steward: Steward) ->
         return record
 
     async with steward.estate.databases.worker.across_tenants() as tx:
-        await store_policy_tasks.hold(tx, [(ESTATE, ALL_STAFF)])
+        await policy_store.hold(tx, [(ESTATE, ALL_STAFF)])
         waiting = asyncio.create_task(assign("held", ALL_STAFF, SubjectType.GROUP))
         together = asyncio.create_task(assign("together", HANDBOOK, SubjectType.SITE))
         await asyncio.wait_for(together, timeout=PATIENCE.total_seconds() / 2)
@@ -430,7 +429,7 @@ async def test_whoever_waits_for_a_held_group_is_told_so_in_the_end(steward: Ste
     )
 
     async with steward.estate.databases.worker.across_tenants() as tx:
-        await store_policy_tasks.hold(tx, [(ESTATE, ALL_STAFF)])
+        await policy_store.hold(tx, [(ESTATE, ALL_STAFF)])
         with pytest.raises(Unavailable) as refused:
             await impatient.assign(templateId=str(PARTNERS))
 
@@ -446,7 +445,7 @@ async def test_those_who_wait_for_a_held_group_together_are_told_so_together(ste
     impatient = replace(steward, assignments=replace(steward.assignments, assigner=assigner))
 
     async with steward.estate.databases.worker.across_tenants() as tx:
-        await store_policy_tasks.hold(tx, [(ESTATE, ALL_STAFF)])
+        await policy_store.hold(tx, [(ESTATE, ALL_STAFF)])
         waiting = [impatient.assign(templateId=str(PARTNERS)) for _ in range(number)]
         came = await asyncio.wait_for(
             asyncio.gather(*waiting, return_exceptions=True), timeout=number * patience.total_seconds() / 2

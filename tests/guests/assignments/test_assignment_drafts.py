@@ -6,8 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.auth.models import Actor, ActorType
-from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.models import Actor, ActorType, Editor
 from chamberlain.changes.models import Subject
 from chamberlain.core.errors import NotPossible
 from chamberlain.core.ids import ClientId, EventId, PolicyId, RequestId, TemplateId, TraceId
@@ -15,7 +14,7 @@ from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.assignments.models import Assign, AssignmentOrder, Clear, Keep, Wish
 from chamberlain.guests.assignments.rules import AssignmentDraft, Situation, draft_of, steps_of, written
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.models import Assignment
 from chamberlain.guests.policies.models import PolicyHead
 from chamberlain.guests.subjects.models import SubjectRecord
 from chamberlain.requests.models import StepRecord, StepState

@@ -5,11 +5,9 @@ from uuid import UUID
 import pytest
 
 from chamberlain.core.ids import GroupId
-from chamberlain.directory.subjects import SubjectType
-from chamberlain.directory.subjects_guests import AddedBy, GuestRules, PresentGuests
-from chamberlain.guests.models_assignment import Assignment
-from chamberlain.guests.models_assignment_tasks import Assigned
-from chamberlain.templates.models_guest_template import GuestTemplate
+from chamberlain.directory.subjects import AddedBy, GuestRules, PresentGuests, SubjectType
+from chamberlain.guests.models import Assigned, Assignment
+from chamberlain.templates.models import GuestTemplate
 from tests.groups.group_values import TENANT
 
 pytestmark = pytest.mark.pure

@@ -17,8 +17,8 @@ from chamberlain.guests.assignments.models import (
     assignment_faults,
     wish_of,
 )
-from chamberlain.guests.assignments.wire_assignments import ASSIGNMENT, to_assignment_order
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.assignments.wire import ASSIGNMENT, to_assignment_order
+from chamberlain.guests.models import Assignment
 from chamberlain.guests.policies.models import PolicyHead
 from chamberlain.templates.models import TemplateHead, TemplateKind
 

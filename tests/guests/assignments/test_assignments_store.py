@@ -10,8 +10,7 @@ from uuid import UUID, uuid4
 import msgspec
 import pytest
 
-from chamberlain.guests.assignments.store import CHANGE
-from chamberlain.guests.assignments.store_assignment_situations import FIND
+from chamberlain.guests.assignments.store import CHANGE, FIND
 from tests.estates import ADA, CLIENT, ESTATE, OTHER_GROUP, OTHER_HOUSE, TRACE, Estate
 from tests.guests.assignments.stewards import NINETY_DAYS, NO_GUESTS, PARTNERS, YEARLY_REVIEW
 from tests.postgres import Connection, connected

@@ -8,7 +8,7 @@ import pytest
 from chamberlain.core.ids import EventId, GroupId, PolicyId, TemplateId, TraceId
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.discovery.rules import Departure, change_of
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.models import Assignment
 from tests.groups.group_values import TENANT
 
 pytestmark = pytest.mark.pure

@@ -12,8 +12,8 @@ from chamberlain.database.transactions import Overtaken
 from chamberlain.guests.assignments import store as assignment_store
 from chamberlain.guests.assignments.rules import AssignmentDraft
 from chamberlain.guests.assignments.store import Assigner
-from chamberlain.guests.models_assignment import Assignment
-from chamberlain.templates.rules_template_areas import COLLAB
+from chamberlain.guests.models import Assignment
+from chamberlain.templates.rules import COLLAB
 from tests.databases import Databases
 from tests.estates import ADA, PROJECT_GROUP, changed_estate, open_estate
 from tests.guests.assignments.stewards import (

@@ -7,9 +7,8 @@ import pytest
 
 from chamberlain.core.ids import EventId, PolicyId, TemplateId
 from chamberlain.guests.assignments.models import Assign, AssignmentOrder, Keep
-from chamberlain.guests.assignments.rules import Situation
-from chamberlain.guests.assignments.rules_new_groups import NewGroup, NewGroupDraft, draft_for_new
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.assignments.rules import NewGroup, NewGroupDraft, Situation, draft_for_new
+from chamberlain.guests.models import Assignment
 from chamberlain.guests.policies.models import PolicyHead
 from chamberlain.templates.drafts import Moment
 from chamberlain.templates.models import TemplateHead, TemplateKind

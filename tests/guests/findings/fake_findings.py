@@ -4,13 +4,17 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from uuid import UUID
 
-from chamberlain.auth.models import Actor, Caller
-from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.models import Actor, Caller, Editor
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.directory.subjects import SubjectType
-from chamberlain.guests.findings.rules import WantedAcceptance, accepted, present_finding
-from chamberlain.guests.findings.rules_confirmations import confirmed_finding, require_open_review
+from chamberlain.guests.findings.rules import (
+    WantedAcceptance,
+    accepted,
+    confirmed_finding,
+    present_finding,
+    require_open_review,
+)
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord, FindingState, FindingSubject
 from tests.guests.assignments.fake_assignments import ALL_STAFF, ESTATE

@@ -6,8 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.auth.models import Actor, ActorType
-from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.models import Actor, ActorType, Editor
 from chamberlain.core.errors import Conflict
 from chamberlain.core.ids import GroupId, TenantId, TraceId
 from chamberlain.directory.subjects import SubjectType

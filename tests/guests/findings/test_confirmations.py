@@ -6,14 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.auth.models import Actor, ActorType, Caller
-from chamberlain.auth.models_edits import Editor
+from chamberlain.auth.models import Actor, ActorType, Caller, Editor
 from chamberlain.changes.models import Subject
 from chamberlain.core.errors import Conflict, Forbidden, NotFound
 from chamberlain.core.idempotency import Act
 from chamberlain.core.ids import ClientId, TraceId
 from chamberlain.directory.models import NamedPerson, Person
-from chamberlain.guests.findings.rules_confirmations import (
+from chamberlain.guests.findings.rules import (
     change_of_confirmation,
     confirmed_clock,
     confirmed_finding,
@@ -24,7 +23,7 @@ from chamberlain.guests.findings.rules_confirmations import (
     require_owner,
 )
 from chamberlain.guests.models import FindingKind, FindingRecord, FindingState
-from chamberlain.guests.policies.evaluation_policy_tasks import AssignedPolicy, PolicyTask
+from chamberlain.guests.policies.evaluation import AssignedPolicy, PolicyTask
 from chamberlain.guests.policies.models import ConfirmedBy, PolicyAction, PolicyRules, Review
 from chamberlain.guests.policies.timers import Clock, PolicyRule, course_of_review, started
 from tests.groups.group_values import ADA, BEN, CLEO, TENANT

@@ -6,8 +6,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.core.ids import GroupId, MailboxId, UserId
-from chamberlain.directory.subjects import SubjectType
-from chamberlain.directory.subjects_guests import AddedBy, Guest, GuestRules
+from chamberlain.directory.subjects import AddedBy, Guest, GuestRules, SubjectType
 from chamberlain.guests.models import (
     FindingKind,
     FindingSource,

@@ -4,20 +4,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from uuid import UUID
 
-from chamberlain.auth.models import Actor, ActorType, Caller
-from chamberlain.auth.models_edits import Edit, require_match
+from chamberlain.auth.models import Actor, ActorType, Caller, Edit, require_match
 from chamberlain.core.idempotency import Act, KeptAnswer
 from chamberlain.core.ids import GroupId, PolicyId, UserId
 from chamberlain.core.paging import Page, PageWanted, Position
-from chamberlain.directory.subjects import SubjectType
-from chamberlain.directory.subjects_guests import Guest
+from chamberlain.directory.subjects import Guest, SubjectType
 from chamberlain.guests.models import FindingKind, FindingSubject
-from chamberlain.guests.policies.models import PolicyAction
-from chamberlain.guests.policies.models_policy_records import PolicyRecord, present
+from chamberlain.guests.policies.models import PolicyAction, PolicyRecord, present
 from chamberlain.guests.policies.schema import PolicyBody, identified_policy, stored_policy
 from chamberlain.guests.policies.service import PolicyService
-from chamberlain.guests.policies.simulation import Occurrence, OccurrenceType
-from chamberlain.guests.policies.simulation_simulations import Simulation, SimulationOrder
+from chamberlain.guests.policies.simulation import Occurrence, OccurrenceType, Simulation, SimulationOrder
 from tests.template_admin.fake_templates import MADE_AT
 from tests.tenants.fake_tenants import TENANT_ID
 

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from chamberlain.core.ids import GroupId, PolicyId, UserId
-from chamberlain.directory.subjects import SubjectType
-from chamberlain.directory.subjects_guests import Guest
+from chamberlain.directory.subjects import Guest, SubjectType
 from chamberlain.guests.models import FindingKind, FindingSubject
 from chamberlain.guests.policies.evaluation import Act, AppliedPolicy, Evaluation, Present, evaluate, settle
 from chamberlain.guests.policies.models import (

@@ -8,18 +8,16 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Edit
+from chamberlain.auth.models import Caller, Edit
 from chamberlain.core.errors import Conflict, Forbidden, NotFound, NotPossible, Stale
 from chamberlain.core.idempotency import Act, IdempotencyKey
 from chamberlain.core.ids import PolicyId
 from chamberlain.core.paging import Page, PageWanted
 from chamberlain.directory.embedded import EmbeddedSubjects
-from chamberlain.guests.policies.models_policy_records import PolicyRecord
+from chamberlain.guests.policies.models import PolicyRecord
 from chamberlain.guests.policies.schema import POLICY
-from chamberlain.guests.policies.service import PolicyService
-from chamberlain.guests.policies.service_simulation import Simulator
-from chamberlain.templates.rules_template_areas import COLLAB
+from chamberlain.guests.policies.service import PolicyService, Simulator
+from chamberlain.templates.rules import COLLAB
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, TRACE, Estate, caller_of
 from tests.requests.acts import administrator, application
 from tests.template_admin.template_keepers import Keeper

@@ -4,11 +4,10 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 from chamberlain.core.ids import GroupId, PolicyId, UserId
-from chamberlain.directory.subjects import SubjectType
-from chamberlain.directory.subjects_guests import Guest
+from chamberlain.directory.subjects import Guest, SubjectType
 from chamberlain.guests.models import FindingSubject
 from chamberlain.guests.policies import store as policy_store
-from chamberlain.guests.policies.evaluation_policy_tasks import PolicyTask
+from chamberlain.guests.policies.evaluation import PolicyTask
 from chamberlain.guests.policies.models import PolicyAction
 from chamberlain.guests.policies.timers import Clock, PolicyRule
 from tests.estates import ESTATE, Estate

@@ -6,8 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.changes.models import Change, Subject
-from chamberlain.changes.models_events import Event, EventType
+from chamberlain.changes.models import Change, Event, EventType, Subject
 from chamberlain.core.ids import EventId
 from chamberlain.guests.policies.events import POLICY, action_taken, reminded
 from chamberlain.guests.policies.models import PolicyAction

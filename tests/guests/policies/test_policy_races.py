@@ -19,7 +19,7 @@ from chamberlain.guests.findings.jobs import FindingJobs
 from chamberlain.guests.findings.rules import WantedAcceptance
 from chamberlain.guests.findings.service import FindingService
 from chamberlain.guests.models import FindingState
-from chamberlain.guests.policies import store_policy_tasks
+from chamberlain.guests.policies import store as policy_store
 from chamberlain.guests.policies.jobs import EvaluatePolicies
 from chamberlain.queue.models import Claim, JobKind
 from tests.database.gates import Gate, GatedDatabase, meet
@@ -222,7 +222,7 @@ async def test_an_answer_does_not_wait_for_a_group_that_is_held_for_long(steward
     there = replace(await reviewed(steward, 32), lock_timeout=timedelta(milliseconds=20))
     databases = there.estate.databases
     async with databases.worker.across_tenants() as tx:
-        await store_policy_tasks.hold(tx, [(ESTATE, there.runs.group_id)])
+        await policy_store.hold(tx, [(ESTATE, there.runs.group_id)])
 
         with pytest.raises(Unavailable) as refused:
             await (there.accept if accepts else there.confirm)(databases.application)

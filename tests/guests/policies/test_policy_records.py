@@ -8,8 +8,15 @@ from chamberlain.auth.models import SERVICE
 from chamberlain.changes.models import Change, Subject
 from chamberlain.core.diff import Content
 from chamberlain.core.errors import NotFound
-from chamberlain.guests.policies.models import PolicyHead, StoredPolicy
-from chamberlain.guests.policies.models_policy_records import PolicyRecord, created, present, removed, replaced
+from chamberlain.guests.policies.models import (
+    PolicyHead,
+    PolicyRecord,
+    StoredPolicy,
+    created,
+    present,
+    removed,
+    replaced,
+)
 from tests.auth.editor_values import EDITOR, NOW, TRACE
 from tests.groups.group_values import TENANT
 from tests.guests.policies.guest_courses import POLICY

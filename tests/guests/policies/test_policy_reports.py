@@ -10,11 +10,9 @@ import pytest
 from chamberlain.core.ids import GroupId, NoticeId, PolicyId, TenantId, UserId
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.models import NamedPerson, PeopleAnswer, Person, Relations
-from chamberlain.directory.subjects import SubjectType
-from chamberlain.directory.subjects_guests import Guest
-from chamberlain.guests.models import FindingSubject
-from chamberlain.guests.models_assignment import Assignment
-from chamberlain.guests.policies.evaluation_policy_tasks import AssignedPolicy, PolicyTask
+from chamberlain.directory.subjects import Guest, SubjectType
+from chamberlain.guests.models import Assignment, FindingSubject
+from chamberlain.guests.policies.evaluation import AssignedPolicy, PolicyTask
 from chamberlain.guests.policies.models import ConfirmedBy, PolicyAction, PolicyRules, Review
 from chamberlain.guests.policies.reports import (
     MOST_NAMED,
@@ -30,10 +28,8 @@ from chamberlain.guests.policies.timers import Clock, PolicyRule, after_trouble
 from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
 from chamberlain.notifications.models import AboutSubject, Notice
 from chamberlain.notifications.recipients import Candidates, Readers, candidates, question_of, readers
-from chamberlain.notifications.rendering import Letter, html_of, text_of
-from chamberlain.notifications.rendering_policy_letters import PolicyNews, policy_letter
-from chamberlain.notifications.words import Language
-from chamberlain.notifications.words_policy_words import PlaceKind, policy_words_of
+from chamberlain.notifications.rendering import Letter, PolicyNews, html_of, policy_letter, text_of
+from chamberlain.notifications.words import Language, PlaceKind, policy_words_of
 from chamberlain.tenants.models import Tenant
 
 pytestmark = pytest.mark.pure

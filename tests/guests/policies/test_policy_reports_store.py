@@ -5,12 +5,12 @@ from uuid import UUID, uuid4
 
 from chamberlain.core.ids import GroupId, NoticeId, UserId
 from chamberlain.database.transactions import Transaction
-from chamberlain.guests.policies import reports_policy_reports
+from chamberlain.guests.policies import report_records
 from chamberlain.guests.policies.models import PolicyAction
 from chamberlain.guests.policies.reports import ReportLine, RunReport
 from chamberlain.guests.policies.timers import PolicyRule
 from chamberlain.notifications import store as notification_store
-from chamberlain.queue import jobs_lanes
+from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import Claim, JobKind
 from tests.estates import ESTATE, LEASE, TRACE, Estate
 from tests.query_plans import rows_looked_at
@@ -42,12 +42,12 @@ def run(*lines: ReportLine, is_over: bool = True) -> RunReport:
 
 async def put(estate: Estate, *runs: RunReport) -> None:
     async with estate.databases.worker.across_tenants() as tx:
-        await reports_policy_reports.put(tx, runs, at=estate.moment)
+        await report_records.put(tx, runs, at=estate.moment)
 
 
 async def claim(tx: Transaction) -> Claim:
     lease_id, kinds = uuid4(), [JobKind.NOTICE_SEND]
-    taken = await jobs_lanes.claim(
+    taken = await queue_jobs.claim_from_lanes(
         tx, lease_id, kinds=kinds, most=10, of_one=10, lease=LEASE, named=(), only_named=False
     )
     return Claim(lease_id, tuple(job for _, job in taken))
@@ -115,7 +115,7 @@ async def test_nobody_takes_up_what_is_just_being_added_to(estate: Estate) -> No
     await put(estate, run(REMINDER))
 
     async with asyncio.timeout(10), estate.databases.worker.across_tenants() as tx:
-        await reports_policy_reports.put(tx, [run(REMOVAL)], at=estate.moment)
+        await report_records.put(tx, [run(REMOVAL)], at=estate.moment)
         async with estate.databases.worker.across_tenants() as other:
             assert (await claim(other)).jobs == ()
 
@@ -137,4 +137,4 @@ async def test_it_passes_by_the_notices_of_others(estate: Estate) -> None:
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute(FILL, ESTATE)
 
-        assert await rows_looked_at(tx, reports_policy_reports.PENDING, [ESTATE], [GROUP]) <= 2
+        assert await rows_looked_at(tx, report_records.PENDING, [ESTATE], [GROUP]) <= 2

@@ -7,10 +7,17 @@ from uuid import UUID
 import pytest
 
 from chamberlain.core.ids import GroupId, JobId, TraceId, UserId
-from chamberlain.directory.subjects_guests import Guest
-from chamberlain.guests.policies.evaluation import Present
-from chamberlain.guests.policies.evaluation_policy_runs import Run, begun, parts_of, portions_of, with_due
-from chamberlain.guests.policies.evaluation_policy_tasks import AssignedPolicy, PolicyTask
+from chamberlain.directory.subjects import Guest
+from chamberlain.guests.policies.evaluation import (
+    AssignedPolicy,
+    PolicyTask,
+    Present,
+    Run,
+    begun,
+    parts_of,
+    portions_of,
+    with_due,
+)
 from chamberlain.guests.policies.timers import Clock, courses_of, started
 from chamberlain.queue.models import Job, JobKind
 from tests.groups.group_values import TENANT

@@ -16,14 +16,11 @@ from chamberlain.auth.models import Caller
 from chamberlain.core.errors import Forbidden, NotFound, NotPossible, Rejected, TryAgain, Unavailable
 from chamberlain.core.ids import GroupId, PolicyId, UserId
 from chamberlain.directory.port import ActOutcome
-from chamberlain.directory.subjects import ObservedSubject, SubjectReference
-from chamberlain.directory.subjects_guests import Guest
+from chamberlain.directory.subjects import Guest, ObservedSubject, SubjectReference
 from chamberlain.guests.models import FindingKind
 from chamberlain.guests.policies import simulation as policy_simulation
-from chamberlain.guests.policies.service import PolicyService
-from chamberlain.guests.policies.service_simulation import Simulator
-from chamberlain.guests.policies.simulation import OccurrenceType
-from chamberlain.guests.policies.simulation_simulations import Simulation, SimulationOrder
+from chamberlain.guests.policies.service import PolicyService, Simulator
+from chamberlain.guests.policies.simulation import OccurrenceType, Simulation, SimulationOrder
 from tests.estates import ADA, BEN, ESTATE, OTHER_HOUSE, Estate, caller_of, until
 from tests.guests.assignments.stewards import (
     ALL_STAFF,

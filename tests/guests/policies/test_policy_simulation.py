@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chamberlain.core.ids import UserId
-from chamberlain.directory.subjects_guests import Guest
+from chamberlain.directory.subjects import Guest
 from chamberlain.guests.policies.evaluation import AppliedPolicy
-from chamberlain.guests.policies.events_policy_findings import kind_of
+from chamberlain.guests.policies.events import kind_of
 from chamberlain.guests.policies.models import (
     ConfirmedBy,
     Expiry,

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chamberlain.core.ids import PolicyId
-from chamberlain.guests.policies.evaluation import Present, evaluate
-from chamberlain.guests.policies.evaluation_policy_tasks import AssignedPolicy, PolicyTask, Quiet
+from chamberlain.guests.policies.evaluation import AssignedPolicy, PolicyTask, Present, Quiet, evaluate
 from chamberlain.guests.policies.models import Expiry, MinimumOwners, PolicyAction
 from chamberlain.guests.policies.timers import Clock, courses_of, started
 from tests.guests.policies.guest_courses import (

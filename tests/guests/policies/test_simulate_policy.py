@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from chamberlain.core.ids import GroupId
-from chamberlain.guests.policies.simulation_simulations import SimulationOrder
+from chamberlain.guests.policies.simulation import SimulationOrder
 from tests.guests.assignments.fake_assignments import ALL_STAFF, HANDBOOK
 from tests.guests.policies.binder import POLICY_ID
 from tests.http.house import House

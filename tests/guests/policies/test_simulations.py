@@ -7,12 +7,17 @@ from uuid import UUID
 import pytest
 
 from chamberlain.core.ids import GroupId
-from chamberlain.directory.subjects import ObservedSite, ObservedSubject, SubjectType
-from chamberlain.directory.subjects_guests import Guest, Sharing
+from chamberlain.directory.subjects import Guest, ObservedSite, ObservedSubject, Sharing, SubjectType
 from chamberlain.guests.models import FindingKind, FindingSubject
 from chamberlain.guests.policies.models import PolicyAction
-from chamberlain.guests.policies.simulation import Occurrence, OccurrenceType
-from chamberlain.guests.policies.simulation_simulations import MOST_TOLD, SimulationOrder, Tally, chosen_fault
+from chamberlain.guests.policies.simulation import (
+    MOST_TOLD,
+    Occurrence,
+    OccurrenceType,
+    SimulationOrder,
+    Tally,
+    chosen_fault,
+)
 from tests.guests.policies.guest_courses import ASSIGNED_AT, GIL, HANA, POLICY, SUBJECT, moment
 from tests.guests.subjects.subject_values import OBSERVED as EMPTY
 

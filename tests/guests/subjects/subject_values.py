@@ -5,7 +5,7 @@ from uuid import UUID
 from chamberlain.core.ids import GroupId, TemplateId
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.subjects import ObservedSubject, SubjectType
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.models import Assignment
 from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
 from tests.auth.editor_values import NOW
 from tests.groups.group_values import REQUEST, TENANT

@@ -7,9 +7,8 @@ import pytest
 from chamberlain.core.errors import NotFound
 from chamberlain.core.ids import TemplateId
 from chamberlain.directory.groups import ObservedGroup
-from chamberlain.directory.subjects import ObservedSite, SubjectType
-from chamberlain.directory.subjects_guests import Sharing
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.directory.subjects import ObservedSite, Sharing, SubjectType
+from chamberlain.guests.models import Assignment
 from chamberlain.guests.subjects.models import entry_of, new_entry, require_type
 from tests.auth.editor_values import NOW
 from tests.groups.group_values import ADA, WANTED

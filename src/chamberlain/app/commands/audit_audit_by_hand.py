@@ -5,15 +5,14 @@ A command that imports this file imports nothing of the API.
 
 from collections.abc import Sequence
 
-from chamberlain.app.clock_and_ids_operators import command_line
+from chamberlain.app.clock_and_ids import command_line
 from chamberlain.app.databases import opened_at_hand
 from chamberlain.app.errors import expected_faults
-from chamberlain.audit.erasure import UserEraser
-from chamberlain.audit.erasure_erasures import Erasure
+from chamberlain.audit.erasure import Erasure, UserEraser
 from chamberlain.audit.seals import AuditVerdict, Head
 from chamberlain.audit.verification import AuditVerifier, Report
 from chamberlain.core.ids import TenantId, UserId
-from chamberlain.http.calls_trace import new_trace_id
+from chamberlain.http.calls import new_trace_id
 from chamberlain.settings import Settings
 
 

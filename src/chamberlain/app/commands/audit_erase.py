@@ -5,7 +5,7 @@ import sys
 from uuid import UUID
 
 from chamberlain.app.commands.audit_audit_by_hand import erase_user
-from chamberlain.audit.erasure_erasures import Erasure
+from chamberlain.audit.erasure import Erasure
 from chamberlain.cli.errors import failed, told_faults
 from chamberlain.core.ids import WRITTEN_ID, TenantId, UserId
 from chamberlain.settings import Settings

@@ -1,13 +1,13 @@
 """Configuration files, for whoever has the database: planned, applied and exported."""
 
-from chamberlain.app.clock_and_ids_operators import command_line
+from chamberlain.app.clock_and_ids import command_line
 from chamberlain.app.databases import opened_at_hand, opened_or_made
 from chamberlain.app.errors import expected_faults
 from chamberlain.configuration.files import Configuration
 from chamberlain.configuration.rules import Plan
 from chamberlain.configuration.service import ConfigurationService
 from chamberlain.core.ids import TenantId
-from chamberlain.http.calls_trace import new_trace_id
+from chamberlain.http.calls import new_trace_id
 from chamberlain.settings import Settings
 
 

@@ -5,11 +5,11 @@ A command that imports this file imports nothing of the API.
 
 from collections.abc import Sequence
 
-from chamberlain.app.clock_and_ids_operators import command_line
+from chamberlain.app.clock_and_ids import command_line
 from chamberlain.app.databases import opened_beside
 from chamberlain.app.errors import expected_faults
 from chamberlain.core.ids import JobId
-from chamberlain.http.calls_trace import new_trace_id
+from chamberlain.http.calls import new_trace_id
 from chamberlain.queue.models import HeldJob
 from chamberlain.queue.service import JobOperations
 from chamberlain.settings import Settings

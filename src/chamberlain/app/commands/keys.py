@@ -5,7 +5,7 @@ import asyncio
 import typer
 
 from chamberlain.app.commands import keys_keys
-from chamberlain.app.keys_keys import KeyUse
+from chamberlain.app.keys import KeyUse
 from chamberlain.cli.errors import failed, told_faults
 from chamberlain.cli.errors_exit_codes import ExitCode
 from chamberlain.settings import Settings

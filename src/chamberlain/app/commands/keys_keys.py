@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from chamberlain.app import keys as app_keys
-from chamberlain.app.clock_and_ids_operators import command_line
+from chamberlain.app.clock_and_ids import command_line
 from chamberlain.app.commands.keys_sealed_keys import IdentityKeys
 from chamberlain.app.databases import opened_at_hand
 from chamberlain.app.errors import expected_faults
-from chamberlain.app.keys import KeyService
-from chamberlain.app.keys_keys import KeyUse, Rotation
-from chamberlain.http.calls_trace import new_trace_id
+from chamberlain.app.keys import KeyService, KeyUse, Rotation
+from chamberlain.http.calls import new_trace_id
 from chamberlain.secrets.keyring import KeysUnusable
 from chamberlain.secrets.keys_file import KeysFile
 from chamberlain.settings import Settings

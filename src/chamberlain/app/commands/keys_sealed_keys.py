@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from chamberlain.app.identity_identity_database import identity_unavailable
+from chamberlain.app.identity import identity_unavailable
 from chamberlain.database.transactions import Database
 from chamberlain.embedded.identity import sealed_keys
 from chamberlain.secrets.keyring import Keyring, KeysUnusable

@@ -1,12 +1,11 @@
 """Confirm the database's clock from the command line, whether the service runs or not."""
 
-from chamberlain.app.clock_and_ids import local_now
-from chamberlain.app.clock_and_ids_operators import command_line
+from chamberlain.app.clock_and_ids import command_line, local_now
 from chamberlain.app.databases import opened_at_hand
 from chamberlain.app.errors import expected_faults
 from chamberlain.core.errors import CannotStart
 from chamberlain.database import clock
-from chamberlain.database.clock_clocks import MOST_CLOCK_DIFFERENCE, ClockReading
+from chamberlain.database.clock import MOST_CLOCK_DIFFERENCE, ClockReading
 from chamberlain.settings import Settings
 
 

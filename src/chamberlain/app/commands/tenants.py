@@ -15,7 +15,7 @@ from chamberlain.app.commands import tenants_tenants_by_hand as tenants
 from chamberlain.cli.errors import failed, told_faults
 from chamberlain.core.ids import WRITTEN_ID, TenantId
 from chamberlain.settings import Settings
-from chamberlain.tenant_admin.models_tenant_rows import TenantRow
+from chamberlain.tenant_admin.models import TenantRow
 from chamberlain.tenants.models import Tenant
 
 

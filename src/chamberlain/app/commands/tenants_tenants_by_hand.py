@@ -5,14 +5,13 @@ A command that imports this file imports nothing of the API.
 
 from collections.abc import Callable, Sequence
 
-from chamberlain.app.clock_and_ids_operators import command_line
+from chamberlain.app.clock_and_ids import command_line
 from chamberlain.app.databases import opened_at_hand
 from chamberlain.app.errors import expected_faults
 from chamberlain.core.ids import TenantId
-from chamberlain.http.calls_trace import new_trace_id
+from chamberlain.http.calls import new_trace_id
 from chamberlain.settings import Settings
-from chamberlain.tenant_admin.models import DeletedTenant
-from chamberlain.tenant_admin.models_tenant_rows import RemovedRows, TenantRow
+from chamberlain.tenant_admin.models import DeletedTenant, RemovedRows, TenantRow
 from chamberlain.tenant_admin.service import TenantOperations
 from chamberlain.tenants.models import Tenant
 

@@ -3,12 +3,15 @@
 The limits here are ours where no other source is named.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
+from chamberlain.app.doctor.store import NotThere, looking
 from chamberlain.core.checkups import Checkup, doubtful, faulty, well
-from chamberlain.database.clock_clocks import MOST_CLOCK_DIFFERENCE, ClockReading, ClockReport
-from chamberlain.queue.models_figures import counted
+from chamberlain.core.errors import DatabaseUnavailable, Unavailable
+from chamberlain.database.clock import MOST_CLOCK_DIFFERENCE, ClockReading, ClockReport
+from chamberlain.database.transactions import Database, Transaction
+from chamberlain.queue.models import counted
 
 # Clocks that are kept in step differ by milliseconds.
 _DOUBTFUL_CLOCK_DIFFERENCE = timedelta(seconds=5)
@@ -145,3 +148,25 @@ def judge_overlaps(ends: Sequence[datetime], now: datetime) -> Checkup:
         cure = "The older secret should be removed by now: look whether a worker runs."
         return doubtful("webhook secrets", seen, cure)
     return well("webhook secrets", f"{seen} Receivers should take up the newer one by then.")
+
+
+async def look(
+    name: str, database: Database | None, at: Callable[[Transaction], Awaitable[Sequence[Checkup]]]
+) -> Sequence[Checkup]:
+    """What is seen, and nothing when there is no database: that is told where it was opened."""
+    if database is None:
+        return ()
+    try:
+        async with looking(database) as tx:
+            return await at(tx)
+    except NotThere as error:
+        return [not_there(name, error)]
+    except DatabaseUnavailable as error:
+        return [faulty(name, f"It cannot be looked at. {error.outage.seen}", error.outage.cure)]
+    except Unavailable:
+        return [faulty(name, "Another transaction is in the way.", "Run `chamberlain doctor` again.")]
+
+
+def not_there(name: str, error: NotThere) -> Checkup:
+    """What cannot be looked at, because something of the database is missing."""
+    return faulty(name, f"It cannot be looked at: {error}.", "See to the migrations and the rights of the roles first.")

@@ -1,11 +1,19 @@
 """The directory: whether it answers, and whether it makes difficulties on purpose."""
 
+import asyncio
+import ssl
 from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
 
+from chamberlain.app.clock_and_ids import local_now
+from chamberlain.app.data_folder import DataFolder
 from chamberlain.app.directory import faults_of, make_people
-from chamberlain.app.doctor.checks_looks import look, not_there
+from chamberlain.app.doctor.checks import judge_issuer_clock, look, not_there
 from chamberlain.app.doctor.database import Opened
-from chamberlain.app.doctor.store import NotThere, telling
+from chamberlain.app.doctor.store import NotThere, telling, webhook_targets
+from chamberlain.app.identity import believed_base_url, embedded_issuers
+from chamberlain.auth.issuers import UNANSWERED, UnusableAnswer, ask_issuer, issuers_client
 from chamberlain.core.checkups import Checkup, doubtful, faulty, well
 from chamberlain.core.errors import TryAgain
 from chamberlain.database.transactions import Transaction
@@ -13,6 +21,9 @@ from chamberlain.directory.models import PeopleQuestion
 from chamberlain.embedded.directory.faults import Faults
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
+from chamberlain.webhooks.addresses import Resolver
+from chamberlain.webhooks.models import WebhookTarget, judge_targets
+from chamberlain.webhooks.sender import reach_of
 
 
 async def look_at_directory(opened: Opened) -> Sequence[Checkup]:
@@ -59,3 +70,87 @@ def _on_purpose(opened: Opened) -> Sequence[Checkup]:
         return ()
     cure = "Take the settings CHAMBERLAIN_FAULT_... away where people work."
     return [doubtful("directory", "It makes difficulties on purpose, as settings ask for.", cure)]
+
+
+# All that is asked about one issuer.
+_PATIENCE_SECONDS = 10.0
+
+
+async def look_at_issuers(opened: Opened, *, is_served: bool) -> Sequence[Checkup]:
+    """Each that is registered, and the embedded one while the service runs; `is_served` says that it does."""
+    registered: set[str] = set()
+    found: list[Tenant] = []
+
+    async def read(tx: Transaction) -> Sequence[Checkup]:
+        found.extend(await tenant_records.find_all(tx))
+        issuers = await tenant_records.issuers_of(tx, [tenant.id for tenant in found])
+        registered.update(each.issuer for each in issuers)
+        return ()
+
+    faults = await look("issuers", opened.worker, read)
+    # The platform is one, whichever tenant it is asked for.
+    issuers_for = embedded_issuers(believed_base_url(opened.settings))
+    embedded = {each.issuer for tenant in found[:1] for each in issuers_for(tenant.id)}
+    asked = sorted(registered | embedded if is_served else registered)
+    silent = is_served or not opened.settings.embedded_identity
+    told = [] if silent else [well("issuers", "The embedded identity platform runs with the service: not asked.")]
+    return [*faults, *told, *await _ask_all(opened, asked)]
+
+
+async def _ask_all(opened: Opened, issuers: Sequence[str]) -> Sequence[Checkup]:
+    pem = _authority_pem(DataFolder(opened.settings.data_dir).authority)
+    return await asyncio.gather(*(_ask(issuer, pem) for issuer in issuers))
+
+
+def _authority_pem(authority: Path) -> str | None:
+    """None where it is of no use, which is told of elsewhere."""
+    try:
+        pem = authority.read_text(encoding="ascii")
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
+    # An ssl.SSLError is an OSError, and no text at all a ValueError.
+    except (OSError, ValueError):
+        return None
+    return pem
+
+
+async def _ask(issuer: str, authority_pem: str | None) -> Checkup:
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS), issuers_client(authority_pem) as client:
+            published = await ask_issuer(client, issuer)
+    except UnusableAnswer as error:
+        cure = "Tokens of this issuer are refused. Mend its address in the configuration file, or the issuer."
+        return faulty("issuers", f"{issuer} cannot be used: {error}.", cure)
+    except UNANSWERED as error:
+        cure = "Look whether this machine can reach it, by name and without a proxy, and trusts its certificate."
+        return faulty("issuers", f"{issuer} does not answer ({str(error) or type(error).__name__}).", cure)
+    if not published.keys:
+        cure = "It has to publish a key for RS256 or ES256."
+        return faulty("issuers", f"{issuer} publishes no key that tokens could be checked with.", cure)
+    if urlsplit(issuer).scheme != "https":
+        cure = "Use https: keys that come over a line that others can write to prove nothing."
+        return doubtful("issuers", f"{issuer} answers without https.", cure)
+    keys = "1 key" if len(published.keys) == 1 else f"{len(published.keys)} keys"
+    difference = None if published.at is None else published.at - local_now()
+    return judge_issuer_clock("issuers", f"{issuer} publishes {keys}.", difference)
+
+
+async def look_at_webhooks(opened: Opened) -> Sequence[Checkup]:
+    """Of all tenants. Names are looked up when the database has been left, for that may take its time."""
+    targets: list[WebhookTarget] = []
+
+    async def read(tx: Transaction) -> Sequence[Checkup]:
+        targets.extend(await webhook_targets(tx))
+        return ()
+
+    faults = await look("webhooks", opened.worker, read)
+    if faults or opened.worker is None:
+        return faults
+    settings, resolve = opened.settings, Resolver()
+    urls = sorted({target.url for target in targets if target.active})
+    reaches = await asyncio.gather(
+        *(
+            reach_of(url, resolve, allowed=settings.allowed_networks, allow_http=settings.webhook_allow_http)
+            for url in urls
+        )
+    )
+    return judge_targets(targets, dict(zip(urls, reaches, strict=True)))

@@ -1,18 +1,40 @@
 """The database as each role sees it, opened for a look: what cannot be opened is told and left out."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
+from chamberlain.app.clock_and_ids import local_now
 from chamberlain.app.data_folder import DataFolder
-from chamberlain.app.databases import embedded_outage
+from chamberlain.app.databases import (
+    MOST_APPLICATION_CONNECTIONS,
+    MOST_WORKER_CONNECTIONS,
+    embedded_outage,
+    migration_sets,
+)
+from chamberlain.app.doctor import store
+from chamberlain.app.doctor.checks import (
+    judge_clock,
+    judge_connections,
+    judge_process_clock,
+    judge_queue,
+    judge_retention,
+    judge_version,
+    look,
+)
+from chamberlain.app.doctor.store import APPLICATION, WORKER, bad_texts, judge_role, judge_row_security
 from chamberlain.core.checkups import Checkup, doubtful, faulty, well
 from chamberlain.core.errors import DatabaseUnavailable
 from chamberlain.core.outages import Outage
-from chamberlain.database.connection_hosts import AddressUnusable
-from chamberlain.database.transactions import Database, connect, open_database
+from chamberlain.core.text import judge_texts
+from chamberlain.database import clock
+from chamberlain.database.connection import AddressUnusable
+from chamberlain.database.migrate import judge_migrations, migration_state
+from chamberlain.database.transactions import Database, Transaction, connect, open_database
 from chamberlain.embedded import postgres
 from chamberlain.embedded.postgres import AlreadyRunning, EmbeddedPostgresError
+from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue.models import counted
 from chamberlain.settings import Settings, variable
 
 # One connection for each role is enough for a look.
@@ -135,3 +157,80 @@ def _reason(error: DatabaseUnavailable) -> str:
     cause = error.__cause__
     said = str(cause).rstrip(".").splitlines()
     return said[0] if said else type(cause).__name__
+
+
+# Beside the pools: the batchers of submissions and assignments, and one that listens.
+_OF_ITS_OWN = 4
+_NEEDED = MOST_APPLICATION_CONNECTIONS + MOST_WORKER_CONNECTIONS + _OF_ITS_OWN
+
+
+async def look_at_server(opened: Opened) -> Sequence[Checkup]:
+    """The server and what is in it, by whichever role can sign in."""
+    anybody = opened.worker or opened.application
+
+    async def migrations(tx: Transaction) -> Sequence[Checkup]:
+        state = await migration_state(tx.connection, migration_sets())
+        return judge_migrations(state, is_embedded=opened.is_embedded)
+
+    return [
+        *await look("database", anybody, _server),
+        *await look("clock", opened.worker, _clocks),
+        *await look("migrations", anybody, migrations),
+        *await look("roles", opened.application, _application),
+        *await look("roles", opened.worker, _worker),
+        *await look("row-level security", anybody, _row_security),
+    ]
+
+
+async def _server(tx: Transaction) -> Sequence[Checkup]:
+    state = await store.server_state(tx)
+    return [
+        judge_version(state.version),
+        judge_clock(state.now - local_now()),
+        judge_connections(state.used_connections, state.most_connections, needed=_NEEDED),
+    ]
+
+
+async def _clocks(tx: Transaction) -> Sequence[Checkup]:
+    reports = [judge_process_clock(each) for each in await clock.reports(tx)]
+    return [*reports, judge_retention(await clock.read(tx))]
+
+
+async def _application(tx: Transaction) -> Sequence[Checkup]:
+    return judge_role(APPLICATION, await store.role_rights(tx))
+
+
+async def _worker(tx: Transaction) -> Sequence[Checkup]:
+    return judge_role(WORKER, await store.role_rights(tx))
+
+
+async def _row_security(tx: Transaction) -> Sequence[Checkup]:
+    return [judge_row_security(await store.open_tables(tx))]
+
+
+async def look_at_queue(opened: Opened) -> Sequence[Checkup]:
+    """Of all tenants."""
+
+    async def read(tx: Transaction) -> Sequence[Checkup]:
+        depth = await queue_jobs.measure(tx)
+        queue = judge_queue(depth.due, depth.oldest, is_stopped=opened.was_stopped)
+        return [queue, *_held(depth.held)]
+
+    return await look("queue", opened.worker, read)
+
+
+def _held(count: int) -> Sequence[Checkup]:
+    if not count:
+        return ()
+    held = f"{counted(count, 'job')} {'waits' if count == 1 else 'wait'}"
+    cure = "See `chamberlain jobs list`, mend the cause, then `chamberlain jobs release`."
+    return [doubtful("queue", f"{held} for a person.", cure)]
+
+
+async def look_at_texts(opened: Opened) -> Sequence[Checkup]:
+    """Of all tenants. Requests, events and the audit trail are too large to be searched."""
+
+    async def read(tx: Transaction) -> Sequence[Checkup]:
+        return judge_texts(await bad_texts(tx))
+
+    return await look("texts", opened.worker, read)

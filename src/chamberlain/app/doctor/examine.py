@@ -2,17 +2,9 @@
 
 from collections.abc import Sequence
 
-from chamberlain.app.doctor.connections import look_at_directory
-from chamberlain.app.doctor.connections_issuers import look_at_issuers
-from chamberlain.app.doctor.connections_webhooks import look_at_webhooks
-from chamberlain.app.doctor.database import opened_to_look
-from chamberlain.app.doctor.database_queue import look_at_queue
-from chamberlain.app.doctor.database_server import look_at_server
-from chamberlain.app.doctor.database_texts import look_at_texts
-from chamberlain.app.doctor.machine import look_at_folder
-from chamberlain.app.doctor.machine_keys import look_at_keys
-from chamberlain.app.doctor.machine_listeners import AskService, look_at_listeners
-from chamberlain.app.doctor.machine_settings import look_at_settings
+from chamberlain.app.doctor.connections import look_at_directory, look_at_issuers, look_at_webhooks
+from chamberlain.app.doctor.database import look_at_queue, look_at_server, look_at_texts, opened_to_look
+from chamberlain.app.doctor.machine import AskService, look_at_folder, look_at_keys, look_at_listeners, look_at_settings
 from chamberlain.core.checkups import Checkup
 from chamberlain.settings import Settings
 

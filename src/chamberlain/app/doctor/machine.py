@@ -3,14 +3,26 @@
 import shutil
 import ssl
 import stat
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from ipaddress import ip_address, ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from chamberlain.app.clock_and_ids import local_now
 from chamberlain.app.data_folder import DataFolder
-from chamberlain.app.doctor.checks import judge_certificate, judge_space
+from chamberlain.app.doctor import store
+from chamberlain.app.doctor.checks import judge_certificate, judge_keys, judge_overlaps, judge_space, look
+from chamberlain.app.doctor.database import Opened
+from chamberlain.app.doctor.store import telling
+from chamberlain.app.listeners import PortTaken, bind
 from chamberlain.core.checkups import Checkup, doubtful, faulty, well
+from chamberlain.database.clock import decision_time
+from chamberlain.database.transactions import Transaction
+from chamberlain.embedded.identity.errors import IdentityUnreachable
+from chamberlain.embedded.identity.sealed_keys import sealing_keys
+from chamberlain.secrets.keyring import KeysUnusable, load_keyring
 from chamberlain.settings import Settings
 
 
@@ -52,3 +64,167 @@ def _certificate(authority: Path) -> Sequence[Checkup]:
         return [faulty("certificate", seen, "Restart the service, which writes it anew.")]
     ends = [ssl.cert_time_to_seconds(str(each["notAfter"])) for each in context.get_ca_certs()]
     return [judge_certificate(datetime.fromtimestamp(end, UTC), local_now()) for end in ends]
+
+
+async def look_at_keys(opened: Opened) -> Sequence[Checkup]:
+    """The file, and what the database needs of it."""
+    path = opened.settings.keys_file
+    known: frozenset[str] = frozenset()
+    found: list[Checkup] = []
+    try:
+        # Reading it would make it where there is none.
+        if path.exists():
+            known = frozenset(load_keyring(path).keys)
+            found += _permissions(opened)
+    except KeysUnusable as error:
+        found.append(faulty("keys", "The keys file cannot be used.", str(error)))
+    except OSError as error:
+        cure = "Run this as who runs the service."
+        found.append(faulty("keys", f"{path} cannot be looked at ({error.strerror}).", cure))
+
+    async def ours(tx: Transaction) -> Sequence[Checkup]:
+        used = await store.sealing_keys(tx) | await _theirs(opened)
+        if not known and not used:
+            return [well("keys", f"There is no {path} yet, and nothing is sealed. The first start makes it.")]
+        return [
+            judge_keys(known, used, file=str(path)),
+            judge_overlaps(await store.overlaps(tx), await decision_time(tx)),
+        ]
+
+    try:
+        return [*found, *await look("keys", opened.worker, ours)]
+    except IdentityUnreachable as error:
+        return [*found, faulty("keys", str(error), "Run `chamberlain doctor` again.")]
+
+
+def _permissions(opened: Opened) -> Sequence[Checkup]:
+    path = opened.settings.keys_file
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & (stat.S_IRWXG | stat.S_IRWXO) == 0:
+        return ()
+    return [doubtful("keys", f"Others than its owner can use {path} (mode {mode:o}).", f"chmod 600 {path}")]
+
+
+async def _theirs(opened: Opened) -> frozenset[str]:
+    """Those that the embedded identity platform has sealed its own with. Raises IdentityUnreachable."""
+    if opened.application is None:
+        return frozenset()
+    with telling():
+        return frozenset(await sealing_keys(opened.application.pool))
+
+
+# Asks the service at an address for its failed checks, one sentence each. None when no service of this kind answers.
+AskService = Callable[[str], Awaitable[Sequence[str] | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """What was seen, and whether it is a service like ours that answers."""
+
+    checkups: tuple[Checkup, ...]
+    are_ours: bool
+
+
+async def look_at_listeners(settings: Settings, ask: AskService) -> Listeners:
+    """The service is asked; where it does not answer, its ports are tried."""
+    ports = (settings.port, settings.tls_port) if settings.embedded_identity else (settings.port,)
+    where = f"{settings.host} port {' and '.join(map(str, ports))}"
+    wrong = await ask(_address(settings))
+    if wrong is not None:
+        checkups = [
+            faulty("service", f"It answers, and a check of /health/ready fails: {each}", "See the lines below.")
+            for each in wrong
+        ]
+        return Listeners(tuple(checkups) or (well("service", f"It answers on {where}, and is ready."),), are_ours=True)
+    try:
+        for port in ports:
+            bind(settings.host, port).close()
+    except PortTaken as error:
+        return Listeners(
+            (faulty("service", "It does not answer, and could not be started.", str(error)),), are_ours=False
+        )
+    return Listeners((well("service", f"It does not run: nothing listens on {where}."),), are_ours=False)
+
+
+def _address(settings: Settings) -> str:
+    """Where it is found on this machine."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104 - it is asked, not bound.
+    return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+
+
+# Cloud machines are told secrets there (RFC 3927 gives out the network; the address is the custom of all of them).
+_METADATA = ip_address("169.254.169.254")
+_HERE = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+
+
+def look_at_settings(settings: Settings) -> Sequence[Checkup]:
+    """Each that is doubtful; one line when none is."""
+    found = [*_identity(settings), *_addresses(settings), *_webhooks(settings), *_proxies(settings), *_mail(settings)]
+    return found or [well("settings", "None of them is doubtful.")]
+
+
+def _identity(settings: Settings) -> Iterator[Checkup]:
+    if settings.listens_on_loopback or not settings.embedded_identity:
+        return
+    seen = f"{settings.host} can be reached from other machines, and the embedded identity platform is for evaluation."
+    if settings.allow_embedded_identity:
+        yield doubtful(
+            "settings", seen, "Register the organisation's own issuer, and listen on loopback behind a proxy."
+        )
+    else:
+        cure = "The service does not start so: listen on 127.0.0.1, or set CHAMBERLAIN_EMBEDDED_IDENTITY=false."
+        yield faulty("settings", seen, cure)
+
+
+def _addresses(settings: Settings) -> Iterator[Checkup]:
+    if settings.metrics_port in {settings.port, settings.tls_port}:
+        seen = f"CHAMBERLAIN_METRICS_PORT is {settings.metrics_port}, which the service listens on itself."
+        yield faulty("settings", seen, "Choose another one.")
+    for name, url in (
+        ("CHAMBERLAIN_BASE_URL", settings.base_url),
+        ("CHAMBERLAIN_INSIDERS_BASE_URL", settings.insiders_base_url),
+        ("CHAMBERLAIN_GRAPH_URL", settings.graph_url),
+    ):
+        if urlsplit(url).scheme == "http" and not _is_loopback(urlsplit(url).hostname or ""):
+            cure = "Put a proxy with TLS before it, and name its address with https."
+            yield doubtful("settings", f"{name} is {url}: tokens cross a network in the clear.", cure)
+
+
+def _webhooks(settings: Settings) -> Iterator[Checkup]:
+    if settings.webhook_allow_http:
+        cure = "Take CHAMBERLAIN_WEBHOOK_ALLOW_HTTP away when every receiver has https."
+        yield doubtful("settings", "Webhooks may be called without https: what they are told can be read.", cure)
+    for network in settings.allowed_networks:
+        inside = any(network.overlaps(each) for each in _HERE if each.version == network.version)
+        if inside or (_METADATA.version == network.version and _METADATA in network):
+            seen = f"CHAMBERLAIN_WEBHOOK_ALLOWED_NETWORKS has {network}: whoever sets webhooks can reach this machine."
+            yield doubtful("settings", seen, "Name the networks of the receivers alone.")
+
+
+def _proxies(settings: Settings) -> Iterator[Checkup]:
+    for network in settings.proxies:
+        if network.prefixlen == 0:
+            seen = f"CHAMBERLAIN_TRUSTED_PROXIES has {network}: each caller can choose the client address."
+            yield doubtful("settings", seen, "Name the addresses of your reverse proxies only.")
+
+
+def _mail(settings: Settings) -> Iterator[Checkup]:
+    if settings.smtp_url is None:
+        seen = "CHAMBERLAIN_SMTP_URL is not set: nobody is told by mail that an approval waits, or guests have to go."
+        yield doubtful("settings", seen, "Name a mail server, or tell approvers and owners in another way.")
+        return
+    if "starttls=never" in settings.smtp_url.get_secret_value():
+        cure = "Use starttls=required, or smtps."
+        yield doubtful(
+            "settings", "CHAMBERLAIN_SMTP_URL says starttls=never: mails and its password can be read.", cure
+        )
+    if settings.smtp_sender.rstrip(">").endswith("@localhost"):
+        seen = f"CHAMBERLAIN_SMTP_SENDER is {settings.smtp_sender}, which most mail servers refuse."
+        yield doubtful("settings", seen, "Name an address of the organisation.")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -13,7 +13,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chamberlain.app.tracing.spans import Spans, ending, traceparent_of
-from chamberlain.http.body_whole import WHOLE
+from chamberlain.http.body import WHOLE
 
 # How a call is counted: path with placeholders, method, status, seconds.
 Observe = Callable[[str, str, int, float], None]

@@ -13,8 +13,7 @@ import chamberlain
 from chamberlain.app.tracing.calls import Observe, TracedCalls, observing
 from chamberlain.app.tracing.jobs import TracedDirectory, TracedGuests, traced_handlers
 from chamberlain.app.tracing.spans import Ids, Spans
-from chamberlain.app.tracing.submissions import TracedAcceptor, TracedAssigner
-from chamberlain.app.tracing.submissions_webhooks import TracedSend
+from chamberlain.app.tracing.submissions import TracedAcceptor, TracedAssigner, TracedSend
 from chamberlain.database.transactions import Database
 from chamberlain.directory.port import Directory, Guests
 from chamberlain.guests.assignments.store import Assigner

@@ -9,7 +9,7 @@ from chamberlain.core.ids import WRITTEN_ID, TenantId
 from chamberlain.directory.embedded.entries import KEY_MEMBER
 from chamberlain.directory.embedded.mailbox_entries import observed_mailbox_of
 from chamberlain.directory.embedded.passing import passing
-from chamberlain.directory.models_object_types import ObjectType
+from chamberlain.directory.models import ObjectType
 from chamberlain.directory.port import MOST_CHANGES, Adoptions, MailboxPage, Marking
 from chamberlain.embedded.directory import markings
 from chamberlain.embedded.directory.database import Pool

@@ -27,8 +27,7 @@ from chamberlain.directory.port import (
     SubjectChanges,
 )
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import ObservedSubject, SubjectReference
-from chamberlain.directory.subjects_guest_plans import remaining_of_subject
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference, remaining_of_subject
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.faulty_guests import SuiteGuests

@@ -6,8 +6,7 @@ from dataclasses import replace
 from chamberlain.directory.embedded.mailbox_entries import mailbox_entry_of, mark_of_mailbox, observed_mailbox_of
 from chamberlain.directory.embedded.passing import passing
 from chamberlain.directory.embedded.walking import walk
-from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
-from chamberlain.directory.mailboxes_mailbox_plans import remaining_of_mailbox
+from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox, remaining_of_mailbox
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
 from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.entries import MailboxEntry

@@ -11,13 +11,16 @@ from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.port import GuestWork, Stayed, SubjectChanges
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import (
+    AddedBy,
+    Guest,
+    GuestRules,
     ObservedSite,
     ObservedSubject,
+    Sharing,
     SubjectReference,
     SubjectType,
     WantedGuestRules,
 )
-from chamberlain.directory.subjects_guests import AddedBy, Guest, GuestRules, Sharing
 from chamberlain.embedded.directory.changes import ChangesShown
 from chamberlain.embedded.directory.guests import (
     GuestEntry,

@@ -13,20 +13,21 @@ from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.assignments.rules import WantedAssignment
 from chamberlain.guests.assignments.service import AssignmentService
 from chamberlain.guests.assignments.wire import (
+    ASSIGNMENT,
     GROUP_EXAMPLE,
     SITE_EXAMPLE,
+    AssignmentBody,
     ManagedGroup,
     ManagedSite,
     managed_group_of,
     managed_site_of,
+    to_assignment_order,
 )
-from chamberlain.guests.assignments.wire_assignments import ASSIGNMENT, AssignmentBody, to_assignment_order
 from chamberlain.guests.subjects.models import SubjectFilter, SubjectRecord
 from chamberlain.http.calls import Answer
-from chamberlain.http.context_calls import Call
+from chamberlain.http.context import Call
 from chamberlain.http.paging import PARAMETERS, named_page_wanted, next_cursor
-from chamberlain.http.resource import CACHE, edit_of, listed, shown
-from chamberlain.http.resource_etags import IF_MATCH
+from chamberlain.http.resource import CACHE, IF_MATCH, edit_of, listed, shown
 from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success
 
 

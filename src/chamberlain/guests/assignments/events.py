@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from chamberlain.auth.models import Actor
-from chamberlain.changes.models_events import Event, EventType, actor_document, shorten_name
+from chamberlain.changes.models import Event, EventType, actor_document, shorten_name
 from chamberlain.core.ids import EventId, GroupId, RequestId, TenantId
 from chamberlain.directory.subjects import SubjectType
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.models import Assignment
 
 
 @dataclass(frozen=True, slots=True)

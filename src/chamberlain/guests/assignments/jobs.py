@@ -9,18 +9,27 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from chamberlain.changes.models_events import Event
+from chamberlain.changes.models import Event
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.core.ids import EventId, UserId
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.port import GuestOutcome, Guests, GuestWork, Stayed
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects import ObservedSubject, WantedGuestRules
-from chamberlain.directory.subjects_guest_plans import remaining_of_subject, without
-from chamberlain.guests import finding_records, finding_records_acceptances
+from chamberlain.directory.subjects import ObservedSubject, WantedGuestRules, remaining_of_subject, without
+from chamberlain.guests import finding_records
+from chamberlain.guests import finding_records as guest_finding_records
 from chamberlain.guests.assignments import tasks as assignment_tasks
-from chamberlain.guests.models import FindingKind, FindingSource, Found, Searched, guests_found, standpoint_of
-from chamberlain.guests.models_assignment_tasks import Assigned, AssignmentTask, Place
+from chamberlain.guests.models import (
+    Assigned,
+    AssignmentTask,
+    FindingKind,
+    FindingSource,
+    Found,
+    Place,
+    Searched,
+    guests_found,
+    standpoint_of,
+)
 from chamberlain.guests.subjects import records as subject_records
 from chamberlain.guests.subjects.models import entry_of
 from chamberlain.queue import jobs as queue_jobs
@@ -29,9 +38,7 @@ from chamberlain.queue.notifier import Notifier
 from chamberlain.requests.events import RequestSummary, request_failed
 from chamberlain.requests.finish import Settled, settle_within
 from chamberlain.requests.models import Progress, RequestKind, RequestResult, RequestState
-from chamberlain.requests.steps import MOST_TOLD, after_outcome, warn
-from chamberlain.requests.steps_progress import Settlement
-from chamberlain.requests.steps_timeline import entries_of
+from chamberlain.requests.steps import MOST_TOLD, Settlement, after_outcome, entries_of, warn
 
 # Findings of this job. It settles no others.
 GUESTS = Searched(FindingSource.ASSIGNMENT, (FindingKind.GUEST_AGAINST_RULE,))
@@ -139,7 +146,7 @@ class AssignmentJobs:
         if not places:
             return plans
         async with self.database.across_tenants() as tx:
-            kept = await finding_records_acceptances.hold(tx, places, GUESTS)
+            kept = await guest_finding_records.hold_accepted(tx, places, GUESTS)
             plans = [replace(plan, kept=kept.get(plan.assigned.place, frozenset())) for plan in plans]
             found = [each for plan in plans for each in plan.found if each.action is not None]
             await finding_records.keep(tx, [(self.new_id(), each) for each in found], at=self.now())

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from chamberlain.core.errors import Fault
 from chamberlain.core.ids import PolicyId, TemplateId
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.models import Assignment
 from chamberlain.guests.policies.models import PolicyHead, policy_fault
 from chamberlain.templates.models import TemplateHead, TemplateKind, template_fault
 

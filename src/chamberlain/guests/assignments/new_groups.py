@@ -8,8 +8,8 @@ from uuid import UUID
 from chamberlain.database.transactions import Transaction
 from chamberlain.groups.provision import GuestRuleDraft, ReadyGroup
 from chamberlain.guests.assignments import store
-from chamberlain.guests.assignments.rules_new_groups import NewGroup, NewGroupDraft
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.assignments.rules import NewGroup, NewGroupDraft
+from chamberlain.guests.models import Assignment
 from chamberlain.guests.subjects.models import new_entry
 
 

@@ -6,8 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.auth.authorization import Authorization
-from chamberlain.auth.models import Caller
-from chamberlain.auth.models_edits import Editor, require_match
+from chamberlain.auth.models import Caller, Editor, require_match
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.errors import Unavailable
 from chamberlain.core.ids import EventId, GroupId, RequestId, TenantId

@@ -6,17 +6,16 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.changes.record_actors import actor_of
+from chamberlain.changes.record import actor_of
 from chamberlain.core.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
-from chamberlain.core.json_stored import StoredDecoder
+from chamberlain.core.json import StoredDecoder
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.subjects import SubjectType
-from chamberlain.guests.models_assignment import Assignment
-from chamberlain.guests.models_assignment_tasks import Assigned, AssignmentTask, Place
-from chamberlain.requests.finish_request_tasks import TAKE_UP
+from chamberlain.guests.models import Assigned, Assignment, AssignmentTask, Place
+from chamberlain.requests.finish import TAKE_UP
 from chamberlain.requests.models import StepRecord
-from chamberlain.templates.models_guest_template import GuestTemplate
-from chamberlain.templates.schema_guest_templates import GuestTemplateShape, to_guest_template
+from chamberlain.templates.models import GuestTemplate
+from chamberlain.templates.schema import GuestTemplateShape, to_guest_template
 
 LOAD: Final = """
 SELECT r.request_id, s.tenant_id, s.subject_id, s.type, s.display_name, s.generation, s.template_id, s.policy_id,

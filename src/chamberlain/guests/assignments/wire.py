@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
+from chamberlain.core.constraints import Shape
+from chamberlain.core.validation import Id, Reader
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.steps import Step
-from chamberlain.directory.subjects_guests import Sharing
+from chamberlain.directory.subjects import Sharing
+from chamberlain.guests.assignments.models import AssignmentOrder, wish_of
 from chamberlain.guests.subjects.models import SubjectRecord
 from chamberlain.http.wire import Actor, Time, time_of
 from chamberlain.requests.models import StepRecord, StepState
@@ -173,3 +176,22 @@ SITE_EXAMPLE: Mapping[str, object] = {
     "sharingCapability": "existingGuests",
     **_COMMON,
 }
+
+
+class AssignmentBody(Shape, frozen=True, kw_only=True):
+    """What is to be assigned; the all-zero UUID clears the field that it is sent for, and null is refused."""
+
+    template_id: Id | UnsetType = UNSET
+    policy_id: Id | UnsetType = UNSET
+
+
+ASSIGNMENT = Reader(AssignmentBody)
+
+
+def to_assignment_order(body: AssignmentBody) -> AssignmentOrder:
+    """What the body asks for."""
+    return AssignmentOrder(template=wish_of(_sent(body.template_id)), policy=wish_of(_sent(body.policy_id)))
+
+
+def _sent(value: str | UnsetType) -> UUID | None:
+    return None if value is UNSET else UUID(value)

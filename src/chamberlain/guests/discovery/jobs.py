@@ -5,9 +5,10 @@ One job for the installation queues the jobs of new tenants. A page and the curs
 transaction, so that no page is skipped.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TypeAlias
 from uuid import UUID
 
 from chamberlain.changes import record
@@ -15,10 +16,9 @@ from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.core.ids import EventId, GroupId, TenantId, TraceId
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.port import MOST_CHANGES, Guests, SubjectChanges
-from chamberlain.directory.subjects import SubjectReference
+from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 from chamberlain.guests import finding_records
 from chamberlain.guests.discovery import store
-from chamberlain.guests.discovery.jobs_former_marks import with_former_marks
 from chamberlain.guests.discovery.rules import change_of
 from chamberlain.guests.discovery.store import Discovery
 from chamberlain.guests.policies import store as policy_store
@@ -28,6 +28,26 @@ from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import NOBODY, Claim, Job, JobKind, Postponed
 from chamberlain.tenants import records as tenant_records
 from chamberlain.tenants.models import Tenant
+
+Observe: TypeAlias = Callable[[Sequence[SubjectReference]], Awaitable[Sequence[ObservedSubject | None]]]
+
+
+async def with_former_marks(
+    observe: Observe, tenant: Tenant, subjects: Sequence[ObservedSubject]
+) -> Sequence[ObservedSubject]:
+    """Look for the request of each group that has none under the current prefix. Raises TryAgain.
+
+    A tenant that never changed its prefix costs no call.
+    """
+    found = list(subjects)
+    for prefix in tenant.marked_under:
+        places = [place for place, each in enumerate(found) if each.request_id is None]
+        references = [SubjectReference(tenant.id, found[place].id, f"{prefix}_group") for place in places]
+        for place, shown in zip(places, await observe(references) if references else (), strict=True):
+            if shown is not None:
+                found[place] = replace(found[place], request_id=shown.request_id)
+    return found
+
 
 # New groups are listed after this time. It is our choice: two queries a minute are no load for a directory.
 EVERY = timedelta(seconds=30)

@@ -8,7 +8,7 @@ from chamberlain.changes.models import Change, Subject
 from chamberlain.core.ids import EventId, GroupId, TenantId, TraceId
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.assignments.events import AssignedSubject, assignment_changed, assignment_document
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.models import Assignment
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from chamberlain.core.ids import GroupId, PolicyId, TemplateId, TenantId, TraceI
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.discovery.rules import Departure
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.guests.models import Assignment
 from chamberlain.queue.models import JobKind
 
 # A tenant has a row here from the moment on when it has its job.

@@ -21,9 +21,8 @@ from chamberlain.guests.models import (
     FoundMailbox,
 )
 from chamberlain.http.calls import NO_STORE, Answer
-from chamberlain.http.context_calls import Call
-from chamberlain.http.idempotency import act_of, acted, creating_act_of
-from chamberlain.http.idempotency_actions import ACTION, ActionBody
+from chamberlain.http.context import Call
+from chamberlain.http.idempotency import ACTION, ActionBody, act_of, acted, creating_act_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import CACHE
 from chamberlain.http.router import About, Endpoint, EndpointTable, Parameter, Success

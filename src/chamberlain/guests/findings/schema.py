@@ -3,11 +3,10 @@
 from datetime import datetime
 from typing import Annotated
 
-from chamberlain.core.constraints_shape import Shape
+from chamberlain.core.constraints import Shape
 from chamberlain.core.errors import BodyInvalid, Fault
 from chamberlain.core.time import Moment, read_moment
-from chamberlain.core.validation import Reader
-from chamberlain.core.validation_fields import name
+from chamberlain.core.validation import Reader, name
 from chamberlain.guests.findings.rules import WantedAcceptance
 
 

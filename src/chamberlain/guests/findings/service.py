@@ -16,25 +16,25 @@ from chamberlain.core.paging import Page, PageWanted
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import People
-from chamberlain.guests import finding_records, finding_records_acceptances
-from chamberlain.guests.findings import store, store_confirmations
+from chamberlain.guests import finding_records
+from chamberlain.guests import finding_records as guest_finding_records
+from chamberlain.guests.findings import store
+from chamberlain.guests.findings import store as finding_store
 from chamberlain.guests.findings.rules import (
     WantedAcceptance,
     accepted,
     change_of_acceptance,
-    place_of,
-    present_finding,
-    require_at_rest,
-    require_not_removed,
-)
-from chamberlain.guests.findings.rules_confirmations import (
     change_of_confirmation,
     confirmed_clock,
     confirmed_finding,
     just_ended,
     not_theirs,
+    place_of,
+    present_finding,
     require_asked,
+    require_at_rest,
     require_host,
+    require_not_removed,
     require_open_review,
     require_other,
     require_owner,
@@ -42,8 +42,7 @@ from chamberlain.guests.findings.rules_confirmations import (
 from chamberlain.guests.findings.schema import require_ahead
 from chamberlain.guests.models import Ended, FindingFilter, FindingRecord
 from chamberlain.guests.policies import store as policy_store
-from chamberlain.guests.policies import store_policy_tasks
-from chamberlain.http import idempotency_idempotency
+from chamberlain.http import idempotency
 from chamberlain.queue import jobs as queue_jobs
 from chamberlain.queue.models import JobKind
 
@@ -61,7 +60,7 @@ class FindingService:
     people: People
     authorization: Authorization
     now: Callable[[], datetime]
-    lock_timeout: timedelta = store_policy_tasks.PATIENCE
+    lock_timeout: timedelta = policy_store.PATIENCE
 
     async def list(self, caller: Caller, wanted: FindingFilter, page: PageWanted) -> Page[FindingRecord]:
         """List the findings that match the filter, newest first."""
@@ -91,13 +90,13 @@ class FindingService:
             require_ahead(wanted, now=now)
             # The evaluation of a policy locks the group before it writes findings.
             seen = present_finding(await finding_records.find(tx, caller.tenant_id, finding_id))
-            held = await store_policy_tasks.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
+            held = await policy_store.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
             tasks = await policy_store.read(tx, held)
             before = present_finding(await finding_records.hold(tx, caller.tenant_id, finding_id))
             require_at_rest(before, [clock for task in tasks for clock in task.clocks])
-            require_not_removed(before, is_applied=await finding_records_acceptances.is_applied(tx, before))
+            require_not_removed(before, is_applied=await guest_finding_records.is_applied(tx, before))
             after = accepted(before, wanted, editor, now=now)
-            await finding_records_acceptances.put(tx, after)
+            await guest_finding_records.put(tx, after)
             await change_record.record(tx, change_of_acceptance(before, after, editor))
             # Withdraws the job of the former end. A job that runs at present checks the end itself.
             await queue_jobs.withdraw(tx, JobKind.FINDING_REOPEN, finding_id)
@@ -106,7 +105,7 @@ class FindingService:
             return render(after)
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await idempotency_idempotency.once(tx, caller, act.idempotency, work)
+            return await idempotency.once(tx, caller, act.idempotency, work)
 
     async def confirm(
         self, caller: Caller, finding_id: UUID, act: Act, render: Callable[[FindingRecord], bytes]
@@ -127,7 +126,7 @@ class FindingService:
             return render(after)
 
         async with self.database.transaction(caller.tenant_id) as tx:
-            return await idempotency_idempotency.once(tx, caller, act.idempotency, work)
+            return await idempotency.once(tx, caller, act.idempotency, work)
 
     async def _require_owner(self, caller: Caller, finding_id: UUID) -> None:
         async with self.database.transaction(caller.tenant_id) as tx:
@@ -155,7 +154,7 @@ class FindingService:
         """Return the finding before and after the confirmation."""
         # The evaluation of a policy locks the group before it writes findings.
         seen = present_finding(await finding_records.find(tx, caller.tenant_id, finding_id))
-        held = await store_policy_tasks.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
+        held = await policy_store.hold_soon(tx, place_of(seen), patience=self.lock_timeout)
         task = next(iter(await policy_store.read(tx, held)), None)
         before = present_finding(await finding_records.hold(tx, caller.tenant_id, finding_id))
         if extent is Extent.OWN:
@@ -165,7 +164,7 @@ class FindingService:
         if task is None:
             raise just_ended()
         now = self.now()
-        await store_confirmations.put(tx, task.subject, confirmed_clock(before, task, now=now))
+        await finding_store.put(tx, task.subject, confirmed_clock(before, task, now=now))
         after = confirmed_finding(before, now=now)
         await finding_records.end(tx, [Ended(task.subject, before.kind, before.about, after.state)], at=now)
         return before, after

@@ -6,7 +6,9 @@ from chamberlain.core.ids import TenantId
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import PLANNING, Transaction
 from chamberlain.guests.finding_records import SELECT, record_of
-from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord, FindingState
+from chamberlain.guests.models import FindingFilter, FindingKind, FindingRecord, FindingState, FindingSubject
+from chamberlain.guests.policies.store import row_of
+from chamberlain.guests.policies.timers import Clock
 
 
 # $1 tenant, $2 and $3 the position (null at the beginning), $4 states, $5 kinds, $6 subject, $7 number of rows. The
@@ -46,3 +48,18 @@ def page_statement(tenant_id: TenantId, wanted: FindingFilter, page: PageWanted)
     kinds = list(FindingKind) if wanted.kind is None else [wanted.kind]
     statement = PAGE if wanted.subject_id is None else PAGE_OF_SUBJECT
     return statement, (tenant_id, *place, states, kinds, wanted.subject_id, page.limit + 1)
+
+
+# A call may change clocks, and make none. All of a clock is written: one half of it would count by what the policy says
+# now, and the other by what it said before.
+CONFIRM: Final = """
+UPDATE chamberlain.policy_clock SET
+    guest_mail = $5, guest_name = $6, policy_id = $7, terms = $8, action = $9, started_at = $10, action_at = $11,
+    next_at = $12, round = $13, reminded = $14, is_acting = $15, trouble = $16, acted_at = $17
+WHERE tenant_id = $1 AND subject_id = $2 AND rule = $3 AND guest_id = $4
+"""
+
+
+async def put(tx: Transaction, subject: FindingSubject, clock: Clock) -> None:
+    """Keep the clock of a guest as it goes on from a confirmation."""
+    await tx.execute(CONFIRM, *row_of(subject, clock))

@@ -6,18 +6,23 @@ from msgspec import Struct, json
 
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import PolicyId
-from chamberlain.guests.policies.models_policy_records import PolicyRecord
+from chamberlain.guests.policies.models import PolicyRecord
 from chamberlain.guests.policies.schema import POLICY, PolicyBody
 from chamberlain.guests.policies.service import PolicyService
-from chamberlain.guests.policies.wire import Policy, policy_of
-from chamberlain.guests.policies.wire_simulation_shapes import SimulatedPolicy, simulated_policy_of
-from chamberlain.guests.policies.wire_simulations import SIMULATION, SimulationBody, to_simulation_order
+from chamberlain.guests.policies.wire import (
+    SIMULATION,
+    Policy,
+    SimulatedPolicy,
+    SimulationBody,
+    policy_of,
+    simulated_policy_of,
+    to_simulation_order,
+)
 from chamberlain.http.calls import Answer
-from chamberlain.http.context_calls import Call
+from chamberlain.http.context import Call
 from chamberlain.http.idempotency import creating_act_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
-from chamberlain.http.resource import CACHE, VERSIONED, edit_of, link_to, listed, made, making, removed, shown
-from chamberlain.http.resource_etags import IF_MATCH
+from chamberlain.http.resource import CACHE, IF_MATCH, VERSIONED, edit_of, link_to, listed, made, making, removed, shown
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success
 
 

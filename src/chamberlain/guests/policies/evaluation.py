@@ -4,15 +4,16 @@ The job and the simulation are callers of this. What it gives is written in one 
 of the directory, and what came of them is given to `settle`.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import TypeAlias
 
-from chamberlain.core.ids import PolicyId, UserId
-from chamberlain.directory.subjects_guests import Guest
-from chamberlain.guests.models import Ended, FindingState, FindingSubject, Found
-from chamberlain.guests.policies.events_policy_findings import about_of, guest_found, kind_of, owners_found
+from chamberlain.core.ids import GroupId, PolicyId, TenantId, UserId
+from chamberlain.directory.subjects import Guest, SubjectReference
+from chamberlain.guests.models import Ended, FindingState, FindingSubject, Found, Place
+from chamberlain.guests.policies.events import about_of, guest_found, kind_of, owners_found
 from chamberlain.guests.policies.models import MinimumOwners, PolicyAction, PolicyRules
 from chamberlain.guests.policies.timers import (
     Clock,
@@ -29,6 +30,7 @@ from chamberlain.guests.policies.timers import (
     terms_of_owners,
     tick,
 )
+from chamberlain.queue.models import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,3 +281,171 @@ def _seen(at: datetime, course: Course, guest: Guest, *, now: datetime) -> datet
     if course.rule is not PolicyRule.INACTIVITY or guest.last_seen_at is None:
         return at
     return max(at, min(guest.last_seen_at, now))
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """Until when nothing happens (None: nothing at all) as long as the digest of what a run goes by is this one."""
+
+    digest: str
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignedPolicy:
+    """The policy of a group or site. Without `assigned_at` it was assigned before that was kept. It is `quiet` when the
+    last run has left nothing to tell."""
+
+    id: PolicyId
+    rules: PolicyRules
+    assigned_at: datetime | None
+    is_begun: bool
+    quiet: Quiet | None
+
+    def applied(self, *, now: datetime) -> AppliedPolicy:
+        """The policy as it is evaluated at this moment."""
+        return AppliedPolicy(self.id, self.rules, self.assigned_at or now, self.is_begun)
+
+    def is_quiet(self, present: Present, *, now: datetime) -> bool:
+        """Whether nothing can happen now, so that its clocks need not even be looked at."""
+        if self.quiet is None or not self.is_begun or (self.quiet.until is not None and self.quiet.until <= now):
+            return False
+        return self.quiet.digest == self.digest_with(present)
+
+    def quiet_after(self, present: Present, evaluation: Evaluation) -> Quiet | None:
+        """For how long nothing happens after a run. While there are findings every run sees to them."""
+        if evaluation.found or evaluation.due:
+            return None
+        return Quiet(self.digest_with(present), evaluation.next_at)
+
+    def digest_with(self, present: Present) -> str:
+        """What a run goes by, in short: the rules, and who is there."""
+        courses = tuple(courses_of(self.rules))
+        sees = any(course.rule is PolicyRule.INACTIVITY for course in courses)
+        told = [str(self.id), *[f"{course.rule} {course.terms}" for course in courses]]
+        if (owners := self.rules.minimum_owners) is not None:
+            told.append(f"{owners.count} {present.owners}")
+        told += [
+            f"{guest.id} {guest.mail} {guest.display_name} {guest.last_seen_at if sees else None}"
+            for guest in present.guests
+        ]
+        return sha256("\n".join(told).encode(errors="surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTask:
+    """A group or site with its policy, None when it has none (any more), and, once they are read, the clocks that there
+    are. `accepted` are the clocks whose finding somebody has accepted, each until its moment, for good where that is
+    None."""
+
+    place: Place
+    subject: FindingSubject
+    policy: AssignedPolicy | None
+    clocks: tuple[Clock, ...] = ()
+    accepted: Mapping[ClockPlace, datetime | None] = field(default_factory=dict)
+
+    def still_due(self, due: Iterable[Clock]) -> tuple[Clock, ...]:
+        """Those of the actions that were announced that nobody has seen to meanwhile, and that the policy still asks
+        for."""
+        policy = self.policy
+        if policy is None or not policy.is_begun:
+            return ()
+        clocks = {clock.place: clock for clock in self.clocks}
+        asked = {(policy.id, course.rule, course.terms) for course in courses_of(policy.rules)}
+        return tuple(
+            [
+                clock
+                for clock in due
+                if clocks.get(clock.place) == clock and (clock.policy_id, clock.rule, clock.terms) in asked
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyPlace:
+    """Where a policy may have something to do, and how the directory finds it."""
+
+    tenant_id: TenantId
+    id: GroupId
+    extension: str
+
+    @property
+    def place(self) -> Place:
+        """What tells it from all others."""
+        return self.tenant_id, self.id
+
+    @property
+    def reference(self) -> SubjectReference:
+        """How the directory finds it."""
+        return SubjectReference(self.tenant_id, self.id, self.extension)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What happens with one group or site, and the job that it happens by; `quiet` when nothing is left to tell. It is
+    over when no action of it is still to be asked for, and `is_last` of the portions that these are asked for in."""
+
+    job: Job
+    task: PolicyTask
+    evaluation: Evaluation
+    quiet: Quiet | None = None
+    is_over: bool = True
+    is_last: bool = True
+
+    @property
+    def subject(self) -> FindingSubject:
+        """The group or site."""
+        return self.task.subject
+
+    @property
+    def rules(self) -> PolicyRules:
+        """What its policy asks for, when it has one."""
+        return PolicyRules(None, None, None, None) if self.task.policy is None else self.task.policy.rules
+
+
+def begun(job: Job, task: PolicyTask, present: Present, now: datetime) -> Run:
+    """The run of a group or site with those who are there."""
+    policy = None if task.policy is None else task.policy.applied(now=now)
+    evaluation = evaluate(task.subject, policy, present, task.clocks, now=now, accepted=task.accepted)
+    quiet = None if task.policy is None else task.policy.quiet_after(present, evaluation)
+    return Run(job, task, evaluation, quiet, is_over=not evaluation.due)
+
+
+def parts_of(
+    wanted: Mapping[Place, Job], present: Mapping[Place, Present], most_guests: int
+) -> Iterator[Mapping[Place, Job]]:
+    """The groups and sites in parts that have so many guests together, or are one."""
+    part: dict[Place, Job] = {}
+    guests = 0
+    for place, job in wanted.items():
+        number = len(present[place].guests) if place in present else 0
+        if part and guests + number > most_guests:
+            yield part
+            part, guests = {}, 0
+        part[place] = job
+        guests += number
+    yield part
+
+
+def portions_of(runs: Sequence[Run], most_acts: int) -> Iterator[Sequence[Run]]:
+    """The runs with their actions in portions of so many at most. One that has more is in several."""
+    portion: list[Run] = []
+    left = most_acts
+    for run in runs:
+        due = run.evaluation.due
+        start = 0
+        while start < len(due):
+            if left == 0:
+                yield portion
+                portion, left = [], most_acts
+            taken = due[start : start + left]
+            start += len(taken)
+            left -= len(taken)
+            portion.append(replace(with_due(run, taken), is_last=start == len(due)))
+    if portion:
+        yield portion
+
+
+def with_due(run: Run, due: tuple[Clock, ...]) -> Run:
+    """The same run with these actions alone."""
+    return replace(run, evaluation=replace(run.evaluation, due=due))

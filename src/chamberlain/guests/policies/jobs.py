@@ -12,19 +12,28 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 from uuid import UUID
 
-from chamberlain.changes import record, record_event_log
+from chamberlain.changes import record
+from chamberlain.changes import record as change_record
 from chamberlain.core.errors import TryAgain
 from chamberlain.core.ids import EventId, GroupId, JobId, NoticeId, TraceId
 from chamberlain.database.clock import ReadTime
 from chamberlain.database.transactions import Database, Transaction
 from chamberlain.directory.port import ActOutcome, DisableGuest, GuestAct, Guests, RemoveGuest
-from chamberlain.directory.subjects_guests import Guest
+from chamberlain.directory.subjects import Guest
 from chamberlain.guests import finding_records
-from chamberlain.guests.models_assignment_tasks import Place
-from chamberlain.guests.policies import reports_policy_reports, store, store_policy_tasks
-from chamberlain.guests.policies.evaluation import Present, settle
-from chamberlain.guests.policies.evaluation_policy_runs import Run, begun, parts_of, portions_of, with_due
-from chamberlain.guests.policies.evaluation_policy_tasks import PolicyTask
+from chamberlain.guests.models import Place
+from chamberlain.guests.policies import report_records, store
+from chamberlain.guests.policies import store as policy_store
+from chamberlain.guests.policies.evaluation import (
+    PolicyTask,
+    Present,
+    Run,
+    begun,
+    parts_of,
+    portions_of,
+    settle,
+    with_due,
+)
 from chamberlain.guests.policies.events import action_taken, reminded
 from chamberlain.guests.policies.models import PolicyAction
 from chamberlain.guests.policies.reports import RunReport, lines_of
@@ -68,7 +77,7 @@ class EvaluatePolicies:
     async def begin(self, trace_id: TraceId) -> None:
         """See to it that whatever has a policy has its job. Raises Unavailable."""
         async with self.database.across_tenants() as tx:
-            await store_policy_tasks.spread(tx, trace_id)
+            await policy_store.spread(tx, trace_id)
 
     async def __call__(self, claim: Claim) -> None:
         """Raises Unavailable when the database is away; the jobs are then taken up again when their lease ends."""
@@ -78,7 +87,7 @@ class EvaluatePolicies:
     async def _run(self, claim: Claim) -> None:
         wanted = {_place(job): job for job in claim.jobs}
         async with self.database.statement() as connection:
-            places = await store_policy_tasks.find_places(connection, list(wanted))
+            places = await policy_store.find_places(connection, list(wanted))
         try:
             shown = await self.guests.observe([each.reference for each in places]) if places else ()
         except TryAgain as fault:
@@ -117,13 +126,13 @@ class EvaluatePolicies:
         """Write what happens now; gives the runs in which actions are due."""
         async with self.database.across_tenants() as tx:
             now = await self.now(tx)
-            held = await store_policy_tasks.hold(tx, list(wanted))
+            held = await policy_store.hold(tx, list(wanted))
             rests = {task.place: _rest(task, present.get(task.place), now) for task in held}
             tasks = await store.read(tx, [task for task in held if rests[task.place] is None])
             runs = [begun(wanted[task.place], task, present[task.place], now) for task in tasks]
             await self._write(tx, runs, now)
-            await store_policy_tasks.note(tx, {run.task.place: run.quiet for run in runs}, at=now)
-            await store_policy_tasks.gather(tx, [task.place for task in tasks], [job.id for job in claim.jobs])
+            await policy_store.note(tx, {run.task.place: run.quiet for run in runs}, at=now)
+            await policy_store.gather(tx, [task.place for task in tasks], [job.id for job in claim.jobs])
             waits = {wanted[place].id: rest for place, rest in rests.items() if rest is not None}
             waits |= {run.job.id: _after(run.evaluation.next_at, now) for run in runs if run.task.policy is not None}
             due = [run for run in runs if run.evaluation.due]
@@ -142,7 +151,7 @@ class EvaluatePolicies:
         """The runs with what is due by now: behind other portions, somebody may have taken the policy off."""
         guests = _guests_of(runs)
         async with self.database.across_tenants() as tx:
-            found = await store_policy_tasks.find(tx, [run.task.place for run in runs])
+            found = await policy_store.find(tx, [run.task.place for run in runs])
             tasks = {task.place: task for task in await store.read_guests(tx, found, guests)}
         return [
             with_due(run, task.still_due(run.evaluation.due)) for run in runs if (task := tasks.get(run.task.place))
@@ -168,7 +177,7 @@ class EvaluatePolicies:
         off of which something is, in this portion or in one before."""
         async with self.database.across_tenants() as tx:
             now = await self.now(tx)
-            held = await store_policy_tasks.hold(tx, [run.task.place for run in runs])
+            held = await policy_store.hold(tx, [run.task.place for run in runs])
             tasks = {task.place: task for task in await store.read_guests(tx, held, _guests_of(runs))}
             settled = [
                 _settled(run, task, done.get(task.place, ()), now, is_put_off=run.job.id in waits)
@@ -193,11 +202,11 @@ class EvaluatePolicies:
         )
         await finding_records.end(tx, [ended for run in runs for ended in run.evaluation.ended], at=now)
         told = [(run.subject, clock) for run in runs for clock in run.evaluation.reminders]
-        await record_event_log.append(tx, [reminded(self._event_id(), *each, now=now) for each in told])
+        await change_record.append(tx, [reminded(self._event_id(), *each, now=now) for each in told])
         taken = [(run.subject, clock, run.job.trace_id) for run in runs for clock in run.evaluation.taken]
         await record.record_all(tx, [action_taken(self._event_id(), *each, now=now) for each in taken])
         if self.database.notices:
-            await reports_policy_reports.put(tx, [self._report(run) for run in runs], at=now)
+            await report_records.put(tx, [self._report(run) for run in runs], at=now)
 
     def _report(self, run: Run) -> RunReport:
         lines = lines_of(run.evaluation)

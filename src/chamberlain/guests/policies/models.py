@@ -3,10 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
-from chamberlain.core.errors import Fault
+from chamberlain.auth.models import Actor, Editor
+from chamberlain.changes.models import Change, Subject
+from chamberlain.core.diff import Content, differences
+from chamberlain.core.errors import Conflict, Fault, NotFound
 from chamberlain.core.ids import PolicyId, TenantId
+from chamberlain.templates.models import TemplateHead
 
 
 class PolicyAction(StrEnum):
@@ -136,3 +141,72 @@ def _doubled(days: Sequence[int], pointer: str) -> Iterator[Fault]:
             place = len(days) - 1 - list(reversed(days)).index(day)
             detail = f"{day} is there {times} times. One reminder a day is enough."
             yield Fault(f"{pointer}/reminderDays/{place}", "ruleInvalid", detail)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRecord:
+    """A policy whole: what it says, who made it, and when it was made and changed."""
+
+    stored: StoredPolicy
+    created_at: datetime
+    created_by: Actor
+    updated_at: datetime
+
+    @property
+    def etag(self) -> str:
+        """Names this version: a revision is never counted twice."""
+        return f'"{self.stored.head.revision}"'
+
+
+def present(record: PolicyRecord | None) -> PolicyRecord:
+    """The policy, or NotFound when there is none."""
+    if record is None:
+        raise NotFound("There is no such policy. The list has those that there are.")
+    return record
+
+
+def created(head: PolicyHead, content: Content, editor: Editor) -> Change:
+    """The record of a policy that was made."""
+    return _change("create", head, editor, before=None, after=_without_id(content))
+
+
+def replaced(head: PolicyHead, before: Content, after: Content, editor: Editor) -> Change:
+    """The record of a policy that says something else now: what changed, and nothing else."""
+    was, became = differences(before, after)
+    return _change("replace", head, editor, before=was, after=became)
+
+
+def removed(head: PolicyHead, content: Content, editor: Editor) -> Change:
+    """The record of a policy that is gone."""
+    return _change("delete", head, editor, before=_without_id(content), after=None)
+
+
+def _without_id(content: Content) -> Content:
+    """The subject of the record names it."""
+    return {name: value for name, value in content.items() if name != "id"}
+
+
+def _change(verb: str, head: PolicyHead, editor: Editor, *, before: Content | None, after: Content | None) -> Change:
+    return Change(
+        tenant_id=head.tenant_id,
+        action=f"policy.{verb}",
+        actor=editor.actor,
+        client_id=editor.client_id,
+        subject=Subject("policy", head.id, head.name),
+        before=before,
+        after=after,
+        request_id=None,
+        trace_id=editor.trace_id,
+        client_address=editor.client_address,
+    )
+
+
+def require_unused(noun: str, *, is_assigned: bool, named_by: TemplateHead | None) -> None:
+    """Raises Conflict for what is assigned to a group or site, or named by a template that gives it to what it makes;
+    `noun` says what it is."""
+    if is_assigned:
+        detail = f"The {noun} is assigned to a group or site. Assign another there first, or make it inactive."
+        raise Conflict("inUse", detail)
+    if named_by is not None:
+        detail = f'The template "{named_by.name}" names this {noun}. Take it out there first, or make it inactive.'
+        raise Conflict("inUse", detail, conflicting_id=str(named_by.id))

@@ -5,12 +5,11 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from chamberlain.auth.models import Actor
-from chamberlain.changes.record_actors import encode_actor
+from chamberlain.changes.record import encode_actor
 from chamberlain.core.ids import PolicyId, TenantId
 from chamberlain.core.paging import Page, PageWanted, Position
 from chamberlain.database.transactions import Record, Transaction
-from chamberlain.guests.policies.models import PolicyHead, StoredPolicy
-from chamberlain.guests.policies.models_policy_records import PolicyRecord
+from chamberlain.guests.policies.models import PolicyHead, PolicyRecord, StoredPolicy
 
 _SELECT = """
 SELECT p.tenant_id, p.policy_id, p.revision, p.active,

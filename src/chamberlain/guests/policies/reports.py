@@ -12,10 +12,9 @@ from uuid import UUID
 
 from chamberlain.core.ids import NoticeId, TraceId, UserId
 from chamberlain.directory.models import Person
-from chamberlain.directory.subjects_guests import Guest
-from chamberlain.guests.models_assignment_tasks import Place
-from chamberlain.guests.policies.evaluation import Evaluation
-from chamberlain.guests.policies.evaluation_policy_tasks import PolicyTask
+from chamberlain.directory.subjects import Guest
+from chamberlain.guests.models import Place
+from chamberlain.guests.policies.evaluation import Evaluation, PolicyTask
 from chamberlain.guests.policies.models import ConfirmedBy, PolicyAction
 from chamberlain.guests.policies.timers import Clock, ClockPlace, PolicyRule
 from chamberlain.guests.subjects.models import SubjectRecord

@@ -10,7 +10,7 @@ from enum import Enum, StrEnum, auto
 from typing import TypeAlias
 
 from chamberlain.core.ids import PolicyId, UserId
-from chamberlain.directory.subjects_guests import Guest
+from chamberlain.directory.subjects import Guest
 from chamberlain.guests.policies.models import ConfirmedBy, PolicyAction, PolicyRules, Review
 
 

@@ -1,11 +1,17 @@
 """Guest policies as they are sent."""
 
+from typing import Annotated
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Meta, Struct, field
 
-from chamberlain.core.json_stored import StoredDecoder
-from chamberlain.guests.policies.models_policy_records import PolicyRecord
+from chamberlain.core.constraints import Shape
+from chamberlain.core.ids import GroupId
+from chamberlain.core.json import StoredDecoder
+from chamberlain.core.validation import Reader
+from chamberlain.directory.subjects import Guest, SubjectType
+from chamberlain.guests.models import FindingKind
+from chamberlain.guests.policies.models import PolicyAction, PolicyRecord
 from chamberlain.guests.policies.schema import (
     ExpiryShape,
     InactivityShape,
@@ -13,6 +19,7 @@ from chamberlain.guests.policies.schema import (
     PolicyShape,
     ReviewShape,
 )
+from chamberlain.guests.policies.simulation import Occurrence, OccurrenceType, Simulation, SimulationOrder
 from chamberlain.http.wire import Actor, Time, time_of
 
 
@@ -52,3 +59,113 @@ def policy_of(record: PolicyRecord) -> Policy:
 
 
 _decode = StoredDecoder(PolicyShape).decode
+
+
+class SimulatedSubject(Struct, rename="camel", frozen=True):
+    """The group or site to which something would happen."""
+
+    type: SubjectType
+    id: UUID
+    display_name: str
+
+
+class SimulatedGuest(Struct, rename="camel", frozen=True):
+    """The guest to whom something would happen."""
+
+    id: UUID
+    display_name: str
+    mail: str | None
+
+
+class SimulatedOccurrence(Struct, rename="camel", frozen=True):
+    """Something that would happen: what would be found, announced or done, and when. `guest` is null where it is about
+    owners; `detail` is the sentence of a finding, null for all else."""
+
+    at: Time
+    type: OccurrenceType
+    kind: FindingKind
+    subject: SimulatedSubject
+    guest: SimulatedGuest | None
+    detail: str | None
+    action: PolicyAction
+    action_at: Time | None
+
+
+class SimulatedCounts(Struct, frozen=True):
+    """How much would happen: reminders, findings by their kinds, actions by what is done."""
+
+    reminders: int
+    findings: dict[str, int]
+    actions: dict[str, int]
+
+
+class SimulatedPolicy(Struct, rename="camel", frozen=True):
+    """What a policy would do. `subjects` and `guests` were looked at, a guest once in each group; `items` are the
+    earliest, and all of them where it says `isWhole`."""
+
+    policy_id: UUID
+    since: Time = field(name="from")
+    until: Time = field(name="to")
+    subjects: int
+    guests: int
+    counts: SimulatedCounts
+    items: tuple[SimulatedOccurrence, ...]
+    is_whole: bool
+
+
+def simulated_policy_of(simulation: Simulation) -> SimulatedPolicy:
+    """What is sent of it."""
+    return SimulatedPolicy(
+        policy_id=simulation.policy_id,
+        since=time_of(simulation.since),
+        until=time_of(simulation.until),
+        subjects=simulation.subjects,
+        guests=simulation.guests,
+        counts=SimulatedCounts(
+            simulation.reminders,
+            {str(kind): number for kind, number in simulation.findings.items()},
+            {str(action): number for action, number in simulation.actions.items()},
+        ),
+        items=tuple(map(_occurrence, simulation.occurrences)),
+        is_whole=simulation.is_whole,
+    )
+
+
+def _occurrence(each: Occurrence) -> SimulatedOccurrence:
+    return SimulatedOccurrence(
+        at=time_of(each.at),
+        type=each.type,
+        kind=each.kind,
+        subject=SimulatedSubject(SubjectType(each.subject.type), each.subject.id, each.subject.display_name),
+        guest=None if each.guest is None else _guest(each.guest),
+        detail=None if each.found is None else each.found.detail,
+        action=each.action,
+        action_at=None if each.action_at is None else time_of(each.action_at),
+    )
+
+
+def _guest(guest: Guest) -> SimulatedGuest:
+    return SimulatedGuest(guest.id, guest.display_name, guest.mail)
+
+
+# As many as one look into the directory shows.
+Chosen = Annotated[tuple[UUID, ...], Meta(min_length=1, max_length=200)]
+
+
+class SimulationBody(Shape, frozen=True, kw_only=True):
+    """Groups by their ids, and sites by the ids of their security groups; without any, all that there are."""
+
+    group_ids: Chosen | None = None
+    site_ids: Chosen | None = None
+
+
+SIMULATION = Reader(SimulationBody)
+
+
+def to_simulation_order(body: SimulationBody) -> SimulationOrder:
+    """The rules' value of it; what is named twice is looked at once."""
+    return SimulationOrder(_each_once(body.group_ids), _each_once(body.site_ids))
+
+
+def _each_once(ids: tuple[UUID, ...] | None) -> tuple[GroupId, ...]:
+    return tuple(dict.fromkeys(map(GroupId, ids or ())))

@@ -7,9 +7,8 @@ from chamberlain.auth.models import Actor
 from chamberlain.core.errors import NotFound
 from chamberlain.core.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.directory.groups import MemberShipType, ObservedGroup, WantedGroup
-from chamberlain.directory.subjects import ObservedSubject, SubjectType
-from chamberlain.directory.subjects_guests import Sharing
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.directory.subjects import ObservedSubject, Sharing, SubjectType
+from chamberlain.guests.models import Assignment
 from chamberlain.requests.models import StepRecord
 
 

@@ -14,12 +14,11 @@ from chamberlain.auth.models import Actor
 from chamberlain.core.ids import GroupId, PolicyId, RequestId, TemplateId, TenantId
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.directory.groups import MemberShipType
-from chamberlain.directory.subjects import SubjectType
-from chamberlain.directory.subjects_guests import Sharing
-from chamberlain.guests.models_assignment import Assignment
+from chamberlain.directory.subjects import Sharing, SubjectType
+from chamberlain.guests.models import Assignment
 from chamberlain.guests.subjects.models import SubjectEntry, SubjectRecord
 from chamberlain.mailboxes.names import comparison_form
-from chamberlain.requests.steps_effects import Effects
+from chamberlain.requests.steps import Effects
 
 # Whoever assigns one locks it as well, if only against its removal.
 LOCK_TEMPLATE = "SELECT FROM chamberlain.template WHERE tenant_id = $1 AND template_id = $2 FOR UPDATE"

@@ -10,17 +10,18 @@ from chamberlain.cli.errors_misuse import Misused
 from chamberlain.cli.errors_refusals import ended
 from chamberlain.cli.names import is_id
 from chamberlain.mailboxes.import_.checkpoint import Journal, JournalUnusable
-from chamberlain.mailboxes.import_.columns_rows import MailboxRow, read_rows, with_templates
-from chamberlain.mailboxes.import_.columns_table import MOST_BYTES, FileFault, read_table
+from chamberlain.mailboxes.import_.columns import (
+    MOST_BYTES,
+    FileFault,
+    MailboxRow,
+    read_rows,
+    read_table,
+    with_templates,
+)
 from chamberlain.mailboxes.import_.dry_run import rehearse
-from chamberlain.mailboxes.import_.results import RowResult
-from chamberlain.mailboxes.import_.results_options import ImportOptions
-from chamberlain.mailboxes.import_.sender import KeyedRow, RowSender
-from chamberlain.mailboxes.import_.sender_connection import connected
-from chamberlain.mailboxes.import_.sender_dispatch import Dispatch
-from chamberlain.mailboxes.import_.sender_keys import place_of, row_key
-from chamberlain.mailboxes.import_.summary import Account
-from chamberlain.mailboxes.import_.summary_watching import bar, stopped_by_interrupt
+from chamberlain.mailboxes.import_.results import ImportOptions, RowResult
+from chamberlain.mailboxes.import_.sender import Dispatch, KeyedRow, RowSender, connected, place_of, row_key
+from chamberlain.mailboxes.import_.summary import Account, bar, stopped_by_interrupt
 from chamberlain_client.operations import LIST_OFFERED_MAILBOX_TEMPLATES
 
 # What somebody reads at a terminal.

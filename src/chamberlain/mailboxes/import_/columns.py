@@ -1,13 +1,22 @@
 """Columns: which there may be, and what a cell of each says."""
 
+import csv
 import difflib
+import io
 import re
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from types import MappingProxyType
 
+import msgspec
+
+from chamberlain.core.errors import BodyInvalid
 from chamberlain.core.ids import WRITTEN_ID
+from chamberlain.core.text import find_unreadable
 from chamberlain.directory.mailboxes import PermissionLevel
+from chamberlain.mailboxes.schema import MAILBOX
 
 
 class Kind(Enum):
@@ -137,3 +146,240 @@ def _object(body: dict[str, object], name: str) -> dict[str, object]:
     # Nobody but this file puts anything there.
     assert isinstance(found, dict)  # noqa: S101 - it tells the type checker so.
     return found
+
+
+# docs/how-to/import-mailboxes.md: more than that is several imports.
+MOST_BYTES, MOST_ROWS = 10 * 1024 * 1024, 50_000
+
+_BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class FileFault:
+    """One thing wrong with a file: the line, counted from 1, the name of the column where it is about one, and how to
+    mend it."""
+
+    line: int
+    column: str | None
+    detail: str
+
+    def __str__(self) -> str:
+        place = f"line {self.line}" if self.column is None else f"line {self.line}, {self.column}"
+        return f"{place}: {self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row: the line that it begins on, and its cells that are not empty by the names of their columns."""
+
+    line: int
+    cells: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What could be read, and what is wrong."""
+
+    columns: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    faults: tuple[FileFault, ...]
+
+
+def read_table(data: bytes) -> Table:
+    """The rows of a file in UTF-8 whose first row names the columns; commas or semicolons stand between cells."""
+    if len(data) > MOST_BYTES:
+        return _nothing(1, f"The file has more than {MOST_BYTES // 1024 // 1024} MiB. Divide it into several.")
+    if data.startswith(_BYTE_ORDER_MARKS):
+        return _nothing(1, "The file is in UTF-16. Save it as CSV in UTF-8.")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return _nothing(line, "There are characters that are not UTF-8. Save the file as CSV in UTF-8.")
+    return _read(text)
+
+
+def _read(text: str) -> Table:
+    lines = _lines(text)
+    number, header = next(lines, (1, []))
+    if isinstance(header, str):
+        return _nothing(number, header)
+    if not any(name.strip() for name in header):
+        return _nothing(1, "The file is empty. Its first row has to name the columns, such as name,displayName.")
+    columns = [name.strip() for name in header]
+    faults = list(_header_faults(number, columns))
+    rows: list[TableRow] = []
+    for line, cells in lines:
+        if isinstance(cells, str):
+            faults.append(FileFault(line, None, cells))
+        elif not any(cells):
+            # Spreadsheets leave such rows behind.
+            continue
+        elif len(cells) > len(columns) and any(cells[len(columns) :]):
+            more = f"There are {len(cells)} cells, and {len(columns)} columns."
+            faults.append(FileFault(line, None, f"{more} Put a cell with a separator in it between quotation marks."))
+        elif len(rows) == MOST_ROWS:
+            faults.append(FileFault(line, None, f"There are more than {MOST_ROWS:,} rows. Divide the file."))
+            break
+        else:
+            faults.extend(_cell_faults(line, columns, cells))
+            named = zip(columns, cells, strict=False)
+            rows.append(TableRow(line, {name: cell for name, cell in named if name and cell}))
+    if not rows and not faults:
+        faults.append(FileFault(number, None, "There is no row below the one that names the columns."))
+    return Table(tuple(columns), tuple(rows), tuple(faults))
+
+
+def _lines(text: str) -> Iterator[tuple[int, Sequence[str] | str]]:
+    """Each row with the line that it begins on; a sentence in the place of what cannot be read, which is the end."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text), strict=True)
+    while True:
+        begin = reader.line_num + 1
+        try:
+            yield begin, next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield begin, f"The row cannot be read ({error}). Look for a quotation mark that is not closed."
+            return
+
+
+def _separator(text: str) -> str:
+    """What stands between the names of the columns."""
+    header = text.lstrip().split("\n", 1)[0]
+    return ";" if header.count(";") > header.count(",") else ","
+
+
+def _header_faults(line: int, columns: Sequence[str]) -> Iterator[FileFault]:
+    for place, name in enumerate(columns, start=1):
+        if not name:
+            yield FileFault(line, None, f"Column {place} has no name. Name it, or remove it.")
+        elif name in columns[: place - 1]:
+            yield FileFault(line, name, "There are two columns of this name. Remove one.")
+
+
+def _cell_faults(line: int, columns: Sequence[str], cells: Sequence[str]) -> Iterator[FileFault]:
+    for name, cell in zip(columns, cells, strict=False):
+        if (found := find_unreadable(cell)) is not None:
+            yield FileFault(line, name, f"The character U+{ord(found):04X} is not allowed. Remove it.")
+
+
+def _nothing(line: int, detail: str) -> Table:
+    return Table((), (), (FileFault(line, None, detail),))
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxRow:
+    """A mailbox to be asked for: the line of the file that it begins on, and the body of the call. `template` is the
+    name of one whose id is not in the body yet."""
+
+    line: int
+    body: Mapping[str, object]
+    template: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the mailbox."""
+        return str(self.body["name"])
+
+
+def read_rows(table: Table) -> tuple[Sequence[MailboxRow], Sequence[FileFault]]:
+    """The rows that are well, and the faults of all others and of the file, in their order."""
+    faults = [*table.faults, *_column_faults(table)]
+    unknown = {fault.column for fault in faults}
+    rows: list[MailboxRow] = []
+    first: dict[str, int] = {}
+    for row in table.rows:
+        body, found = _body(row, unknown)
+        if "name" in body:
+            found += _taken(row.line, str(body["name"]), first)
+        if found:
+            faults += found
+        else:
+            rows.append(MailboxRow(row.line, body, _template_name(row)))
+    return rows, sorted(faults, key=lambda fault: fault.line)
+
+
+def with_templates(
+    rows: Sequence[MailboxRow], templates: Mapping[str, Sequence[str]], default: str | None
+) -> tuple[Sequence[MailboxRow], Sequence[FileFault]]:
+    """The rows with the ids of their templates. `templates` are ids by names in lower case; `default` is the id for
+    rows that name none."""
+    found: list[MailboxRow] = []
+    faults: list[FileFault] = []
+    for row in rows:
+        ids = [default] if row.template is None else templates.get(row.template.strip().casefold(), ())
+        if "templateId" in row.body or ids == [None]:
+            found.append(MailboxRow(row.line, row.body))
+        elif len(ids) == 1:
+            found.append(MailboxRow(row.line, {**row.body, "templateId": ids[0]}))
+        else:
+            faults.append(FileFault(row.line, TEMPLATE, _template_fault(str(row.template), ids)))
+    return found, faults
+
+
+def _template_fault(name: str, ids: Sequence[str | None]) -> str:
+    if ids:
+        return f"{name!r} is the name of several templates. Write the id of one: {', '.join(map(str, ids))}."
+    return f"There is no template {name!r} that you may use. `chamberlain template list` shows those there are."
+
+
+def _column_faults(table: Table) -> Iterator[FileFault]:
+    for name in dict.fromkeys(table.columns):
+        if name and (detail := column_fault(name)) is not None:
+            yield FileFault(1, name, detail)
+    if TEMPLATE in table.columns and "templateId" in table.columns:
+        yield FileFault(1, TEMPLATE, "There is a column templateId as well. Keep one of them.")
+    for name in ("name", "displayName"):
+        if table.columns and name not in table.columns:
+            yield FileFault(1, name, "This column is missing; every mailbox needs it.")
+
+
+def _body(row: TableRow, unknown: set[str | None]) -> tuple[dict[str, object], list[FileFault]]:
+    body: dict[str, object] = {}
+    faults: list[FileFault] = []
+    for column, cell in row.cells.items():
+        if column in unknown:
+            continue
+        try:
+            if column != TEMPLATE:
+                put_cell(body, column, cell)
+            elif WRITTEN_ID.fullmatch(cell.strip()):
+                body["templateId"] = cell.strip()
+        except CellFault as error:
+            faults.append(FileFault(row.line, column, str(error)))
+    told = {fault.column for fault in faults} | unknown
+    return body, faults + [fault for fault in _form_faults(row, body) if fault.column not in told]
+
+
+def _form_faults(row: TableRow, body: Mapping[str, object]) -> Iterator[FileFault]:
+    """What the service would say of the form of the body."""
+    try:
+        MAILBOX.read(msgspec.json.encode(body))
+    except BodyInvalid as error:
+        for fault in error.faults:
+            yield FileFault(row.line, column_of(fault.pointer, row.cells), fault.detail)
+
+
+def column_of(pointer: str, columns: Mapping[str, object]) -> str:
+    """The column that a place in the body comes from (RFC 6901)."""
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    for count in range(len(parts), 0, -1):
+        if (name := ".".join(parts[:count])) in columns:
+            return name
+    if parts[:1] == ["permissions"]:
+        return next((name for name in columns if name.startswith("permissions")), "permissions")
+    return TEMPLATE if parts[:1] == ["templateId"] and TEMPLATE in columns else ".".join(parts[:1])
+
+
+def _template_name(row: TableRow) -> str | None:
+    cell = row.cells.get(TEMPLATE)
+    return None if cell is None or WRITTEN_ID.fullmatch(cell.strip()) else cell
+
+
+def _taken(line: int, name: str, first: dict[str, int]) -> list[FileFault]:
+    # As the service compares names.
+    key = unicodedata.normalize("NFKC", name).casefold()
+    if (before := first.setdefault(key, line)) == line:
+        return []
+    return [FileFault(line, "name", f"The mailbox of line {before} has this name too. Names are given once.")]

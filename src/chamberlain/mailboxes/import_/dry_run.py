@@ -11,11 +11,9 @@ from chamberlain.cli.errors_exit_codes import ExitCode
 from chamberlain.cli.errors_refusals import ended
 from chamberlain.cli.output import Column, say, show_json, show_table
 from chamberlain.mailboxes.import_.checkpoint import Entry, entries_of
-from chamberlain.mailboxes.import_.results_options import ImportOptions
-from chamberlain.mailboxes.import_.sender import KeyedRow, Rehearsed, RowSender
-from chamberlain.mailboxes.import_.sender_connection import connected
-from chamberlain.mailboxes.import_.sender_dispatch import Dispatch
-from chamberlain.mailboxes.import_.summary_watching import bar, stopped_by_interrupt
+from chamberlain.mailboxes.import_.results import ImportOptions
+from chamberlain.mailboxes.import_.sender import Dispatch, KeyedRow, Rehearsed, RowSender, connected
+from chamberlain.mailboxes.import_.summary import bar, stopped_by_interrupt
 
 # Whoever reads the plan of so many rows knows the others.
 MOST_REHEARSED = 200

@@ -1,17 +1,27 @@
 """One row sent to the service, and what its answer means; rehearsed, or looked at until it is active."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+import base64
+import hashlib
+import heapq
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any, Generic, TypeVar
 
+import httpx2
 import msgspec
 
-from chamberlain.mailboxes.import_.columns_rows import MailboxRow, column_of
+from chamberlain.cli.calls_call import Area, Call, is_loopback
+from chamberlain.mailboxes.import_.columns import MailboxRow, column_of
 from chamberlain.mailboxes.import_.results import Outcome, RowResult
-from chamberlain.mailboxes.import_.sender_dispatch import Busy, Later
-from chamberlain.mailboxes.import_.sender_keys import is_as_asked
 from chamberlain_client.asynchronous.mailboxes import AsyncMailboxes
 from chamberlain_client.asynchronous.transport import AsyncTransport
 from chamberlain_client.calls import reading
+from chamberlain_client.clocks import AsyncClock
 from chamberlain_client.errors import (
     AnswerNotUnderstood,
     BodyTooLarge,
@@ -29,7 +39,181 @@ from chamberlain_client.errors import (
 )
 from chamberlain_client.models.mailboxes import ProvisioningState
 from chamberlain_client.models.rehearsals import RehearsedMailbox
-from chamberlain_client.operations import READ_MAILBOX
+from chamberlain_client.operations import READ_MAILBOX, Server
+from chamberlain_client.retries import Retries
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# Enough to keep a service busy that writes in batches, and few enough for one user of it.
+MOST_AT_ONCE = 16
+# How long nothing at all may succeed before it is given up, in seconds. A service that restarts is back much earlier.
+PATIENCE = 300.0
+# The same for one that was never there: its address may be wrong.
+FIRST_PATIENCE = 20.0
+# Half of the first pause where nobody names one, and the longest.
+_SOON, _LATE = 0.25, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """This one again, after so many seconds."""
+
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """This one again, and no other before so many seconds are over either; None is longer each time. `error` is what to
+    raise if it goes on, or at once where that is longer than anybody waits."""
+
+    after: float | None
+    error: Exception
+
+
+class Dispatch(Generic[Item, Result]):
+    """Runs `work` on items, several at a time. When the service is busy it waits as long as it is asked to and works on
+    half as many at a time, then on more again as all goes well."""
+
+    def __init__(
+        self,
+        work: Callable[[Item], Awaitable[Result | Later | Busy]],
+        done: Callable[[Result], None],
+        *,
+        most: int = MOST_AT_ONCE,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._work = work
+        self._done = done
+        self._most = self._allowed = most
+        self._patience = patience
+        self._waiting: deque[Item] = deque()
+        self._later: list[tuple[float, int, Item]] = []
+        self._running: dict[asyncio.Future[Result | Later | Busy], Item] = {}
+        self._number = count()
+        self._resume_at = 0.0
+        self._trouble_since: float | None = None
+        self._well = self._troubles = 0
+        self._ever_well = False
+        self._fault: BaseException | None = None
+
+    async def run(self, items: Iterable[Item], stop: asyncio.Event) -> None:
+        """Until all are done. When `stop` is set, or after what `work` raises, no other is begun; those under way come
+        to their end, and what was raised first is raised."""
+        self._waiting.extend(items)
+        stopped = asyncio.ensure_future(stop.wait())
+        try:
+            while True:
+                is_over = stop.is_set() or self._fault is not None
+                if not is_over:
+                    self._begin()
+                if not self._running and (is_over or not (self._waiting or self._later)):
+                    break
+                ends: set[asyncio.Future[Any]] = {*self._running}
+                # Once it is set, only those under way are waited for.
+                ends |= set() if stop.is_set() else {stopped}
+                pause = None if is_over else self._pause()
+                await asyncio.wait(ends, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+                for each in [each for each in self._running if each.done()]:
+                    self._settle(each)
+        finally:
+            stopped.cancel()
+            for each in self._running:
+                each.cancel()
+        if self._fault is not None:
+            raise self._fault
+
+    def _begin(self) -> None:
+        now = _now()
+        while self._later and self._later[0][0] <= now:
+            self._waiting.appendleft(heapq.heappop(self._later)[2])
+        while self._waiting and len(self._running) < self._allowed and now >= self._resume_at:
+            item = self._waiting.popleft()
+            self._running[asyncio.ensure_future(self._work(item))] = item
+
+    def _pause(self) -> float | None:
+        """How many seconds until there is something to begin, whatever ends meanwhile."""
+        times = [self._later[0][0]] if self._later else []
+        if self._waiting and len(self._running) < self._allowed:
+            times.append(self._resume_at)
+        return max(0.0, min(times) - _now()) if times else None
+
+    def _settle(self, finished: asyncio.Future[Result | Later | Busy]) -> None:
+        item = self._running.pop(finished)
+        if finished.cancelled() or (error := finished.exception()) is not None:
+            self._fault = self._fault or (asyncio.CancelledError() if finished.cancelled() else error)
+            return
+        match finished.result():
+            case Later(after=after):
+                heapq.heappush(self._later, (_now() + after, next(self._number), item))
+            case Busy(after=after, error=error):
+                self._slow_down(after, error)
+                self._waiting.appendleft(item)
+            case result:
+                self._go_on()
+                self._done(result)
+
+    def _slow_down(self, after: float | None, error: Exception) -> None:
+        now = _now()
+        if now >= self._resume_at:
+            # Those that are refused together are refused once.
+            self._allowed = max(1, self._allowed // 2)
+            self._troubles += 1
+        seconds = min(_LATE, _SOON * 2**self._troubles) if after is None else after
+        self._resume_at = max(self._resume_at, now + seconds)
+        self._well = 0
+        self._trouble_since = self._trouble_since or now
+        is_unheard_of = after is None and not self._ever_well
+        patience = min(FIRST_PATIENCE, self._patience) if is_unheard_of else self._patience
+        if (after or 0.0) > self._patience or now - self._trouble_since > patience:
+            self._fault = self._fault or error
+
+    def _go_on(self) -> None:
+        self._ever_well = True
+        self._trouble_since, self._troubles = None, 0
+        self._well += 1
+        if self._well >= self._allowed:
+            self._allowed, self._well = min(self._most, self._allowed + 1), 0
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+# What a record says in a case of its own, whichever was sent.
+_IDS = {"templateId", "primaryOwner", "secondaryOwner"}
+
+
+def row_key(place: str, body: Mapping[str, object]) -> str:
+    """The idempotency key of a row: always the same for the same body at the same place, which names service and
+    tenant. Nothing of it can be read in it."""
+    written = json.dumps([place, body], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"mailbox-import-{hashlib.sha256(written.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def place_of(server: str, token: str) -> str:
+    """The service, and whose tenant a token is for. It is not checked: it only tells tenants apart."""
+    try:
+        payload = token.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    except (IndexError, ValueError):
+        return server
+    return f"{server} {claims.get('iss')} {claims.get('tid')}" if isinstance(claims, dict) else server
+
+
+def is_as_asked(record: Mapping[str, object], body: Mapping[str, object]) -> bool:
+    """Whether a mailbox has all that was asked for; it may have more, by its template."""
+    return all(_same(name, record.get(name), wanted) for name, wanted in body.items())
+
+
+def _same(name: str, found: object, wanted: object) -> bool:
+    if isinstance(wanted, Mapping):
+        return isinstance(found, Mapping) and all(_same("", found.get(key), value) for key, value in wanted.items())
+    if name in _IDS:
+        return str(found).lower() == str(wanted).lower()
+    # True equals 1 to Python, and nobody else.
+    return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
+
 
 # What gives the name back; no mailbox comes of it any more.
 _OVER = {ProvisioningState.REJECTED, ProvisioningState.CANCELLED, ProvisioningState.EXPIRED}
@@ -204,3 +388,39 @@ def _told(row: MailboxRow, error: Refused) -> str:
     if not error.faults:
         return error.detail
     return " ".join(f"{column_of(fault.pointer, row.body) or 'row'}: {fault.detail}" for fault in error.faults)
+
+
+# Seconds in which an answer has to come; a service that is busy may take its time.
+_TIMEOUT = 60.0
+# A token is asked for anew as often; the sign-in replaces one well before it ends.
+_TOKEN_KEPT = 30.0
+
+
+@asynccontextmanager
+async def connected(call: Call) -> AsyncIterator[AsyncTransport]:
+    """The service, to which each call is made once: when to ask again is for all rows together to say."""
+    token = _KeptToken(call)
+    async with httpx2.AsyncClient(verify=call.tls(), trust_env=not is_loopback(call.server)) as client:
+        yield AsyncTransport(
+            client,
+            {Server.BASE: call.server},
+            {Server.BASE: token},
+            timeout=_TIMEOUT,
+            retries=Retries(attempts=1),
+            clock=AsyncClock(),
+        )
+
+
+class _KeptToken:
+    """The caller's token, looked up again now and then: an import may take longer than a token lives."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._token = ""
+        self._until = 0.0
+
+    def __call__(self) -> str:
+        now = asyncio.get_running_loop().time()
+        if now >= self._until:
+            self._token, self._until = self._call.token(Area.MAIL), now + _TOKEN_KEPT
+        return self._token

@@ -1,18 +1,24 @@
 """The account of an import: what has become of each row, told and reported however it ends."""
 
+import signal
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import typer
 
 from chamberlain.cli.errors_exit_codes import ExitCode
 from chamberlain.cli.output import say
 from chamberlain.mailboxes.import_.checkpoint import Entry, Journal, result_on_record
-from chamberlain.mailboxes.import_.results import Outcome, RowResult, as_csv, as_lines, write_report
-from chamberlain.mailboxes.import_.results_options import ImportOptions
+from chamberlain.mailboxes.import_.results import ImportOptions, Outcome, RowResult, as_csv, as_lines, write_report
 from chamberlain.mailboxes.import_.sender import KeyedRow
+
+if TYPE_CHECKING:
+    import asyncio
+
 
 # What somebody reads at a terminal; the rest is in the report.
 _MOST_TOLD = 100
@@ -106,3 +112,31 @@ class Account:
             say(f"The report {path} cannot be written ({error.strerror}). Name another place for the --report.")
             return
         say(f"What has become of each row is in {path}.")
+
+
+@contextmanager
+def bar(title: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar on standard error for as long as the block runs; what it gives is called for each thing that is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(title, total=total)
+        yield lambda: progress.advance(task)
+
+
+@contextmanager
+def stopped_by_interrupt(loop: "asyncio.AbstractEventLoop", stop: "asyncio.Event") -> Iterator[None]:
+    """Let Ctrl-C set the event once; a second one ends everything, as it does elsewhere."""
+
+    def interrupt() -> None:
+        stop.set()
+        loop.remove_signal_handler(signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)

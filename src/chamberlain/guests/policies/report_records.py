@@ -1,9 +1,4 @@
-"""Reports of what policies have done: written with it by whoever holds the row of the group or site, and read to be
-told.
-
-They are notices (notices.py). One that nobody has tried to send yet takes up what a run adds that was cut short, or
-that had to wait for the directory: there is one report then, and not two.
-"""
+"""Store the reports of policy runs, and read them for the e-mail."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +11,9 @@ import msgspec
 from chamberlain.core.ids import GroupId, NoticeId, TenantId, UserId
 from chamberlain.database.transactions import Record, Transaction
 from chamberlain.guests.models import FindingKind, FindingSource, FindingState
-from chamberlain.guests.policies import store, store_policy_tasks
-from chamberlain.guests.policies.events_policy_findings import kind_of
+from chamberlain.guests.policies import store
+from chamberlain.guests.policies import store as policy_store
+from chamberlain.guests.policies.events import kind_of
 from chamberlain.guests.policies.models import PolicyAction
 from chamberlain.guests.policies.reports import (
     POLICY_REPORT,
@@ -35,7 +31,10 @@ from chamberlain.guests.subjects import records as subject_records
 # For so long a report waits for what its run has still to do. Ours: by then a run that was cut short has been made up
 # for, and a directory that throttles has answered.
 WAIT: Final = timedelta(minutes=5)
+
+
 AT_ONCE: Final = timedelta(0)
+
 
 # Those that nobody is at and nobody has tried to send. Who is just taking one up is not waited for.
 PENDING: Final = """
@@ -45,6 +44,8 @@ JOIN chamberlain.job j ON j.job_id = n.job_id
 WHERE n.attempts = 0 AND n.told = '{}' AND j.lease_id IS NULL AND j.held_reason IS NULL
 FOR UPDATE OF n, j SKIP LOCKED
 """
+
+
 # The lane of notices is that of their tenant.
 MAKE: Final = """
 WITH made AS (
@@ -60,6 +61,8 @@ INSERT INTO chamberlain.notice (tenant_id, notice_id, kind, subject_id, job_id, 
 SELECT made.tenant_id, made.notice_id, $6, made.subject_id, queued.job_id, $7
 FROM made JOIN queued ON queued.subject = made.notice_id
 """
+
+
 ADD: Final = """
 INSERT INTO chamberlain.report_line (tenant_id, notice_id, what, rule, guest_id)
 SELECT tenant_id, notice_id, what, rule, guest_id
@@ -67,15 +70,22 @@ FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[])
     AS o (tenant_id, notice_id, what, rule, guest_id)
 ON CONFLICT DO NOTHING
 """
+
+
 RELEASE: Final = "UPDATE chamberlain.job SET run_at = now() WHERE job_id = ANY ($1) AND run_at > now()"
 
+
 LINES: Final = "SELECT what, rule, guest_id FROM chamberlain.report_line WHERE tenant_id = $1 AND notice_id = $2"
+
+
 FOUND: Final = """
 SELECT finding_id, kind, about, wanted, observed FROM chamberlain.finding
 WHERE tenant_id = $1 AND subject_id = $2 AND state = $3 AND source = $4
 """
 
+
 _REMINDER: Final = "reminder"
+
 
 _decode = msgspec.json.Decoder().decode
 
@@ -101,7 +111,7 @@ async def put(tx: Transaction, runs: Sequence[RunReport], *, at: datetime) -> No
 async def find(tx: Transaction, tenant_id: TenantId, subject_id: GroupId, notice_id: NoticeId) -> Report | None:
     """What of a report is so now; None when the group or site is not known any more."""
     subject = await subject_records.find(tx, tenant_id, subject_id)
-    tasks = await store.read(tx, await store_policy_tasks.find(tx, [(tenant_id, subject_id)]))
+    tasks = await store.read(tx, await policy_store.find(tx, [(tenant_id, subject_id)]))
     if subject is None or not tasks:
         return None
     lines = [_line(row) for row in await tx.fetch(LINES, tenant_id, notice_id)]

@@ -4,7 +4,10 @@ from chamberlain.auth.authorization import Authorization
 from chamberlain.auth.models import Caller
 from chamberlain.auth.permissions import Extent, Operation
 from chamberlain.core.errors import Forbidden, NotFound
-from chamberlain.requests.approvals import has_decided, has_to_decide
+from chamberlain.requests.approvals import (
+    has_decided,
+    has_to_decide,
+)
 from chamberlain.requests.models import RequestRecord
 
 

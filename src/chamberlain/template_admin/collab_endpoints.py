@@ -10,12 +10,13 @@ from msgspec import Struct, json
 from chamberlain.auth.permissions import Operation
 from chamberlain.core.ids import TemplateId
 from chamberlain.http.calls import Answer
-from chamberlain.http.context_calls import Call
+from chamberlain.http.context import Call
 from chamberlain.http.idempotency import creating_act_of
 from chamberlain.http.paging import PARAMETERS, next_cursor, page_wanted
 from chamberlain.http.resource import (
     ADDED,
     CACHE,
+    IF_MATCH,
     SIGNING,
     VERSIONED,
     edit_of,
@@ -26,19 +27,18 @@ from chamberlain.http.resource import (
     removed,
     shown,
 )
-from chamberlain.http.resource_etags import IF_MATCH
 from chamberlain.http.router import About, Endpoint, EndpointTable, Success
 from chamberlain.template_admin.documents import COLLAB_TEMPLATE, CollabTemplateBody
 from chamberlain.template_admin.models import TemplateRecord
 from chamberlain.template_admin.service import TemplateService
-from chamberlain.template_admin.wire_collab_template_shapes import (
+from chamberlain.template_admin.wire import (
     COLLAB_TEMPLATES,
     CollabTemplate,
     OfferedGroupTemplate,
     offered_group_template_of,
     written_collab_template,
 )
-from chamberlain.templates.rules_template_areas import COLLAB
+from chamberlain.templates.rules import COLLAB
 
 
 class CollabTemplatePage(Struct, rename="camel", frozen=True):

@@ -11,7 +11,7 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
 
-from chamberlain.notifications.rendering_notice_mails import Mail
+from chamberlain.notifications.rendering import Mail
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,24 @@
-"""What is adopted, with the bodies that would have asked for it: each is written, and read as every body is."""
+"""The body of a call that takes existing mailboxes or groups under management."""
 
-from chamberlain.adoptions.models import Obstacle, not_representable
-from chamberlain.adoptions.models_adoption_records import AdoptedObject, AdoptionItem, MailboxPart
-from chamberlain.adoptions.rules import AdoptedGroup
-from chamberlain.adoptions.rules_adopted_mailboxes import order_of_mailbox
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+from chamberlain.adoptions.models import (
+    AdoptedObject,
+    AdoptionFilter,
+    AdoptionItem,
+    AdoptionRule,
+    MailboxPart,
+    Obstacle,
+    not_representable,
+)
+from chamberlain.adoptions.rules import AdoptedGroup, order_of_mailbox
 from chamberlain.auth.models import Actor, ActorType
-from chamberlain.core.errors import BodyInvalid
-from chamberlain.core.ids import MailboxId, UserId
+from chamberlain.core.constraints import Shape
+from chamberlain.core.errors import BodyInvalid, Fault
+from chamberlain.core.ids import MailboxId, TemplateId, UserId
+from chamberlain.core.validation import Domain, Id, ManyIds, Reader, name, shaped
 from chamberlain.directory.groups import ObservedGroup
 from chamberlain.directory.mailboxes import MailboxOrder, ObservedMailbox
 from chamberlain.groups.schema import read_group_order, write_group_order
@@ -15,8 +27,54 @@ from chamberlain.mailboxes.names import alias_of, comparison_form
 from chamberlain.mailboxes.rules import readers_of
 from chamberlain.mailboxes.schema import read_mailbox_order, write_mailbox_order
 from chamberlain.requests.models import RequestResult
-from chamberlain.templates.models import TemplateKind
-from chamberlain.templates.models_mailbox_templates import MailboxTemplate, completed
+from chamberlain.templates.models import MailboxTemplate, TemplateKind, completed
+
+Digest = Annotated[str, shaped("sha256:[0-9a-f]{64}", "must be the digest that a preview has answered", 71)]
+
+
+class AdoptedKind(StrEnum):
+    """What is taken: the kind of the template."""
+
+    SHARED = "shared"
+    EQUIPMENT = "equipment"
+    ROOM = "room"
+    GROUP = "group"
+    TEAM = "team"
+
+
+class AdoptionFilterBody(Shape, frozen=True, kw_only=True):
+    """Which of them: those that meet all that is sent. `q` is how the name, the display name or the address begins."""
+
+    q: Annotated[str, name(256)] | None = None
+    domain: Domain | None = None
+    ids: ManyIds | None = None
+
+
+class AdoptionBody(Shape, frozen=True, kw_only=True):
+    """Whom to take under which template. `digest` is that of the preview; only a dry run goes without."""
+
+    kind: AdoptedKind
+    template_id: Id
+    filter: AdoptionFilterBody | None = None
+    digest: Digest | None = None
+
+
+ADOPTION = Reader(AdoptionBody)
+
+
+def to_adoption_rule(body: AdoptionBody) -> AdoptionRule:
+    """The rules' value of it."""
+    sent = body.filter or AdoptionFilterBody()
+    chosen = AdoptionFilter(sent.q, sent.domain, None if sent.ids is None else frozenset(sent.ids))
+    return AdoptionRule(TemplateKind(body.kind), TemplateId(UUID(body.template_id)), chosen)
+
+
+def digest_in(body: AdoptionBody) -> str:
+    """The digest of what was shown. Raises BodyInvalid where there is none."""
+    if body.digest is None:
+        detail = "digest is missing. Ask with ?dryRun=true first, look at what would be taken, and send its digest."
+        raise BodyInvalid((Fault("/digest", "missingProperty", detail),))
+    return body.digest
 
 
 def adopted_mailbox_of(
