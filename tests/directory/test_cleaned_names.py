@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from chamberlain.directory.embedded.guest_entries import observed_of
+from chamberlain.directory.embedded.subjects import observed_of
 from chamberlain.embedded.directory.guests import SubjectShown
 from chamberlain.rules.lines import clean_line, clean_lines
 

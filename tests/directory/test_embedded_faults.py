@@ -6,8 +6,17 @@ import pytest
 
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
 from chamberlain.directory.port import Outcome, Work
-from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
+from chamberlain.embedded.directory.faults import (
+    NOT_FOUND,
+    NOT_SHOWN,
+    TOO_MANY,
+    Faults,
+    FaultyGroups,
+    FaultyMailboxes,
+    FaultyRegister,
+    Injection,
+    Outages,
+)
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.people import PeopleQuestion
 from chamberlain.rules.plans import Step

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chamberlain.embedded.postgres.addresses import addresses_in
+from chamberlain.embedded.postgres.roles import addresses_in
 from chamberlain.outages import Outage
 from tests.faults.postgres_process import running_postgres_process
 from tests.folders import data_folder

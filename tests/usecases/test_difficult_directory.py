@@ -9,8 +9,18 @@ import msgspec
 import pytest
 
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
-from chamberlain.embedded.directory.faults import AWAY, NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
+from chamberlain.embedded.directory.faults import (
+    AWAY,
+    NOT_FOUND,
+    NOT_SHOWN,
+    TOO_MANY,
+    Faults,
+    FaultyGroups,
+    FaultyMailboxes,
+    FaultyRegister,
+    Injection,
+    Outages,
+)
 from chamberlain.rules.errors import Conflict
 from chamberlain.rules.ids import RequestId
 from chamberlain.rules.jobs import JobKind

@@ -9,8 +9,7 @@ import pytest
 
 from chamberlain.directory.embedded import KEY_MEMBER, FaultyDirectory
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
-from chamberlain.embedded.directory.faults import Faults, Injection
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes
+from chamberlain.embedded.directory.faults import Faults, FaultyGroups, FaultyMailboxes, Injection
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.groups import GroupReference, ObservedGroup
 from chamberlain.rules.ids import MailboxId

@@ -23,9 +23,15 @@ from chamberlain.directory.remembered import RememberedPeople
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.database import Pool
-from chamberlain.embedded.directory.faults import Faults, Injection, Outages
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
-from chamberlain.embedded.directory.faulty_guests import SuiteGuests
+from chamberlain.embedded.directory.faults import (
+    Faults,
+    FaultyGroups,
+    FaultyMailboxes,
+    FaultyRegister,
+    Injection,
+    Outages,
+    SuiteGuests,
+)
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import HELD_ADDRESSES, PEOPLE_CHANNEL, Register

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from chamberlain.batching import Batcher
-from chamberlain.directory.embedded.passing import passing
+from chamberlain.directory.embedded.errors import passing
 from chamberlain.directory.port import People
 from chamberlain.embedded.directory.errors import Refused
-from chamberlain.embedded.directory.membership import read_rule
+from chamberlain.embedded.directory.membership_rules import read_rule
 from chamberlain.embedded.directory.people import Card, Found, Question, Register, Relative
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.lines import clean_line

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from chamberlain.directory.embedded.passing import passing
+from chamberlain.directory.embedded.errors import passing
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.rules.errors import OutsideFault, Rejected, TryAgain
 from chamberlain.rules.plans import Step
