@@ -26,7 +26,7 @@ from typing import TypeVar
 import httpx2
 
 from chamberlain.embedded import postgres
-from chamberlain.embedded.postgres.addresses import addresses_in
+from chamberlain.embedded.postgres.roles import addresses_in
 from tests.folders import copy_folder, data_folder, lasting_folder
 from tests.postgres import connected, named_programs
 

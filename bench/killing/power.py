@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.killing.loop_disk import LoopDisk, loop_disk
 from bench.measuring.services import folder_on_disk
 from chamberlain.embedded.postgres import roles
-from chamberlain.embedded.postgres.addresses import address
+from chamberlain.embedded.postgres.roles import address
 from tests.postgres import connected
 from tests.services import Service, free_port, start_process, wait_until
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import asyncpg
 
 from chamberlain.embedded.postgres import roles
-from chamberlain.embedded.postgres.addresses import address, addresses_in
+from chamberlain.embedded.postgres.roles import address, addresses_in
 from tests.services import Service
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ import pytest
 
 from bench.mutation.runs import NEEDS_IMPORT, SECONDS_OF_A_RUN, forked
 from chamberlain.embedded import postgres
-from chamberlain.embedded.postgres.addresses import Addresses, address, addresses_in
-from chamberlain.embedded.postgres.roles import SET_UP
+from chamberlain.embedded.postgres.roles import SET_UP, Addresses, address, addresses_in
 
 # Later calls of one function in one test rarely reach new lines, and tracing all of them takes minutes.
 TRACED_CALLS = 30

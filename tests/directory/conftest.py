@@ -25,9 +25,15 @@ from chamberlain.directory.port import Adoptions, Directory, Guests, People
 from chamberlain.embedded import postgres
 from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
-from chamberlain.embedded.directory.faults import Faults, Injection, Outages
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
-from chamberlain.embedded.directory.faulty_guests import SuiteGuests
+from chamberlain.embedded.directory.faults import (
+    Faults,
+    FaultyGroups,
+    FaultyMailboxes,
+    FaultyRegister,
+    Injection,
+    Outages,
+    SuiteGuests,
+)
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from chamberlain.core.text import clean_line, clean_lines
-from chamberlain.directory.embedded.guest_entries import observed_of
+from chamberlain.directory.embedded.subjects import observed_of
 from chamberlain.embedded.directory.guests import SubjectShown
 
 BAD = ["\0", "\x01", "\x1e", "\x1f", "\x7f", "\x85", "\ud800"]

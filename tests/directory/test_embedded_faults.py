@@ -9,8 +9,17 @@ from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDir
 from chamberlain.directory.models import PeopleQuestion
 from chamberlain.directory.port import Outcome, Work
 from chamberlain.directory.steps import Step
-from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
+from chamberlain.embedded.directory.faults import (
+    NOT_FOUND,
+    NOT_SHOWN,
+    TOO_MANY,
+    Faults,
+    FaultyGroups,
+    FaultyMailboxes,
+    FaultyRegister,
+    Injection,
+    Outages,
+)
 from tests.databases import Databases
 from tests.directory.patience import Clock
 from tests.directory.population import ADA, BEN, CLEO, INTERNAL, TENANT

@@ -4,14 +4,13 @@ import re
 
 import yaml
 
-from chamberlain.directory.embedded.guest_entries import _CAPABILITIES
+from chamberlain.directory.embedded.subjects import _CAPABILITIES
 from chamberlain.embedded.directory.estate import GuestSettings, read_estate
 from chamberlain.embedded.directory.graph.conditions import GROUPS, ROOMS, USERS
 from chamberlain.embedded.directory.graph.groups import GROUP_LISTING
 from chamberlain.embedded.directory.graph.server import _ROUTES
 from chamberlain.embedded.directory.graph.users import USER_LISTING
-from chamberlain.embedded.directory.membership import OPPOSITES, Operator
-from chamberlain.embedded.directory.properties import KNOWN, Kind
+from chamberlain.embedded.directory.membership_rules import KNOWN, OPPOSITES, Kind, Operator
 from tests.docs.pages import REFERENCE, rows, section
 
 PAGE = REFERENCE / "directory.md"

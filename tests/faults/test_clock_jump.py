@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from chamberlain.embedded.postgres import roles
-from chamberlain.embedded.postgres.addresses import address
+from chamberlain.embedded.postgres.roles import address
 from tests.faults.load import Load
 from tests.postgres import connected
 from tests.services import Outside, outside_database, wait_until

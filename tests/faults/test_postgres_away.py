@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from chamberlain.embedded.postgres.addresses import addresses_in
+from chamberlain.embedded.postgres.roles import addresses_in
 from tests.faults.load import Load
 from tests.faults.postgres_process import running_postgres_process
 from tests.folders import data_folder

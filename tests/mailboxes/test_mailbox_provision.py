@@ -14,13 +14,12 @@ from chamberlain.directory.embedded import KEY_MEMBER, FaultyDirectory
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
-from chamberlain.embedded.directory.faults import Faults, Injection
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes
-from chamberlain.mailboxes import records as mailbox_records
-from chamberlain.mailboxes import store as mailbox_store
+from chamberlain.embedded.directory.faults import Faults, FaultyGroups, FaultyMailboxes, Injection
+from chamberlain.mailboxes import records as mailboxes
+from chamberlain.mailboxes import store as mailbox_lists
 from chamberlain.mailboxes.models import MailboxFilter, MailboxRecord
 from chamberlain.mailboxes.schema import write_mailbox_order
-from chamberlain.queue import jobs as queue_jobs
+from chamberlain.queue import jobs
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.models import RequestState
 from tests.databases import Databases
@@ -104,7 +103,7 @@ async def estate_with(databases: Databases, **shared: object) -> Estate:
 async def mailbox(estate: Estate, mailbox_id: MailboxId) -> MailboxRecord:
     """The mailbox as it is read."""
     async with estate.databases.application.transaction(ESTATE) as tx:
-        record = await mailbox_records.find(tx, mailbox_id, reader=None)
+        record = await mailboxes.find(tx, mailbox_id, reader=None)
     assert record is not None
     return record
 
@@ -112,7 +111,7 @@ async def mailbox(estate: Estate, mailbox_id: MailboxId) -> MailboxRecord:
 async def listed(estate: Estate) -> Sequence[MailboxRecord]:
     """The newest mailboxes as they are listed."""
     async with estate.databases.application.transaction(ESTATE) as tx:
-        page = await mailbox_store.find_page(tx, MailboxFilter(), reader=None, page=PageWanted(10, None))
+        page = await mailbox_lists.find_page(tx, MailboxFilter(), reader=None, page=PageWanted(10, None))
     return page.items
 
 
@@ -283,7 +282,7 @@ async def test_a_request_that_runs_again_from_its_beginning_changes_nothing(esta
     before = await mailbox(estate, accepted.record.id), await estate.mailbox(request_id)
     async with estate.databases.worker.across_tenants() as tx:
         await tx.execute(AS_IF_QUEUED, request_id, steps)
-        await tx.execute(queue_jobs.QUEUE, ESTATE, JobKind.MAILBOX_PROVISION, request_id, TRACE)
+        await tx.execute(jobs.QUEUE, ESTATE, JobKind.MAILBOX_PROVISION, request_id, TRACE)
     queued = await mailbox(estate, accepted.record.id)
 
     await estate.work()

@@ -11,8 +11,18 @@ import pytest
 from chamberlain.core.errors import Conflict
 from chamberlain.core.ids import RequestId
 from chamberlain.directory.embedded import KEY_MEMBER, EmbeddedPeople, FaultyDirectory
-from chamberlain.embedded.directory.faults import AWAY, NOT_FOUND, NOT_SHOWN, TOO_MANY, Faults, Injection, Outages
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
+from chamberlain.embedded.directory.faults import (
+    AWAY,
+    NOT_FOUND,
+    NOT_SHOWN,
+    TOO_MANY,
+    Faults,
+    FaultyGroups,
+    FaultyMailboxes,
+    FaultyRegister,
+    Injection,
+    Outages,
+)
 from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.models import Accepted, RequestState, StepState

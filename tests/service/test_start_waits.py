@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from chamberlain.core.outages import Outage
-from chamberlain.embedded.postgres.addresses import addresses_in
+from chamberlain.embedded.postgres.roles import addresses_in
 from tests.faults.postgres_process import running_postgres_process
 from tests.folders import data_folder
 from tests.services import Outside, filled, free_port, outside_database, run_command, start_process, wait_until

@@ -34,12 +34,17 @@ from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import Unauthorized, Unreachable
-from chamberlain.embedded.directory.faults import Faults, Injection, Outages
-from chamberlain.embedded.directory.faulty import FaultyGroups, FaultyMailboxes, FaultyRegister
-from chamberlain.embedded.directory.faulty_guests import SuiteGuests
+from chamberlain.embedded.directory.faults import (
+    Faults,
+    FaultyGroups,
+    FaultyMailboxes,
+    FaultyRegister,
+    Injection,
+    Outages,
+    SuiteGuests,
+)
 from chamberlain.embedded.directory.graph.server import Access, Authenticate, GraphServer
-from chamberlain.embedded.directory.groups import Groups
-from chamberlain.embedded.directory.groups_by_value import FindGroups, Row, Wanted, find_groups
+from chamberlain.embedded.directory.groups import FindGroups, GroupQuery, Groups, Row, find_groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import HELD_ADDRESSES, PEOPLE_CHANNEL, Register
 from chamberlain.http.body import whole_call
@@ -158,7 +163,7 @@ def graph_application(settings: Settings, databases: Databases, verifier: Verifi
 def found_together(pool: Pool, *, patience: timedelta = ACQUIRED_WITHIN) -> FindGroups:
     """Has those who look for groups at the same time answered by one call of the database. Nobody waits for longer than
     `patience`."""
-    batcher = Batcher[Wanted, Sequence[Row]](
+    batcher = Batcher[GroupQuery, Sequence[Row]](
         partial(find_groups, pool),
         weigh=lambda wanted: wanted.most,
         owner=lambda wanted: wanted.tenant_id,
@@ -168,7 +173,7 @@ def found_together(pool: Pool, *, patience: timedelta = ACQUIRED_WITHIN) -> Find
         at_once=2,
     )
 
-    async def find(wanted: Wanted) -> Sequence[Row]:
+    async def find(wanted: GroupQuery) -> Sequence[Row]:
         try:
             # Where the database hangs, those who have not been asked for yet are told no later than others.
             async with asyncio.timeout(patience.total_seconds()):

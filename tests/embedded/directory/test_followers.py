@@ -2,11 +2,10 @@ from itertools import product
 
 import pytest
 
+from chamberlain.embedded.directory.dynamic_groups import rules_by_user, users_by_rule
 from chamberlain.embedded.directory.errors import BadRule
-from chamberlain.embedded.directory.followers import rules_by_user, users_by_rule
 from chamberlain.embedded.directory.load import load
-from chamberlain.embedded.directory.membership import read_rule
-from chamberlain.embedded.directory.patterns import read_pattern
+from chamberlain.embedded.directory.membership_rules import read_pattern, read_rule
 from tests.databases import Databases
 from tests.embedded.directory.houses import ADA, BEN, CLEO, GIL, HOUSE, SECTION, ZOE
 

@@ -10,7 +10,7 @@ import pytest
 from chamberlain.app.directory import found_together
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import Unreachable
-from chamberlain.embedded.directory.groups_by_value import Row, Wanted, find_groups
+from chamberlain.embedded.directory.groups import GroupQuery, Row, find_groups
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
 from tests.embedded.directory.houses import HOUSE, OTHER_HOUSE, OTHERS, SALES, SECTION, STAFF
@@ -35,8 +35,8 @@ async def pool(databases: Databases) -> Pool:
 
 def wanted(
     tenant_id: UUID, value: str, member: str = "policyId", *, after: UUID | None = None, most: int = 5
-) -> Wanted:
-    return Wanted(tenant_id, "house_group", member, value, after, most)
+) -> GroupQuery:
+    return GroupQuery(tenant_id, "house_group", member, value, after, most)
 
 
 def ids(answers: Sequence[Sequence[Row]]) -> list[list[UUID]]:

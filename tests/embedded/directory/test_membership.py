@@ -4,10 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chamberlain.embedded.directory.dynamic_groups import condition_of
 from chamberlain.embedded.directory.errors import BadRule
-from chamberlain.embedded.directory.followers import condition_of
-from chamberlain.embedded.directory.membership import AllOf, AnyOf, Comparison, Not, Operator, Rule, read_rule
-from chamberlain.embedded.directory.properties import Property, find_property
+from chamberlain.embedded.directory.membership_rules import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Not,
+    Operator,
+    Property,
+    Rule,
+    find_property,
+    read_rule,
+)
 
 
 def known(name: str, kind: str = "user") -> Property:

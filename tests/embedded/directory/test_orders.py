@@ -14,10 +14,14 @@ from chamberlain.embedded.directory.errors import BadQuery
 from chamberlain.embedded.directory.graph.calls import Call
 from chamberlain.embedded.directory.graph.conditions import Parameters
 from chamberlain.embedded.directory.graph.groups import GROUP_LISTING
-from chamberlain.embedded.directory.graph.options import read_options
-from chamberlain.embedded.directory.graph.orders import Order, SortKey, read_order
-from chamberlain.embedded.directory.graph.pages import page_statement, read_query
-from chamberlain.embedded.directory.graph.skip_tokens import Place, read_skip_token, write_skip_token
+from chamberlain.embedded.directory.graph.options import Order, SortKey, read_options, read_order
+from chamberlain.embedded.directory.graph.paging import (
+    Place,
+    page_statement,
+    read_query,
+    read_skip_token,
+    write_skip_token,
+)
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
 from tests.embedded.directory.conftest import Served, open_houses

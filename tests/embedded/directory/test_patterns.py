@@ -1,7 +1,7 @@
 import pytest
 
 from chamberlain.embedded.directory.errors import BadRule
-from chamberlain.embedded.directory.patterns import read_pattern
+from chamberlain.embedded.directory.membership_rules import read_pattern
 
 
 @pytest.mark.parametrize(

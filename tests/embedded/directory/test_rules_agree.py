@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from chamberlain.embedded.directory.dynamic_groups import condition_of
 from chamberlain.embedded.directory.errors import BadRule
-from chamberlain.embedded.directory.followers import condition_of
 from chamberlain.embedded.directory.load import load
-from chamberlain.embedded.directory.membership import MOST_CHARACTERS, read_rule
+from chamberlain.embedded.directory.membership_rules import MOST_CHARACTERS, read_rule
 from tests.databases import Databases
 from tests.embedded.directory.houses import HOUSE, user
 

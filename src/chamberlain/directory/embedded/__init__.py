@@ -4,13 +4,10 @@ Here lives what translates between the two. The directory itself is a product of
 anything that decides what is wanted.
 """
 
-from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions
-from chamberlain.directory.embedded.directory import EmbeddedDirectory
-from chamberlain.directory.embedded.entries import KEY_MEMBER, group_id_of
-from chamberlain.directory.embedded.faulty import FaultyDirectory
-from chamberlain.directory.embedded.faulty_adoptions import FaultyAdoptions
-from chamberlain.directory.embedded.faulty_guests import FaultyGuests
-from chamberlain.directory.embedded.guests import EmbeddedGuests
+from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions, FaultyAdoptions
+from chamberlain.directory.embedded.directory import EmbeddedDirectory, FaultyDirectory
+from chamberlain.directory.embedded.groups import KEY_MEMBER, group_id_of
+from chamberlain.directory.embedded.guests import EmbeddedGuests, FaultyGuests
 from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.embedded.subjects import EmbeddedSubjects
 

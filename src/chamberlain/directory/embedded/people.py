@@ -6,11 +6,11 @@ from uuid import UUID
 from chamberlain.core.ids import UserId
 from chamberlain.core.text import clean_line
 from chamberlain.database.batching import Batcher
-from chamberlain.directory.embedded.passing import passing
+from chamberlain.directory.embedded.errors import passing
 from chamberlain.directory.models import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
 from chamberlain.directory.port import People
 from chamberlain.embedded.directory.errors import Refused
-from chamberlain.embedded.directory.membership import read_rule
+from chamberlain.embedded.directory.membership_rules import read_rule
 from chamberlain.embedded.directory.people import Card, Found, Question, Register, Relative
 
 

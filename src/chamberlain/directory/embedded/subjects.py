@@ -1,12 +1,196 @@
-"""Single groups and sites of the embedded directory, for callers: looked up as a role that sees their tenant alone."""
+"""Guest rules in the words of both sides: ours, and those of the embedded directory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from uuid import UUID
 
-from chamberlain.directory.embedded.guest_entries import name_of, observed_of
-from chamberlain.directory.embedded.passing import passing
-from chamberlain.directory.subjects import ObservedSubject, SubjectReference
+from chamberlain.core.ids import WRITTEN_ID, GroupId, PolicyId, RequestId, TemplateId, TenantId, UserId
+from chamberlain.core.text import clean_line
+from chamberlain.directory.embedded.errors import passing
+from chamberlain.directory.embedded.groups import KEY_MEMBER
+from chamberlain.directory.groups import MemberShipType
+from chamberlain.directory.port import GuestWork, Stayed, SubjectChanges
+from chamberlain.directory.steps import Step
+from chamberlain.directory.subjects import (
+    AddedBy,
+    Guest,
+    GuestRules,
+    ObservedSite,
+    ObservedSubject,
+    Sharing,
+    SubjectReference,
+    SubjectType,
+    WantedGuestRules,
+)
+from chamberlain.embedded.directory.changes import ChangesShown
 from chamberlain.embedded.directory.database import Pool, one_tenant
-from chamberlain.embedded.directory.guests import Guests
+from chamberlain.embedded.directory.guests import (
+    GuestEntry,
+    Guests,
+    GuestSettings,
+    GuestShown,
+    SiteShown,
+    SubjectName,
+    SubjectShown,
+)
+
+TEMPLATE_MEMBER, POLICY_MEMBER = "templateId", "policyId"
+
+_CAPABILITIES: Mapping[Sharing, str] = MappingProxyType(
+    {
+        Sharing.DISABLED: "disabled",
+        Sharing.EXISTING_GUESTS: "existingExternalUserSharingOnly",
+        Sharing.NEW_AND_EXISTING_GUESTS: "externalUserSharingOnly",
+        Sharing.ANYONE: "externalUserAndGuestSharing",
+    }
+)
+_SHARINGS: Mapping[str, Sharing] = MappingProxyType({written: one for one, written in _CAPABILITIES.items()})
+
+_WHY: Mapping[str, str] = MappingProxyType(
+    {
+        "membersFollowRule": "{} is in this group by its membership rule and cannot be removed by hand. Change the "
+        "rule in the directory.",
+        "lastOwner": "{} is the last owner of this group and was not removed. Name another owner in the directory, and "
+        "remove this guest there.",
+    }
+)
+
+
+def name_of(reference: SubjectReference | WantedGuestRules) -> SubjectName:
+    """How the directory finds a group."""
+    return SubjectName(reference.tenant_id, reference.id, reference.extension)
+
+
+def entry_of(work: GuestWork) -> GuestEntry:
+    """What the steps of a piece of work make of a group."""
+    return entry_of_steps(work.wanted, work.steps)
+
+
+def entry_of_steps(wanted: WantedGuestRules, steps: Collection[Step]) -> GuestEntry:
+    """What these steps make of a group, and nothing else."""
+    rules = wanted.rules
+    return GuestEntry(
+        name=name_of(wanted),
+        values=_marks(wanted) if Step.MARK_ASSIGNMENT in steps else {},
+        sets_access=Step.SET_GUEST_ACCESS in steps,
+        sets_domains=Step.SET_GUEST_DOMAINS in steps,
+        sets_sharing=Step.SET_SHARING_CAPABILITY in steps,
+        settings=None if rules is None else _settings(rules),
+        sharing_capability=None if rules is None or rules.sharing is None else _CAPABILITIES[rules.sharing],
+        removed=wanted.remove_guests if Step.SET_GUEST_ACCESS in steps else (),
+    )
+
+
+def removal_of(tenant_id: TenantId, group_id: GroupId, guests: Collection[UserId]) -> GuestEntry:
+    """A group without these guests, and nothing else."""
+    # None of its extension attributes is asked for.
+    return GuestEntry(name=SubjectName(tenant_id, group_id, ""), removed=guests)
+
+
+def observed_of(shown: SubjectShown) -> ObservedSubject:
+    """A group or site as the directory shows it. A mark that holds no id is none of ours."""
+    values = {member: UUID(value) for member, value in shown.values.items() if WRITTEN_ID.fullmatch(value)}
+    request, template, policy = (values.get(member) for member in (KEY_MEMBER, TEMPLATE_MEMBER, POLICY_MEMBER))
+    site = None if shown.site is None else _site(shown.site)
+    return ObservedSubject(
+        tenant_id=TenantId(shown.tenant_id),
+        id=GroupId(shown.id),
+        type=SubjectType.GROUP if site is None else SubjectType.SITE,
+        display_name=clean_line(shown.display_name),
+        mail=None if shown.mail is None else clean_line(shown.mail),
+        is_team=shown.is_team,
+        member_ship_type=_member_ship_type(shown),
+        request_id=None if request is None else RequestId(request),
+        template_id=None if template is None else TemplateId(template),
+        policy_id=None if policy is None else PolicyId(policy),
+        rules=None if shown.settings is None else _rules(shown.settings, site),
+        site=site,
+        guests=tuple(map(_guest, shown.guests)),
+        owners=shown.owners,
+    )
+
+
+def stayed_of(work: GuestWork, shown: SubjectShown | None) -> tuple[Stayed, ...]:
+    """Who is in the group after the step that should have removed them, and why."""
+    if shown is None or Step.SET_GUEST_ACCESS not in work.steps:
+        return ()
+    return _stayed_in(shown, work.wanted.remove_guests)
+
+
+def stayed_after(shown: SubjectShown | None, guest_id: UserId) -> Stayed | None:
+    """Why a guest is in the group after they should have been removed; None when they are not."""
+    stayed = () if shown is None else _stayed_in(shown, (guest_id,))
+    return stayed[0] if stayed else None
+
+
+def changes_of(shown: ChangesShown) -> SubjectChanges:
+    """A page of changes."""
+    return SubjectChanges(
+        subjects=tuple(map(observed_of, shown.subjects)),
+        removed=tuple(map(GroupId, shown.removed)),
+        cursor=shown.cursor,
+        is_complete=shown.is_complete,
+    )
+
+
+def _stayed_in(shown: SubjectShown, removed: Collection[UserId]) -> tuple[Stayed, ...]:
+    there = [guest for guest in shown.guests if guest.id in removed]
+    if shown.is_dynamic:
+        return tuple([_stayed(guest, "membersFollowRule") for guest in there])
+    # Whoever is in it and owns nothing was brought back by somebody.
+    return tuple([_stayed(guest, "lastOwner") for guest in there if guest.is_owner])
+
+
+def _marks(wanted: WantedGuestRules) -> Mapping[str, str | None]:
+    template, policy = wanted.template_id, wanted.policy_id
+    return {
+        TEMPLATE_MEMBER: None if template is None else str(template),
+        POLICY_MEMBER: None if policy is None else str(policy),
+    }
+
+
+def _settings(rules: GuestRules) -> GuestSettings:
+    return GuestSettings(
+        allow_to_add_guests=rules.allowed,
+        guests_added_by=rules.added_by,
+        allowed_guest_domains=rules.allowed_domains,
+        blocked_guest_domains=rules.blocked_domains,
+    )
+
+
+def _rules(settings: GuestSettings, site: ObservedSite | None) -> GuestRules:
+    return GuestRules(
+        allowed=settings.allow_to_add_guests,
+        added_by=AddedBy(settings.guests_added_by),
+        allowed_domains=settings.allowed_guest_domains,
+        blocked_domains=settings.blocked_guest_domains,
+        sharing=None if site is None else site.sharing,
+    )
+
+
+def _site(shown: SiteShown) -> ObservedSite:
+    return ObservedSite(
+        url=shown.web_url,
+        display_name=clean_line(shown.display_name),
+        sharing=_SHARINGS[shown.sharing_capability],
+        default_sharing=_SHARINGS[shown.default_sharing_capability],
+    )
+
+
+def _member_ship_type(shown: SubjectShown) -> MemberShipType:
+    if shown.is_dynamic:
+        return MemberShipType.DYNAMIC
+    return MemberShipType.PUBLIC if shown.visibility == "Public" else MemberShipType.PRIVATE
+
+
+def _stayed(guest: GuestShown, code: str) -> Stayed:
+    return Stayed(UserId(guest.id), code, _WHY[code].format(clean_line(guest.display_name)))
+
+
+def _guest(shown: GuestShown) -> Guest:
+    return Guest(
+        UserId(shown.id), shown.mail and clean_line(shown.mail), clean_line(shown.display_name), shown.last_seen_at
+    )
 
 
 class EmbeddedSubjects:

@@ -4,20 +4,72 @@ A mark is one member of an extension attribute whose value nobody else uses. Who
 the same group; so a group asked for with a mark also comes with the id that it shall have if it has to be made.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
+import asyncpg
 import msgspec
 
-from chamberlain.embedded.directory.columns import columns_of
 from chamberlain.embedded.directory.database import Queryable, answering
-from chamberlain.embedded.directory.entries import Ensured, GroupEntry, Mark
+from chamberlain.embedded.directory.dynamic_groups import users_by_rule
+from chamberlain.embedded.directory.entries import Ensured, GroupEntry, Mark, ensure_storable
 from chamberlain.embedded.directory.errors import BadRule, Refused
-from chamberlain.embedded.directory.followers import users_by_rule
-from chamberlain.embedded.directory.storable import ensure_storable
+
+# Its order is that of the parameters of directory.ensure_groups behind the first.
+Columns = tuple[list[object], ...]
+
+_json = msgspec.json.Encoder()
+
+
+def columns_of(entries: Sequence[GroupEntry]) -> Columns:
+    """All columns, those of the groups first, then values, relations and channels with the number of their group."""
+    return (*_groups(entries), *_values(entries), *_relations(entries), *_channels(entries))
+
+
+def _groups(entries: Sequence[GroupEntry]) -> Columns:
+    return (
+        [entry.mark.tenant_id for entry in entries],
+        [entry.id for entry in entries],
+        [entry.mark.extension for entry in entries],
+        [entry.mark.key for entry in entries],
+        [entry.display_name for entry in entries],
+        [entry.mail_nickname for entry in entries],
+        [entry.mail for entry in entries],
+        [entry.description for entry in entries],
+        [entry.visibility for entry in entries],
+        [entry.membership_rule for entry in entries],
+        [entry.label_id for entry in entries],
+        [_json.encode({entry.mark.extension: entry.values}).decode() for entry in entries],
+        [entry.channels is not None for entry in entries],
+    )
+
+
+def _values(entries: Sequence[GroupEntry]) -> Columns:
+    rows = [(item, *pair) for item, entry in enumerate(entries, 1) for pair in entry.values.items()]
+    return ([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+
+
+def _relations(entries: Sequence[GroupEntry]) -> Columns:
+    items: list[object] = []
+    users: list[object] = []
+    owners: list[object] = []
+    members: list[object] = []
+    for item, entry in enumerate(entries, 1):
+        owning, belonging = frozenset(entry.owners), frozenset(entry.members)
+        for user in owning | belonging:
+            items.append(item)
+            users.append(user)
+            owners.append(user in owning)
+            members.append(user in belonging)
+    return (items, users, owners, members)
+
+
+def _channels(entries: Sequence[GroupEntry]) -> Columns:
+    rows = [(item, name) for item, entry in enumerate(entries, 1) for name in entry.channels or ()]
+    return ([row[0] for row in rows], [row[1] for row in rows])
 
 
 class GroupShown(msgspec.Struct, frozen=True, rename="camel"):
@@ -194,3 +246,47 @@ def _as_made(entry: GroupEntry) -> GroupShown:
         visibility=entry.visibility,
         is_dynamic=entry.membership_rule is not None,
     )
+
+
+Row: TypeAlias = asyncpg.Record
+
+# No group has this id.
+_BEFORE_ALL = UUID(int=0)
+
+_FIND = "SELECT * FROM directory.groups_by_values($1, $2, $3, $4, $5, $6)"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupQuery:
+    """The groups of a tenant with this value, in the order of their ids: those behind an id, and no more than `most`.
+    Values are compared without regard to case."""
+
+    tenant_id: UUID
+    extension: str
+    member: str
+    value: str
+    after: UUID | None
+    most: int
+
+
+# One question; whoever makes this may have those that are asked at the same time answered together.
+FindGroups: TypeAlias = Callable[[GroupQuery], Awaitable[Sequence[Row]]]
+
+
+async def find_groups(database: Queryable, wanted: Sequence[GroupQuery]) -> Sequence[Sequence[Row]]:
+    """The rows of each question. Each is answered by what its own tenant holds; `database` must be the role that is
+    bound by row-level security."""
+    with answering():
+        rows = await database.fetch(
+            _FIND,
+            [one.tenant_id for one in wanted],
+            [one.extension for one in wanted],
+            [one.member for one in wanted],
+            [one.value for one in wanted],
+            [one.after or _BEFORE_ALL for one in wanted],
+            [one.most for one in wanted],
+        )
+    found: list[list[Row]] = [[] for _ in wanted]
+    for row in rows:
+        found[row["item"] - 1].append(row)
+    return found

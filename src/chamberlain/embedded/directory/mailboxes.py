@@ -2,16 +2,79 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 import msgspec
 
-from chamberlain.embedded.directory.database import Queryable, answering, one_transaction
-from chamberlain.embedded.directory.entries import Contact, Ensured, MailboxEntry, Mark, Permission, Place
+from chamberlain.embedded.directory.database import Pool, Queryable, answering, one_tenant, one_transaction
+from chamberlain.embedded.directory.dynamic_groups import follow_changed
+from chamberlain.embedded.directory.entries import (
+    Contact,
+    Ensured,
+    MailboxEntry,
+    Mark,
+    Permission,
+    Place,
+    ensure_storable,
+)
 from chamberlain.embedded.directory.errors import Refused
-from chamberlain.embedded.directory.follow_rules import follow_changed
-from chamberlain.embedded.directory.mailbox_columns import columns_of_mailboxes
-from chamberlain.embedded.directory.storable import ensure_storable
+from chamberlain.embedded.directory.groups import Columns
+
+_json = msgspec.json.Encoder()
+
+
+def columns_of_mailboxes(entries: Sequence[MailboxEntry]) -> Columns:
+    """All columns, those of the mailboxes first, then values, aliases, owners and permissions with the number of their
+    mailbox. Their order is that of the parameters of directory.ensure_mailboxes behind the first."""
+    return (
+        *_mailboxes(entries),
+        *_of_each([[*entry.values.items()] for entry in entries], width=2),
+        *_of_each([[(alias,) for alias in entry.aliases] for entry in entries], width=1),
+        *_of_each([[(owner,) for owner in entry.owners] for entry in entries], width=1),
+        *_of_each([_permissions(entry) for entry in entries], width=3),
+    )
+
+
+def _mailboxes(entries: Sequence[MailboxEntry]) -> Columns:
+    return (
+        [entry.mark.tenant_id for entry in entries],
+        [entry.id for entry in entries],
+        [entry.mark.extension for entry in entries],
+        [entry.mark.key for entry in entries],
+        [entry.recipient_type for entry in entries],
+        [entry.name for entry in entries],
+        [entry.display_name for entry in entries],
+        [entry.mail for entry in entries],
+        [_written(entry.properties) for entry in entries],
+        [_written(entry.contact) for entry in entries],
+        [None if entry.place is None else _written(entry.place) for entry in entries],
+        [entry.resource_capacity for entry in entries],
+        [entry.automate_processing for entry in entries],
+        [entry.additional_response for entry in entries],
+        [entry.automatic_reply for entry in entries],
+        [entry.quota_megabytes for entry in entries],
+        [entry.is_hidden for entry in entries],
+        [_written({entry.mark.extension: entry.values}) for entry in entries],
+        [_written(entry.aliases) for entry in entries],
+        [f"{{{','.join(map(str, entry.owners))}}}" for entry in entries],
+    )
+
+
+def _permissions(entry: MailboxEntry) -> Sequence[tuple[object, ...]]:
+    wanted = [(user, one.access_right, one.auto_mapping) for user, one in entry.permissions.items()]
+    return [*wanted, *((user, None, None) for user in entry.revoked)]
+
+
+def _of_each(rows_of_each: Sequence[Sequence[tuple[object, ...]]], *, width: int) -> Columns:
+    """What belongs to mailboxes, in columns, with the number of each one's mailbox before them."""
+    rows = [(item, *row) for item, rows in enumerate(rows_of_each, 1) for row in rows]
+    return tuple([row[column] for row in rows] for column in range(width + 1))
+
+
+def _written(value: object) -> str:
+    return _json.encode(value).decode()
+
 
 ROOM = "RoomMailbox"
 
@@ -181,3 +244,15 @@ def _as_made(entry: MailboxEntry) -> MailboxShown:
         permissions=dict(entry.permissions),
         values=dict(entry.values),
     )
+
+
+LIST: Final = "SELECT shown FROM directory.list_mailboxes($1, $2, $3, coalesce($4, now()), $5)"
+
+
+async def list_mailboxes(
+    pool: Pool, tenant_id: UUID, extension: str, *, behind: UUID | None, until: datetime | None, most: int
+) -> Sequence[MailboxShown]:
+    """At most so many, in the order of their ids, behind this one; of those that were made until then."""
+    async with one_tenant(pool, tenant_id) as connection:
+        rows = await connection.fetch(LIST, tenant_id, extension, behind, until, most)
+    return [_shown.decode(row["shown"]) for row in rows]

@@ -5,7 +5,6 @@ it may not be known here: whoever starts it gets addresses and nothing else. It 
 closed folder, by the user who runs the service; there is no password and no network port.
 """
 
-from chamberlain.embedded.postgres.addresses import Addresses
 from chamberlain.embedded.postgres.backup import FILES, OpenFile, back_up, forget, restore
 from chamberlain.embedded.postgres.errors import (
     AlreadyRunning,
@@ -26,7 +25,7 @@ from chamberlain.embedded.postgres.errors import (
     UserWithoutName,
 )
 from chamberlain.embedded.postgres.programs import find_programs, major_version
-from chamberlain.embedded.postgres.roles import database_statements
+from chamberlain.embedded.postgres.roles import Addresses, database_statements
 from chamberlain.embedded.postgres.server import Server, addresses_of, has_data, lacks_descriptors, start
 
 __all__ = [

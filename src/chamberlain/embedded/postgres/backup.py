@@ -16,7 +16,6 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 from chamberlain.embedded.postgres import roles
-from chamberlain.embedded.postgres.addresses import address
 from chamberlain.embedded.postgres.errors import BackupFailed, FolderNotUsable, RoomMissing
 from chamberlain.embedded.postgres.folder import (
     Folder,
@@ -27,7 +26,8 @@ from chamberlain.embedded.postgres.folder import (
     put_in_place,
 )
 from chamberlain.embedded.postgres.programs import find_programs
-from chamberlain.embedded.postgres.users import ServerUser, choose_server_user
+from chamberlain.embedded.postgres.roles import address
+from chamberlain.embedded.postgres.server_user import ServerUser, choose_server_user
 
 if TYPE_CHECKING:
     import tarfile

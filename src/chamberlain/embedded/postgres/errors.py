@@ -124,7 +124,7 @@ class OtherMajorVersion(EmbeddedPostgresError):
 
     def __init__(self, *, data: Path, programs: Path, data_version: int, programs_version: int, database: str) -> None:
         where = [f"--host={data}", f"--username={roles.SET_UP}"]
-        clear = f"--command=DROP DATABASE {roles.quote(database)} WITH (FORCE)"
+        clear = f"--command=DROP DATABASE {roles.quote_identifier(database)} WITH (FORCE)"
         file = "--file=chamberlain.sql"
         self.save_command = shlex.join([f"{programs}/pg_dumpall", *where, "--database=postgres", file])
         self.load_command = shlex.join([f"{programs}/psql", *where, "--dbname=postgres", clear, file])

@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from chamberlain.embedded.postgres.addresses import SOCKET_NAME
 from chamberlain.embedded.postgres.errors import AlreadyRunning, FolderNotUsable, FolderOutOfReach, SocketPathTooLong
-from chamberlain.embedded.postgres.users import ServerUser, can_enter
+from chamberlain.embedded.postgres.roles import SOCKET_NAME
+from chamberlain.embedded.postgres.server_user import ServerUser, can_enter
 
 # sockaddr_un.sun_path holds 108 bytes on Linux and 104 on macOS and the BSDs, the closing zero included.
 SOCKET_PATH_LIMIT = 103

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chamberlain.embedded.postgres.errors import ProgramsMissing, ProgramsOutOfReach, UnsupportedVersion
 from chamberlain.embedded.postgres.folder import Folder
-from chamberlain.embedded.postgres.users import ServerUser, can_run
+from chamberlain.embedded.postgres.server_user import ServerUser, can_run
 
 OLDEST_VERSION = 15
 NEWEST_VERSION = 18

@@ -13,16 +13,14 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from chamberlain.embedded.postgres import roles
-from chamberlain.embedded.postgres.addresses import Addresses, address, addresses_in
-from chamberlain.embedded.postgres.cluster import check_version, make_cluster
-from chamberlain.embedded.postgres.configuration import write_configuration
+from chamberlain.embedded.postgres.cluster import check_version, make_cluster, write_configuration
 from chamberlain.embedded.postgres.errors import EmbeddedPostgresError
 from chamberlain.embedded.postgres.folder import Folder, hold, make_folder, open_to
-from chamberlain.embedded.postgres.process import ServerProcess
+from chamberlain.embedded.postgres.process import ServerProcess, keep_running
 from chamberlain.embedded.postgres.programs import find_programs, major_version, programs_within_reach
+from chamberlain.embedded.postgres.roles import Addresses, address, addresses_in
 from chamberlain.embedded.postgres.server_log import said_lately
-from chamberlain.embedded.postgres.supervisor import keep_running
-from chamberlain.embedded.postgres.users import choose_server_user, service_user_name
+from chamberlain.embedded.postgres.server_user import choose_server_user, service_user_name
 
 logger = logging.getLogger(__name__)
 

@@ -1,13 +1,13 @@
 """One call, after it is known who calls and what for."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeAlias
 from uuid import UUID
 
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.errors import DirectoryFault
-from chamberlain.embedded.directory.groups_by_value import FindGroups
+from chamberlain.embedded.directory.groups import FindGroups
 
 Shape: TypeAlias = dict[str, object]
 
@@ -58,3 +58,8 @@ def nothing(call: Call) -> NotThere:
 
 class MethodNotAllowed(DirectoryFault):
     """What is here can only be read."""
+
+
+def written_time(moment: datetime) -> str:
+    """The time as text."""
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"

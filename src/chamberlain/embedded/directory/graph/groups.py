@@ -1,18 +1,19 @@
 """`/groups` and `/groups/{id}`: groups as Graph shows them."""
 
+from collections.abc import Sequence
 from typing import TypeAlias
+from uuid import uuid5
 
 import asyncpg
 import msgspec
 
 from chamberlain.embedded.directory.database import one_tenant
 from chamberlain.embedded.directory.errors import BadQuery
-from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
+from chamberlain.embedded.directory.graph.calls import Call, NotThere, Shape, nothing, written_time
 from chamberlain.embedded.directory.graph.conditions import GROUPS
 from chamberlain.embedded.directory.graph.filters import GROUP_VOCABULARY, Equals, Path
-from chamberlain.embedded.directory.graph.options import Options, read_options
-from chamberlain.embedded.directory.graph.orders import SortKey
-from chamberlain.embedded.directory.graph.pages import (
+from chamberlain.embedded.directory.graph.options import Options, SortKey, read_options
+from chamberlain.embedded.directory.graph.paging import (
     Listing,
     Page,
     Query,
@@ -23,8 +24,7 @@ from chamberlain.embedded.directory.graph.pages import (
     read_query,
     shape_of_page,
 )
-from chamberlain.embedded.directory.graph.times import written_time
-from chamberlain.embedded.directory.groups_by_value import Wanted
+from chamberlain.embedded.directory.groups import GroupQuery
 
 Row: TypeAlias = asyncpg.Record
 
@@ -90,7 +90,7 @@ async def _page(call: Call, query: Query) -> Page:
     match query.filter:
         case Equals(Path(str(extension), member), (str(value),)) if _is_plain(call, query):
             after = None if query.after is None else query.after.id
-            wanted = Wanted(call.tenant_id, extension, member, value, after, query.options.top + 1)
+            wanted = GroupQuery(call.tenant_id, extension, member, value, after, query.options.top + 1)
             return page_of(call, query, await call.find_groups(wanted))
         case _:
             return await fetch_page(call, GROUP_LISTING, query)
@@ -152,3 +152,106 @@ def _selected(group: Shape, options: Options) -> Shape:
 def _context(call: Call, options: Options, end: str) -> str:
     chosen = "" if options.select is None else f"({','.join(options.select)})"
     return f"{call.root}/$metadata#groups{chosen}{end}"
+
+
+_NO_OPTIONS = frozenset[str]()
+
+# Group.Unified.Guest, the one kind of settings that a single group can have in Graph.
+_TEMPLATE_NAME = "Group.Unified.Guest"
+_TEMPLATE_ID = "08d542b9-071f-4e16-94b0-74abb372e3d9"
+
+_SETTINGS = """
+SELECT g.id, g.created_at, s.group_id, s.allow_to_add_guests, s.guests_added_by, s.allowed_guest_domains,
+    s.blocked_guest_domains
+FROM directory.groups g LEFT JOIN directory.guest_settings s ON s.tenant_id = $1 AND s.group_id = g.id
+WHERE g.tenant_id = $1 AND g.id = $2
+"""
+
+
+async def list_settings(call: Call) -> Shape:
+    """The settings of the group; an empty list while the tenant's default holds."""
+    read_options(call.query_string, known=_NO_OPTIONS)
+    async with one_tenant(call.pool, call.tenant_id) as connection:
+        row = await connection.fetchrow(_SETTINGS, call.tenant_id, call.id)
+    if row is None or not call.knows(row["created_at"]):
+        raise nothing(call)
+    context = f"{call.root}/$metadata#groupSettings"
+    return {"@odata.context": context, "value": [] if row["group_id"] is None else [_settings(row)]}
+
+
+def _settings(row: asyncpg.Record) -> Shape:
+    return {
+        # A group has one object of settings at most, so the id follows from the group's.
+        "id": str(uuid5(row["id"], _TEMPLATE_NAME)),
+        "displayName": _TEMPLATE_NAME,
+        "templateId": _TEMPLATE_ID,
+        "values": [
+            _value("AllowToAddGuests", "true" if row["allow_to_add_guests"] else "false"),
+            _value("GuestsAddedBy", row["guests_added_by"]),
+            _value("AllowedGuestDomains", _listed(row["allowed_guest_domains"])),
+            _value("BlockedGuestDomains", _listed(row["blocked_guest_domains"])),
+        ],
+    }
+
+
+def _value(name: str, value: str) -> Shape:
+    return {"name": name, "value": value}
+
+
+def _listed(domains: Sequence[str]) -> str:
+    return ",".join(domains)
+
+
+_TEAM = """
+SELECT g.display_name, g.description, g.visibility, g.created_at AS group_created_at, t.created_at
+FROM directory.groups g LEFT JOIN directory.teams t ON t.tenant_id = $1 AND t.group_id = g.id
+WHERE g.tenant_id = $1 AND g.id = $2
+"""
+_CHANNELS = """
+SELECT c.group_id, c.display_name, c.created_at
+FROM directory.channels c WHERE c.tenant_id = $1 AND c.group_id = $2 ORDER BY c.position
+"""
+
+
+async def get_team(call: Call) -> Shape:
+    """The team of the group."""
+    read_options(call.query_string, known=_NO_OPTIONS)
+    async with one_tenant(call.pool, call.tenant_id) as connection:
+        row = _must_be_team(call, await connection.fetchrow(_TEAM, call.tenant_id, call.id))
+    return {
+        "@odata.context": f"{call.root}/$metadata#teams/$entity",
+        "id": str(call.id),
+        "createdDateTime": written_time(row["created_at"]),
+        "displayName": row["display_name"],
+        "description": row["description"],
+        "visibility": row["visibility"].lower(),
+        "isArchived": False,
+    }
+
+
+async def list_channels(call: Call) -> Shape:
+    """The channels of the team, in their order."""
+    read_options(call.query_string, known=_NO_OPTIONS)
+    async with one_tenant(call.pool, call.tenant_id) as connection:
+        _must_be_team(call, await connection.fetchrow(_TEAM, call.tenant_id, call.id))
+        rows = await connection.fetch(_CHANNELS, call.tenant_id, call.id)
+    context = f"{call.root}/$metadata#teams('{call.id}')/channels"
+    return {"@odata.context": context, "value": [_channel(row) for row in rows]}
+
+
+def _must_be_team(call: Call, row: asyncpg.Record | None) -> asyncpg.Record:
+    if row is None or not call.knows(row["group_created_at"]):
+        raise nothing(call)
+    if row["created_at"] is None:
+        raise NotThere("NotFound", f"No team found with Group Id '{call.id}'.")
+    return row
+
+
+def _channel(row: asyncpg.Record) -> Shape:
+    return {
+        # Channels have ids of this form; nothing but the name tells those of one team apart.
+        "id": f"19:{uuid5(row['group_id'], row['display_name']).hex}@thread.tacv2",
+        "createdDateTime": written_time(row["created_at"]),
+        "displayName": row["display_name"],
+        "membershipType": "standard",
+    }

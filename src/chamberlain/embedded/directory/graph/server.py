@@ -3,29 +3,91 @@
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import ceil
 from uuid import UUID
 
 import msgspec
 from starlette.types import Receive, Scope, Send
 
 from chamberlain.embedded.directory.database import Pool
-from chamberlain.embedded.directory.errors import BadQuery, Forbidden
+from chamberlain.embedded.directory.errors import BadQuery, Forbidden, Throttled, Unauthorized, Unreachable
 from chamberlain.embedded.directory.faults import Injection
-from chamberlain.embedded.directory.graph.calls import Answer, Call, MethodNotAllowed, NotThere
-from chamberlain.embedded.directory.graph.faults import ALLOWED, FAULTS, Header, Told, tell
-from chamberlain.embedded.directory.graph.groups import count_groups, get_group, list_groups
-from chamberlain.embedded.directory.graph.licenses import list_licenses
-from chamberlain.embedded.directory.graph.mailbox_settings import get_mailbox_settings
+from chamberlain.embedded.directory.graph.calls import Answer, Call, MethodNotAllowed, NotThere, written_time
+from chamberlain.embedded.directory.graph.groups import (
+    count_groups,
+    get_group,
+    get_team,
+    list_channels,
+    list_groups,
+    list_settings,
+)
+from chamberlain.embedded.directory.graph.members import count_members, count_owners, list_members, list_owners
 from chamberlain.embedded.directory.graph.places import get_place, list_rooms
-from chamberlain.embedded.directory.graph.relations import count_members, count_owners, list_members, list_owners
 from chamberlain.embedded.directory.graph.schema_extensions import list_schema_extensions
-from chamberlain.embedded.directory.graph.settings import list_settings
 from chamberlain.embedded.directory.graph.sites import get_root_site, get_site
-from chamberlain.embedded.directory.graph.teams import get_team, list_channels
-from chamberlain.embedded.directory.graph.times import written_time
-from chamberlain.embedded.directory.graph.users import count_users, get_user, list_users
-from chamberlain.embedded.directory.groups_by_value import FindGroups
+from chamberlain.embedded.directory.graph.users import (
+    count_users,
+    get_mailbox_settings,
+    get_user,
+    list_licenses,
+    list_users,
+)
+from chamberlain.embedded.directory.groups import FindGroups
+
+Fault = Unauthorized | Forbidden | BadQuery | NotThere | MethodNotAllowed | Unreachable | Throttled
+FAULTS = (Unauthorized, Forbidden, BadQuery, NotThere, MethodNotAllowed, Unreachable, Throttled)
+
+ALLOWED = b"GET, HEAD, OPTIONS"
+
+Header = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorResponse:
+    """A fault as the caller gets it."""
+
+    status: int
+    code: str
+    message: str
+    headers: tuple[Header, ...] = ()
+
+
+def describe_fault(fault: Fault) -> ErrorResponse:
+    """The fault as the caller gets it."""
+    match fault:
+        case Unauthorized():
+            challenge = b'Bearer error="invalid_token"' if fault.had_token else b"Bearer"
+            return ErrorResponse(401, "InvalidAuthenticationToken", str(fault), ((b"www-authenticate", challenge),))
+        case Forbidden():
+            challenge = b'Bearer error="insufficient_scope"'
+            return ErrorResponse(403, "Authorization_RequestDenied", str(fault), ((b"www-authenticate", challenge),))
+        case BadQuery():
+            return ErrorResponse(400, fault.code, fault.detail)
+        case NotThere():
+            return ErrorResponse(404, fault.code, fault.detail)
+        case MethodNotAllowed():
+            message = "This directory can only be read: by GET, HEAD and OPTIONS."
+            return ErrorResponse(405, "Request_BadRequest", message, ((b"allow", ALLOWED),))
+        case Unreachable():
+            # What the database said is for the log, not for whoever calls.
+            message = f"The directory cannot answer now. {_again(fault.after)}"
+            return ErrorResponse(503, "serviceNotAvailable", message, (_retry_after(fault.after),))
+        case Throttled():
+            message = f"Too many requests. {_again(fault.after)}"
+            return ErrorResponse(429, "TooManyRequests", message, (_retry_after(fault.after),))
+
+
+def _again(after: timedelta) -> str:
+    return f"Send the request again after {_seconds(after)} s."
+
+
+def _retry_after(after: timedelta) -> Header:
+    return (b"retry-after", str(_seconds(after)).encode())
+
+
+def _seconds(after: timedelta) -> int:
+    return ceil(after.total_seconds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +208,7 @@ class GraphServer:
                 return
             answer = await self._answer(scope, headers)
         except FAULTS as fault:
-            told = tell(fault)
+            told = describe_fault(fault)
             body = self._error(told, ids)
             await self._send(scope, send, told.status, [_JSON, _NO_STORE, *ids, *told.headers], body)
             return
@@ -195,7 +257,7 @@ class GraphServer:
             ids.append((b"client-request-id", client))
         return ids
 
-    def _error(self, told: Told, ids: list[Header]) -> bytes:
+    def _error(self, told: ErrorResponse, ids: list[Header]) -> bytes:
         inner = {"date": written_time(self._now()).removesuffix("Z")}
         inner |= {name.decode(): value.decode() for name, value in ids}
         return msgspec.json.encode({"error": {"code": told.code, "message": told.message, "innerError": inner}})

@@ -6,9 +6,8 @@ from uuid import UUID, uuid5
 import asyncpg
 
 from chamberlain.embedded.directory.database import one_tenant
-from chamberlain.embedded.directory.graph.calls import Call, NotThere, Shape, nothing
+from chamberlain.embedded.directory.graph.calls import Call, NotThere, Shape, nothing, written_time
 from chamberlain.embedded.directory.graph.options import read_options
-from chamberlain.embedded.directory.graph.times import written_time
 
 _NO_OPTIONS = frozenset[str]()
 

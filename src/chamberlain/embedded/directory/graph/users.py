@@ -1,21 +1,21 @@
 """`/users`, `/users/{id}` and `/me`: users as Graph shows them; a mailbox that several share has a user too."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeAlias
+from uuid import uuid5
 
 import asyncpg
 import msgspec
 
 from chamberlain.embedded.directory.database import Connection, one_tenant
-from chamberlain.embedded.directory.entries import Contact
+from chamberlain.embedded.directory.entries import Contact, Place
 from chamberlain.embedded.directory.errors import BadQuery
-from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
+from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing, written_time
 from chamberlain.embedded.directory.graph.conditions import USERS
 from chamberlain.embedded.directory.graph.filters import Vocabulary
-from chamberlain.embedded.directory.graph.options import Options, read_options
-from chamberlain.embedded.directory.graph.orders import SortKey
-from chamberlain.embedded.directory.graph.pages import Listing, count_entries, fetch_page, read_query, shape_of_page
-from chamberlain.embedded.directory.graph.times import written_time
+from chamberlain.embedded.directory.graph.options import Options, SortKey, read_options
+from chamberlain.embedded.directory.graph.paging import Listing, count_entries, fetch_page, read_query, shape_of_page
 
 Row: TypeAlias = asyncpg.Record
 
@@ -167,3 +167,101 @@ def _selected(user: Shape, options: Options) -> Shape:
 def _context(call: Call, options: Options, end: str) -> str:
     chosen = "" if options.select is None else f"({','.join(options.select)})"
     return f"{call.root}/$metadata#users{chosen}{end}"
+
+
+_NO_OPTIONS = frozenset[str]()
+
+_LICENSES = """
+SELECT l.sku_part_number, ARRAY(
+    SELECT p.service_plan_name FROM directory.service_plans p
+    WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.sku_part_number = l.sku_part_number ORDER BY p.service_plan_name
+) AS plans, ARRAY(
+    SELECT p.provisioning_status FROM directory.service_plans p
+    WHERE p.tenant_id = $1 AND p.user_id = $2 AND p.sku_part_number = l.sku_part_number ORDER BY p.service_plan_name
+) AS statuses
+FROM directory.licenses l WHERE l.tenant_id = $1 AND l.user_id = $2 ORDER BY l.sku_part_number
+"""
+
+
+async def list_licenses(call: Call) -> Shape:
+    """The licences of the user."""
+    read_options(call.query_string, known=_NO_OPTIONS)
+    async with one_tenant(call.pool, call.tenant_id) as connection:
+        user = await find_user(call, connection)
+        rows = await connection.fetch(_LICENSES, call.tenant_id, user["id"])
+    return {
+        "@odata.context": f"{call.root}/$metadata#users('{user['id']}')/licenseDetails",
+        "value": [
+            {
+                # Nothing but its name tells a product from others; what has no id here gets one of it.
+                "id": str(uuid5(user["id"], row["sku_part_number"])),
+                "skuPartNumber": row["sku_part_number"],
+                "servicePlans": [
+                    {"servicePlanName": name, "provisioningStatus": status, "appliesTo": "User"}
+                    for name, status in zip(row["plans"], row["statuses"], strict=True)
+                ],
+            }
+            for row in rows
+        ],
+    }
+
+
+_PURPOSES: Mapping[str, str] = MappingProxyType(
+    {"SharedMailbox": "shared", "RoomMailbox": "room", "EquipmentMailbox": "equipment"}
+)
+
+_MAILBOX = """
+SELECT m.recipient_type, m.name, m.place::text AS place, m.resource_capacity, m.automate_processing,
+    m.additional_response, m.automatic_reply, m.quota_megabytes, m.is_hidden, m.owners
+FROM directory.mailboxes m WHERE m.tenant_id = $1 AND m.user_id = $2
+"""
+_PERMISSIONS = """
+SELECT p.user_id, p.access_right, p.auto_mapping FROM directory.mailbox_permissions p
+WHERE p.tenant_id = $1 AND p.mailbox_id = $2 ORDER BY p.user_id
+"""
+
+
+async def get_mailbox_settings(call: Call) -> Shape:
+    """The settings of a user's mailbox."""
+    read_options(call.query_string, known=_NO_OPTIONS)
+    async with one_tenant(call.pool, call.tenant_id) as connection:
+        user = await find_user(call, connection)
+        mailbox = await connection.fetchrow(_MAILBOX, call.tenant_id, user["id"])
+        permissions = await connection.fetch(_PERMISSIONS, call.tenant_id, user["id"])
+    reply = None if mailbox is None else mailbox["automatic_reply"]
+    return {
+        "@odata.context": f"{call.root}/$metadata#users('{user['id']}')/mailboxSettings",
+        "automaticRepliesSetting": {
+            "status": "disabled" if reply is None else "alwaysEnabled",
+            "externalAudience": "all",
+            "internalReplyMessage": reply or "",
+            "externalReplyMessage": reply or "",
+        },
+        "userPurpose": "user" if mailbox is None else _PURPOSES[mailbox["recipient_type"]],
+        "mailbox": None if mailbox is None else _mailbox(user, mailbox, permissions),
+    }
+
+
+def _mailbox(user: asyncpg.Record, mailbox: asyncpg.Record, permissions: Sequence[asyncpg.Record]) -> Shape:
+    contact = contact_of(user)
+    place = None if mailbox["place"] is None else msgspec.json.decode(mailbox["place"], type=Place)
+    return {
+        "recipientType": mailbox["recipient_type"],
+        "name": mailbox["name"],
+        "emailAddresses": proxy_addresses(user),
+        "phone": contact.phone,
+        "notes": contact.notes,
+        "quotaMegabytes": mailbox["quota_megabytes"],
+        "resourceCapacity": mailbox["resource_capacity"],
+        "automateProcessing": mailbox["automate_processing"],
+        "additionalResponse": mailbox["additional_response"],
+        "hiddenFromAddressLists": mailbox["is_hidden"],
+        "hasConferencePhone": None if place is None else place.has_conference_phone,
+        "hasWhiteboard": None if place is None else place.has_whiteboard,
+        "hasVideoConferencing": None if place is None else place.has_video_conferencing,
+        "owners": [str(owner) for owner in mailbox["owners"]],
+        "permissions": [
+            {"userId": str(one["user_id"]), "accessRight": one["access_right"], "autoMapping": one["auto_mapping"]}
+            for one in permissions
+        ],
+    }

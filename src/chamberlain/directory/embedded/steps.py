@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.directory.embedded.passing import passing
+from chamberlain.directory.embedded.errors import passing
 from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.errors import Refused
 

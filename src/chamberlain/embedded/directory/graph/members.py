@@ -10,7 +10,7 @@ import msgspec
 from chamberlain.embedded.directory.database import Connection, one_tenant
 from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
 from chamberlain.embedded.directory.graph.options import read_options
-from chamberlain.embedded.directory.graph.pages import (
+from chamberlain.embedded.directory.graph.paging import (
     Query,
     counts,
     page_of,

@@ -11,13 +11,194 @@ is written twice. A rule is about users or about devices.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import TypeAlias
 
 from chamberlain.embedded.directory.errors import BadRule
-from chamberlain.embedded.directory.patterns import read_pattern
-from chamberlain.embedded.directory.properties import Kind, Property, ValueType, find_property
+
+
+class ValueType(Enum):
+    """What a property holds."""
+
+    TEXT = auto()
+    BOOLEAN = auto()
+
+
+class Kind(StrEnum):
+    """Whom a property belongs to, by the word that stands before its name."""
+
+    USER = "user"
+    DEVICE = "device"
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property by its directory name; `expression` reads it from a row `u` of directory.users.
+
+    There are no devices here, so those of devices are read nowhere.
+    """
+
+    name: str
+    expression: str
+    type: ValueType = ValueType.TEXT
+    kind: Kind = Kind.USER
+
+
+# Those that lie together in one column, because nothing but naming and membership rules asks for them.
+FURTHER = (
+    "givenName",
+    "surname",
+    "department",
+    "jobTitle",
+    "companyName",
+    "officeLocation",
+    "employeeId",
+    "mobilePhone",
+    "streetAddress",
+    "postalCode",
+    "city",
+    "state",
+    "country",
+    "usageLocation",
+    "preferredLanguage",
+)
+
+_ALL = (
+    Property("objectId", "u.id::text"),
+    Property("displayName", "u.display_name"),
+    Property("userPrincipalName", "u.user_principal_name"),
+    Property("mail", "u.mail"),
+    Property("userType", "u.user_type"),
+    Property("accountEnabled", "u.account_enabled", ValueType.BOOLEAN),
+    *(Property(name, f"u.properties ->> '{name}'") for name in FURTHER),
+)
+
+_OF_DEVICES = (
+    "deviceCategory",
+    "deviceId",
+    "deviceManagementAppId",
+    "deviceManufacturer",
+    "deviceModel",
+    "deviceOSType",
+    "deviceOSVersion",
+    "deviceOwnership",
+    "deviceTrustType",
+    "displayName",
+    "enrollmentProfileName",
+    "managementType",
+    "objectId",
+    "profileType",
+)
+_BOOLEANS_OF_DEVICES = ("accountEnabled", "isRooted")
+
+_DEVICES = (
+    *(Property(name, "NULL", kind=Kind.DEVICE) for name in _OF_DEVICES),
+    *(Property(name, "NULL", ValueType.BOOLEAN, Kind.DEVICE) for name in _BOOLEANS_OF_DEVICES),
+)
+
+# All of them, by the names that rules use: `user.department`.
+KNOWN = {f"{known.kind}.{known.name}": known for known in (*_ALL, *_DEVICES)}
+
+_BY_NAME = {name.lower(): known for name, known in KNOWN.items()}
+
+
+def find_property(name: str) -> Property | None:
+    """The property of this name, such as `user.department`, in any letter case."""
+    return _BY_NAME.get(name.lower())
+
+
+MOST_PATTERN_CHARACTERS = 256
+MOST_ANCHORS = 12
+
+_PIECE = re.compile(
+    r"""
+      (?P<escape>\\[dDwWsS.\\^$|?*+()\[\]{}/@_-])
+    | (?P<class>\[(?!\^\])\^?(?:\\[dwsDWS.\\^$|?*+()\[\]{}/@_-]|[^\[\]\\])+\])
+    | (?P<open>\((?:\?:)?(?![?*+]))
+    | (?P<close>\))
+    | (?P<alternative>\|)
+    | (?P<anchor>[\^$])
+    | (?P<quantifier>[*+?])
+    | (?P<character>[^\\\[\](){}^$|*+?])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def read_pattern(pattern: str, position: int) -> str:
+    """The pattern as the database takes it. Raises BadRule, with the position of the text that holds the pattern."""
+    if len(pattern) > MOST_PATTERN_CHARACTERS:
+        raise BadRule(f"a pattern has at most {MOST_PATTERN_CHARACTERS} characters.", position)
+    pieces: list[str] = []
+    # For each group that is open, and for the whole, whether there is an anchor in it.
+    anchored = [False]
+    may_repeat = False
+    for at, found in _pieces(pattern, position):
+        kind = found.lastgroup
+        if not _may_stand(found, may_repeat=may_repeat, is_open=len(anchored) > 1):
+            raise _not_here(at, position)
+        may_repeat = kind in {"escape", "class", "character"}
+        if kind == "open":
+            anchored.append(False)
+        elif kind == "close":
+            has_anchor = anchored.pop()
+            anchored[-1] |= has_anchor
+            may_repeat = not has_anchor
+        elif kind == "anchor":
+            anchored[-1] = True
+        # Nobody asks which part matched; without captures nothing has to be remembered.
+        pieces.append("(?:" if kind == "open" else found[0])
+    if sum(piece in {"^", "$"} for piece in pieces) > MOST_ANCHORS:
+        raise BadRule(f"a pattern has at most {MOST_ANCHORS} of ^ and $.", position)
+    if len(anchored) > 1:
+        raise BadRule("a bracket of the pattern is not closed.", position)
+    return "".join(pieces)
+
+
+def _pieces(pattern: str, position: int) -> Iterator[tuple[int, re.Match[str]]]:
+    at = 0
+    while at < len(pattern):
+        found = _PIECE.match(pattern, at)
+        if found is None:
+            raise _not_here(at, position)
+        yield at, found
+        at = found.end()
+
+
+def _not_here(at: int, position: int) -> BadRule:
+    return BadRule(f"character {at + 1} of the pattern is not one that -match can use here.", position)
+
+
+def _may_stand(found: re.Match[str], *, may_repeat: bool, is_open: bool) -> bool:
+    match found.lastgroup:
+        case "quantifier":
+            return may_repeat
+        case "close":
+            return is_open
+        case "class":
+            return _runs_forward(found[0].removeprefix("[").removeprefix("^").removesuffix("]"))
+        case _:
+            return True
+
+
+_RANGE = re.compile(r"(\\.|[^\\])-(\\.|[^\\])|\\.|[^\\]", re.DOTALL)
+
+
+def _runs_forward(characters: str) -> bool:
+    """Whether every range in a class goes from an ordinary character to the same or a later one, and every other dash
+    stands first or last."""
+    return all(_is_range(one[1], one[2]) if one[1] else _is_single(one) for one in _RANGE.finditer(characters))
+
+
+def _is_range(first: str, last: str) -> bool:
+    return len(first) == len(last) == 1 and "-" not in {first, last} and first <= last
+
+
+def _is_single(one: re.Match[str]) -> bool:
+    return one[0] != "-" or one.start() == 0 or one.end() == len(one.string)
+
 
 # The length that the suite allows for a rule; the depth keeps the reader from running out of stack.
 MOST_CHARACTERS = 3072

@@ -1,10 +1,20 @@
-"""A refusal of the whole, in the words of the port."""
+"""What passes by itself, in the words of the port."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from chamberlain.core.errors import Rejected
+from chamberlain.core.errors import Rejected, TryAgain
 from chamberlain.directory.steps import Step
-from chamberlain.embedded.directory.errors import Refused
+from chamberlain.embedded.directory.errors import NotNow, Refused
+
+
+@contextmanager
+def passing() -> Iterator[None]:
+    """Turn everything that says "not now" into TryAgain."""
+    try:
+        yield
+    except NotNow as error:
+        raise TryAgain(error.after, str(error)) from error
 
 
 def refusal_of(refused: Refused, steps: Sequence[Step]) -> tuple[tuple[Step, ...], Rejected]:
