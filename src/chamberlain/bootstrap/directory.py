@@ -26,11 +26,11 @@ from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.faults import (
     Faults,
     FaultyGroups,
+    FaultyGuestRules,
     FaultyMailboxes,
     FaultyRegister,
     Injection,
     Outages,
-    SuiteGuests,
 )
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
@@ -83,7 +83,7 @@ def make_guests(settings: Settings, pool: Pool) -> Guests:
     injection = make_injection(settings)
     if injection is None:
         return EmbeddedGuests(guests.Guests(pool), Changes(pool))
-    return FaultyGuests(SuiteGuests(pool, injection), Changes(pool))
+    return FaultyGuests(FaultyGuestRules(pool, injection), Changes(pool))
 
 
 def make_adoptions(settings: Settings, pool: Pool) -> Adoptions:

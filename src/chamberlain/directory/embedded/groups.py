@@ -8,10 +8,10 @@ from uuid import UUID
 from chamberlain.directory.embedded.errors import passing, refusal_of
 from chamberlain.directory.embedded.steps import walk
 from chamberlain.directory.port import Outcome, Work
-from chamberlain.embedded.directory.entries import Ensured, GroupEntry, Mark
+from chamberlain.embedded.directory.entries import Ensured, Mark
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.faults import FaultyGroups
-from chamberlain.embedded.directory.groups import Groups, GroupShown
+from chamberlain.embedded.directory.groups import GroupEntry, Groups, GroupShown
 from chamberlain.rules.groups import GroupReference, MemberShipType, ObservedGroup, WantedGroup
 from chamberlain.rules.ids import GroupId, RequestId, TenantId, UserId
 from chamberlain.rules.lines import clean_line, clean_lines

@@ -30,7 +30,7 @@ from chamberlain.embedded.directory import guests
 from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.entries import Ensured
 from chamberlain.embedded.directory.errors import CursorUnknown, Refused
-from chamberlain.embedded.directory.faults import SuiteGuests
+from chamberlain.embedded.directory.faults import FaultyGuestRules
 from chamberlain.embedded.directory.guests import SubjectShown
 from chamberlain.rules.errors import Rejected, TryAgain
 from chamberlain.rules.guest_plans import remaining_of_subject
@@ -127,7 +127,7 @@ def _outcome(work: GuestWork, ensured: Ensured[SubjectShown]) -> GuestOutcome:
 class FaultyGuests(Guests):
     """Sets guest rules step by step. What stops a step is told for that group alone; the next run goes on there."""
 
-    def __init__(self, kept: SuiteGuests, changes: Changes) -> None:
+    def __init__(self, kept: FaultyGuestRules, changes: Changes) -> None:
         self._kept = kept
         self._changes = changes
 

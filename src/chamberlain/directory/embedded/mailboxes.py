@@ -8,11 +8,11 @@ from chamberlain.directory.embedded.errors import passing, refusal_of
 from chamberlain.directory.embedded.groups import KEY_MEMBER, request_object_id
 from chamberlain.directory.embedded.steps import walk
 from chamberlain.directory.port import MailboxOutcome, MailboxWork
-from chamberlain.embedded.directory.entries import Contact, Ensured, MailboxEntry, Mark, Permission
-from chamberlain.embedded.directory.entries import Place as PlaceEntry
+from chamberlain.embedded.directory.entries import Ensured, Mark
 from chamberlain.embedded.directory.errors import Refused
 from chamberlain.embedded.directory.faults import FaultyMailboxes
-from chamberlain.embedded.directory.mailboxes import Mailboxes, MailboxShown
+from chamberlain.embedded.directory.mailboxes import Contact, MailboxEntry, Mailboxes, MailboxShown, Permission
+from chamberlain.embedded.directory.mailboxes import Place as PlaceEntry
 from chamberlain.rules.ids import UserId
 from chamberlain.rules.lines import clean_line, clean_lines
 from chamberlain.rules.mailbox_plans import remaining_of_mailbox
