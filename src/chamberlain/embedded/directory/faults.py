@@ -13,7 +13,7 @@ from uuid import UUID
 
 from chamberlain.embedded.directory.database import Pool, Queryable, database_errors
 from chamberlain.embedded.directory.entries import Ensured, Entry, Mark, MarkedObjects, Shown
-from chamberlain.embedded.directory.errors import NotYet, Throttled, Unreachable
+from chamberlain.embedded.directory.errors import NotYet, Refused, Throttled, Unreachable
 from chamberlain.embedded.directory.groups import GroupEntry, Groups, GroupShown
 from chamberlain.embedded.directory.guests import GuestEntry, Guests, SubjectName, SubjectShown
 from chamberlain.embedded.directory.mailboxes import MailboxEntry, Mailboxes, MailboxShown
@@ -250,12 +250,11 @@ class FaultyGuestRules:
             raise NotYet(NOT_SHOWN, _RETRY_AFTER)
         return shown
 
-    async def disable(self, tenant_id: UUID, user_id: UUID) -> None:
-        """Disable the account of a guest. Raises Refused and NotNow."""
+    async def disable(self, tenant_id: UUID, user_id: UUID) -> Refused | None:
+        """Disable the account of a guest and return the refusal, if any. Raises NotNow."""
         self._injection.take_call()
         [refused] = await self._guests.disable([(tenant_id, user_id)])
-        if refused is not None:
-            raise refused
+        return refused
 
     async def change(self, part: GuestEntry) -> SubjectShown | None:
         """Set this part of the rules and return the new state. Raises Refused and NotNow."""
