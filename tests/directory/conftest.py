@@ -28,11 +28,11 @@ from chamberlain.embedded.directory.changes import Changes
 from chamberlain.embedded.directory.faults import (
     Faults,
     FaultyGroups,
+    FaultyGuestRules,
     FaultyMailboxes,
     FaultyRegister,
     Injection,
     Outages,
-    SuiteGuests,
 )
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.load import load
@@ -103,7 +103,7 @@ def faulty_directory(databases: Databases, injection: Injection) -> FaultyDirect
 
 def faulty_guests(databases: Databases, injection: Injection) -> FaultyGuests:
     pool = databases.worker.pool
-    return FaultyGuests(SuiteGuests(pool, injection), Changes(pool))
+    return FaultyGuests(FaultyGuestRules(pool, injection), Changes(pool))
 
 
 def remover(databases: Databases) -> Callable[[TenantId, GroupId], Awaitable[None]]:

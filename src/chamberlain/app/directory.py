@@ -37,11 +37,11 @@ from chamberlain.embedded.directory.errors import Unauthorized, Unreachable
 from chamberlain.embedded.directory.faults import (
     Faults,
     FaultyGroups,
+    FaultyGuestRules,
     FaultyMailboxes,
     FaultyRegister,
     Injection,
     Outages,
-    SuiteGuests,
 )
 from chamberlain.embedded.directory.graph.server import Access, Authenticate, GraphServer
 from chamberlain.embedded.directory.groups import FindGroups, GroupQuery, Groups, Row, find_groups
@@ -95,7 +95,7 @@ def make_guests(settings: Settings, pool: Pool) -> Guests:
     injection = make_injection(settings)
     if injection is None:
         return EmbeddedGuests(guests.Guests(pool), Changes(pool))
-    return FaultyGuests(SuiteGuests(pool, injection), Changes(pool))
+    return FaultyGuests(FaultyGuestRules(pool, injection), Changes(pool))
 
 
 def make_adoptions(settings: Settings, pool: Pool) -> Adoptions:

@@ -3,8 +3,8 @@
 from uuid import UUID
 
 from chamberlain.embedded.directory.database import Pool
-from chamberlain.embedded.directory.entries import Contact, MailboxEntry, Mark, Permission, Place
-from chamberlain.embedded.directory.mailboxes import Mailboxes
+from chamberlain.embedded.directory.entries import Mark
+from chamberlain.embedded.directory.mailboxes import Contact, MailboxEntry, Mailboxes, Permission, Place
 from tests.embedded.directory.houses import ADA, BEN, HOUSE, OTHER_HOUSE
 
 HELP = UUID("40000000-0000-4000-8000-000000000001")

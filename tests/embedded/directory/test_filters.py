@@ -6,15 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chamberlain.embedded.directory.errors import BadQuery
+from chamberlain.embedded.directory.expressions import AllOf, AnyOf, Not
 from chamberlain.embedded.directory.graph.conditions import GROUPS, Parameters, condition_of
 from chamberlain.embedded.directory.graph.filters import (
     GROUP_VOCABULARY,
-    AllOf,
-    AnyOf,
     Equals,
     Filter,
     HasType,
-    Not,
     Path,
     StartsWith,
     read_filter,

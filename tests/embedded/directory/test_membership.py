@@ -6,11 +6,9 @@ from hypothesis import strategies as st
 
 from chamberlain.embedded.directory.dynamic_groups import condition_of
 from chamberlain.embedded.directory.errors import BadRule
+from chamberlain.embedded.directory.expressions import AllOf, AnyOf, Not
 from chamberlain.embedded.directory.membership_rules import (
-    AllOf,
-    AnyOf,
     Comparison,
-    Not,
     Operator,
     Property,
     Rule,

@@ -1,13 +1,13 @@
-"""The adapter for the embedded directory: our words on one side, its words on the other.
+"""The adapter for the embedded directory: converts between the ports and the directory.
 
-Here lives what translates between the two. The directory itself is a product of its own and may not live here; nor may
-anything that decides what is wanted.
+The directory itself is a separate product in `chamberlain.embedded`. No decision about the desired state may be here.
 """
 
 from chamberlain.directory.embedded.adoptions import EmbeddedAdoptions, FaultyAdoptions
 from chamberlain.directory.embedded.directory import EmbeddedDirectory, FaultyDirectory
-from chamberlain.directory.embedded.groups import KEY_MEMBER, group_id_of
+from chamberlain.directory.embedded.groups import group_id_of
 from chamberlain.directory.embedded.guests import EmbeddedGuests, FaultyGuests
+from chamberlain.directory.embedded.marks import KEY_MEMBER
 from chamberlain.directory.embedded.people import EmbeddedPeople
 from chamberlain.directory.embedded.subjects import EmbeddedSubjects
 

@@ -1,10 +1,11 @@
-"""The adapter for the embedded directory, when it has no faults on purpose."""
+"""The directory port for groups and mailboxes of the embedded directory, with and without injected faults."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 
-from chamberlain.directory.embedded.groups import GroupSteps, WholeGroups
-from chamberlain.directory.embedded.mailboxes import MailboxSteps, WholeMailboxes
+from chamberlain.directory.embedded.groups import GROUPS
+from chamberlain.directory.embedded.mailboxes import MAILBOXES
+from chamberlain.directory.embedded.steps import AtomicProvisioner, Provisioner, StepwiseProvisioner
 from chamberlain.directory.groups import GroupReference, ObservedGroup
 from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
@@ -12,66 +13,53 @@ from chamberlain.embedded.directory.faults import FaultyGroups, FaultyMailboxes
 from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 
-# What is made can be found in the next moment; one second is the shortest that Retry-After can say.
-SHORTEST_LOOK = timedelta(seconds=1)
-
-_CAPABILITIES = Capabilities(visible_after=SHORTEST_LOOK, shares_database=True)
+# New objects are visible at once; one second is the minimum of Retry-After.
+_SHORTEST_DELAY = timedelta(seconds=1)
 
 
-class EmbeddedDirectory(Directory):
-    """Makes groups and mailboxes in the embedded directory. All steps of one happen at once, or none does."""
+class _Directory(Directory):
+    def __init__(
+        self,
+        groups: Provisioner[Work, Outcome, ObservedGroup],
+        mailboxes: Provisioner[MailboxWork, MailboxOutcome, ObservedMailbox],
+        visible_after: timedelta,
+    ) -> None:
+        self._groups = groups
+        self._mailboxes = mailboxes
+        self._capabilities = Capabilities(visible_after=visible_after, shares_database=True)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Return the capabilities of this directory."""
+        return self._capabilities
+
+    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
+        """Read the state of each group."""
+        return await self._groups.observe(references)
+
+    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+        """Provision each group."""
+        return await self._groups.ensure(works)
+
+    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
+        """Read the state of each mailbox."""
+        return await self._mailboxes.observe(references)
+
+    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
+        """Provision each mailbox."""
+        return await self._mailboxes.ensure(works)
+
+
+class EmbeddedDirectory(_Directory):
+    """Provisions each group and mailbox entirely or not at all."""
 
     def __init__(self, groups: Groups, mailboxes: Mailboxes) -> None:
-        self._groups = WholeGroups(groups)
-        self._mailboxes = WholeMailboxes(mailboxes)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What this directory can do."""
-        return _CAPABILITIES
-
-    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
-        """What the directory shows of each group."""
-        return await self._groups.observe(references)
-
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        """Bring each group about."""
-        return await self._groups.ensure(works)
-
-    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
-        """What the directory shows of each mailbox."""
-        return await self._mailboxes.observe(references)
-
-    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
-        """Bring each mailbox about."""
-        return await self._mailboxes.ensure(works)
+        super().__init__(AtomicProvisioner(groups, GROUPS), AtomicProvisioner(mailboxes, MAILBOXES), _SHORTEST_DELAY)
 
 
-class FaultyDirectory(Directory):
-    """Makes groups and mailboxes step by step."""
+class FaultyDirectory(_Directory):
+    """Provisions groups and mailboxes step by step, with injected faults."""
 
     def __init__(self, groups: FaultyGroups, mailboxes: FaultyMailboxes) -> None:
-        self._faults = groups.faults
-        self._groups = GroupSteps(groups)
-        self._mailboxes = MailboxSteps(mailboxes)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What this directory can do."""
-        return Capabilities(visible_after=max(SHORTEST_LOOK, self._faults.known_after), shares_database=True)
-
-    async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
-        """What is visible of each group by now."""
-        return await self._groups.observe(references)
-
-    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        """Take the steps of each group as far as they go."""
-        return await self._groups.ensure(works)
-
-    async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
-        """What is visible of each mailbox by now."""
-        return await self._mailboxes.observe(references)
-
-    async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
-        """Take the steps of each mailbox as far as they go."""
-        return await self._mailboxes.ensure(works)
+        visible_after = max(_SHORTEST_DELAY, groups.faults.known_after)
+        super().__init__(StepwiseProvisioner(groups, GROUPS), StepwiseProvisioner(mailboxes, MAILBOXES), visible_after)

@@ -1,4 +1,4 @@
-"""Who and what is known of tenants, asked of the embedded directory."""
+"""The people port of the embedded directory: lookups of users, labels, addresses and groups."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 from chamberlain.core.ids import UserId
 from chamberlain.core.text import clean_line
 from chamberlain.database.batching import Batcher
-from chamberlain.directory.embedded.errors import passing
+from chamberlain.directory.embedded.errors import port_errors
 from chamberlain.directory.models import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Person, Relations
 from chamberlain.directory.port import People
 from chamberlain.embedded.directory.errors import Refused
@@ -15,18 +15,18 @@ from chamberlain.embedded.directory.people import Card, Found, Question, Registe
 
 
 class EmbeddedPeople(People):
-    """Answers questions about people. Those that are asked at the same time travel together."""
+    """Looks up people; concurrent questions share one call."""
 
     def __init__(self, register: Register) -> None:
         self._register = register
         self._batcher: Batcher[PeopleQuestion, PeopleAnswer] = Batcher(self._answers)
 
     async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
-        """What of the question exists."""
+        """Look up the existing keys of the question."""
         return await self._batcher.submit(question)
 
     async def _answers(self, questions: Sequence[PeopleQuestion]) -> Sequence[PeopleAnswer]:
-        with passing():
+        with port_errors():
             found = await self._register.look_up(_merged(questions))
         people = {tenant: {UserId(card.id): _person(card) for card in one.people} for tenant, one in found.items()}
         return [_answer(one, people[one.tenant_id], found[one.tenant_id]) for one in questions]
@@ -86,7 +86,7 @@ def _answer(question: PeopleQuestion, people: Mapping[UserId, Person], found: Fo
 
 
 def _rule_fault(rule: str) -> str | None:
-    """What the directory would say to a group with this rule."""
+    """Return the error of an invalid membership rule."""
     try:
         read_rule(rule)
     except Refused as error:

@@ -1,21 +1,167 @@
-"""Takes the steps of one group or mailbox one after the other, where a directory has a call for each."""
+"""Provisions groups and mailboxes: all steps at once, or step by step with injected faults."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
+from uuid import UUID
 
-from chamberlain.core.errors import OutsideFault, Rejected, TryAgain
-from chamberlain.directory.embedded.errors import passing
+from chamberlain.core.errors import OutsideFault, TryAgain
+from chamberlain.directory.embedded.errors import port_errors, rejected
+from chamberlain.directory.embedded.marks import Reference, mark_of
 from chamberlain.directory.steps import Step
+from chamberlain.embedded.directory.entries import Ensured, Mark, Marked, MarkedObjects
 from chamberlain.embedded.directory.errors import Refused
+from chamberlain.embedded.directory.faults import Faulty
 
+
+class AnyWork(Protocol):
+    """The steps of one group or mailbox."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]: ...
+
+
+Work = TypeVar("Work", bound=AnyWork)
+Outcome = TypeVar("Outcome")
+Observed = TypeVar("Observed")
+Entry = TypeVar("Entry", bound=Marked)
 Shown = TypeVar("Shown")
 
 
 @dataclass(frozen=True, slots=True)
-class Walked(Generic[Shown]):
-    """How far it went: what the directory shows at the end (None when that was not reached), the steps that are done,
-    and what stopped the next one. `taken` are those whose calls were answered well."""
+class Kind(Generic[Work, Outcome, Observed, Entry, Shown]):
+    """Conversions between the port and the embedded directory for one type of object.
+
+    `outcome` takes the object, the completed steps, the fault and the id of a new object. `remaining` selects the steps
+    whose effect an object does not show yet. `created` and `parts` select the part of an entry that a step sets.
+    """
+
+    entry_of: Callable[[Work], Entry]
+    observed_of: Callable[[Shown], Observed]
+    outcome: Callable[[Observed | None, tuple[Step, ...], OutsideFault | None, UUID | None], Outcome]
+    remaining: Callable[[Work, Observed | None], Collection[Step]]
+    create: Step
+    created: Callable[[Entry], Entry]
+    parts: Mapping[Step, Callable[[Entry], Entry]]
+
+    def observed(self, shown: Shown | None) -> Observed | None:
+        """Convert the state of an object, if it exists."""
+        return None if shown is None else self.observed_of(shown)
+
+
+class Provisioner(ABC, Generic[Work, Outcome, Observed]):
+    """Observes and provisions objects of one type."""
+
+    @abstractmethod
+    async def observe(self, references: Sequence[Reference]) -> Sequence[Observed | None]:
+        """Read the state of each; None if it does not exist or is not visible. Raises TryAgain."""
+
+    @abstractmethod
+    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+        """Provision each object. Two works of one batch for the same object provision it once."""
+
+
+class AtomicProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Outcome, Observed, Entry, Shown]):
+    """Provisions each object entirely or not at all, without faults."""
+
+    def __init__(self, objects: MarkedObjects[Entry, Shown], kind: Kind[Work, Outcome, Observed, Entry, Shown]) -> None:
+        self._objects = objects
+        self._kind = kind
+
+    async def observe(self, references: Sequence[Reference]) -> Sequence[Observed | None]:
+        """Read the state of each."""
+        with port_errors():
+            shown = await self._objects.observe([mark_of(one) for one in references])
+        return [self._kind.observed(one) for one in shown]
+
+    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+        """Provision each in one statement; a second statement sets names and descriptions."""
+        wanted = [self._kind.entry_of(work) for work in works]
+        unique = list({entry.mark: entry for entry in wanted}.values())
+        with port_errors():
+            ensured = await self._objects.ensure(unique)
+            by_mark = {entry.mark: one for entry, one in zip(unique, ensured, strict=True)}
+            described = {
+                entry.mark: entry
+                for work, entry in zip(works, wanted, strict=True)
+                if Step.SET_PROPERTIES in work.steps and by_mark[entry.mark].fault is None
+            }
+            by_mark |= await self._describe(list(described.values()))
+        return [self._outcome(work, by_mark[entry.mark]) for work, entry in zip(works, wanted, strict=True)]
+
+    async def _describe(self, entries: Sequence[Entry]) -> Mapping[Mark, Ensured[Shown]]:
+        await self._objects.describe(entries)
+        shown = await self._objects.observe([entry.mark for entry in entries])
+        return {entry.mark: Ensured(one, None) for entry, one in zip(entries, shown, strict=True)}
+
+    def _outcome(self, work: Work, ensured: Ensured[Shown]) -> Outcome:
+        observed = self._kind.observed(ensured.shown)
+        if ensured.fault is None:
+            return self._kind.outcome(observed, work.steps, None, None)
+        # Nothing was written. But the check of people succeeded, unless this code says that users are missing.
+        is_checked = Step.CHECK_PEOPLE in work.steps and ensured.fault.code != "userUnknown"
+        done = (Step.CHECK_PEOPLE,) if is_checked else ()
+        return self._kind.outcome(observed, done, rejected(ensured.fault), None)
+
+
+class StepwiseProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Outcome, Observed, Entry, Shown]):
+    """Provisions each object step by step. A fault stops the steps of one object; the next run continues there."""
+
+    def __init__(self, objects: Faulty[Entry, Shown], kind: Kind[Work, Outcome, Observed, Entry, Shown]) -> None:
+        self._objects = objects
+        self._kind = kind
+
+    async def observe(self, references: Sequence[Reference]) -> Sequence[Observed | None]:
+        """Read the state of each visible object."""
+        return await self._observe([mark_of(one) for one in references])
+
+    async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
+        """Run the steps of each object in their order until a fault."""
+        marks = [self._kind.entry_of(work).mark for work in works]
+        unique = dict(zip(marks, works, strict=True))
+        found = dict(zip(unique, await self._observe(list(unique)), strict=True))
+        outcomes = {mark: await self._provision(work, found[mark]) for mark, work in unique.items()}
+        return [outcomes[mark] for mark in marks]
+
+    async def _observe(self, marks: Sequence[Mark]) -> Sequence[Observed | None]:
+        with port_errors():
+            shown = await self._objects.observe(marks)
+        return [self._kind.observed(one) for one in shown]
+
+    async def _provision(self, work: Work, before: Observed | None) -> Outcome:
+        entry = self._kind.entry_of(work)
+        result = await run_steps(
+            work.steps,
+            self._kind.remaining(work, before),
+            lambda step: self._run(step, entry),
+            lambda: self._objects.find(entry.mark),
+        )
+        observed = before if result.shown is None else self._kind.observed_of(result.shown)
+        made = entry.id if self._kind.create in result.taken else None
+        return self._kind.outcome(observed, result.done, result.fault, made)
+
+    async def _run(self, step: Step, entry: Entry) -> None:
+        if step is Step.CHECK_PEOPLE:
+            try:
+                await self._objects.check(entry)
+            except Refused as refused:
+                if refused.code == "userUnknown":
+                    raise
+        elif step is self._kind.create:
+            await self._objects.create(entry, self._kind.created(entry))
+        elif step is Step.SET_PROPERTIES:
+            await self._objects.describe(entry)
+        else:
+            await self._objects.change(self._kind.parts[step](entry))
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult(Generic[Shown]):
+    """The result of several steps: the final state (None after a fault), the completed steps, and the fault.
+
+    `taken` are the steps whose calls succeeded.
+    """
 
     shown: Shown | None
     done: tuple[Step, ...]
@@ -23,23 +169,23 @@ class Walked(Generic[Shown]):
     taken: tuple[Step, ...]
 
 
-async def walk(
+async def run_steps(
     steps: Sequence[Step],
-    left: Collection[Step],
-    take: Callable[[Step], Awaitable[None]],
+    remaining: Collection[Step],
+    run: Callable[[Step], Awaitable[None]],
     find: Callable[[], Awaitable[Shown]],
-) -> Walked[Shown]:
-    """Take those of the steps that are left, as far as they go, and look for what they made."""
+) -> StepResult[Shown]:
+    """Run the remaining steps until a fault, and then find the object."""
     done: list[Step] = []
     try:
-        with passing():
+        with port_errors():
             for step in steps:
-                if step in left:
-                    await take(step)
+                if step in remaining:
+                    await run(step)
                 done.append(step)
-            return Walked(await find(), tuple(steps), None, tuple(steps))
+            return StepResult(await find(), tuple(steps), None, tuple(steps))
     except TryAgain as fault:
-        # The last step is through when everybody can see what was made.
-        return Walked(None, tuple(done[: len(steps) - 1]), fault, tuple(done))
+        # The last step is complete only when the object is visible.
+        return StepResult(None, tuple(done[: len(steps) - 1]), fault, tuple(done))
     except Refused as refused:
-        return Walked(None, tuple(done), Rejected(refused.code, refused.detail), tuple(done))
+        return StepResult(None, tuple(done), rejected(refused), tuple(done))

@@ -1,4 +1,4 @@
-"""Guest rules in the words of both sides: ours, and those of the embedded directory."""
+"""Converts groups, sites and guest rules between the port and the embedded directory, and reads them for the API."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -6,10 +6,10 @@ from uuid import UUID
 
 from chamberlain.core.ids import WRITTEN_ID, GroupId, PolicyId, RequestId, TemplateId, TenantId, UserId
 from chamberlain.core.text import clean_line
-from chamberlain.directory.embedded.errors import passing
-from chamberlain.directory.embedded.groups import KEY_MEMBER
-from chamberlain.directory.groups import MemberShipType
-from chamberlain.directory.port import GuestWork, Stayed, SubjectChanges
+from chamberlain.directory.embedded.errors import port_errors
+from chamberlain.directory.embedded.groups import member_ship_type_of
+from chamberlain.directory.embedded.marks import KEY_MEMBER
+from chamberlain.directory.port import Stayed
 from chamberlain.directory.steps import Step
 from chamberlain.directory.subjects import (
     AddedBy,
@@ -22,7 +22,6 @@ from chamberlain.directory.subjects import (
     SubjectType,
     WantedGuestRules,
 )
-from chamberlain.embedded.directory.changes import ChangesShown
 from chamberlain.embedded.directory.database import Pool, one_tenant
 from chamberlain.embedded.directory.guests import (
     GuestEntry,
@@ -46,7 +45,7 @@ _CAPABILITIES: Mapping[Sharing, str] = MappingProxyType(
 )
 _SHARINGS: Mapping[str, Sharing] = MappingProxyType({written: one for one, written in _CAPABILITIES.items()})
 
-_WHY: Mapping[str, str] = MappingProxyType(
+_REASONS: Mapping[str, str] = MappingProxyType(
     {
         "membersFollowRule": "{} is in this group by its membership rule and cannot be removed by hand. Change the "
         "rule in the directory.",
@@ -57,17 +56,12 @@ _WHY: Mapping[str, str] = MappingProxyType(
 
 
 def name_of(reference: SubjectReference | WantedGuestRules) -> SubjectName:
-    """How the directory finds a group."""
+    """Return the identity of a group."""
     return SubjectName(reference.tenant_id, reference.id, reference.extension)
 
 
-def entry_of(work: GuestWork) -> GuestEntry:
-    """What the steps of a piece of work make of a group."""
-    return entry_of_steps(work.wanted, work.steps)
-
-
-def entry_of_steps(wanted: WantedGuestRules, steps: Collection[Step]) -> GuestEntry:
-    """What these steps make of a group, and nothing else."""
+def entry_of(wanted: WantedGuestRules, steps: Collection[Step]) -> GuestEntry:
+    """Select the guest rules that these steps set."""
     rules = wanted.rules
     return GuestEntry(
         name=name_of(wanted),
@@ -82,13 +76,13 @@ def entry_of_steps(wanted: WantedGuestRules, steps: Collection[Step]) -> GuestEn
 
 
 def removal_of(tenant_id: TenantId, group_id: GroupId, guests: Collection[UserId]) -> GuestEntry:
-    """A group without these guests, and nothing else."""
-    # None of its extension attributes is asked for.
+    """Return the entry that only removes these guests."""
+    # Reads no extension attribute.
     return GuestEntry(name=SubjectName(tenant_id, group_id, ""), removed=guests)
 
 
 def observed_of(shown: SubjectShown) -> ObservedSubject:
-    """A group or site as the directory shows it. A mark that holds no id is none of ours."""
+    """Convert the state of a group or site. Marks that contain no id are ignored."""
     values = {member: UUID(value) for member, value in shown.values.items() if WRITTEN_ID.fullmatch(value)}
     request, template, policy = (values.get(member) for member in (KEY_MEMBER, TEMPLATE_MEMBER, POLICY_MEMBER))
     site = None if shown.site is None else _site(shown.site)
@@ -99,7 +93,7 @@ def observed_of(shown: SubjectShown) -> ObservedSubject:
         display_name=clean_line(shown.display_name),
         mail=None if shown.mail is None else clean_line(shown.mail),
         is_team=shown.is_team,
-        member_ship_type=_member_ship_type(shown),
+        member_ship_type=member_ship_type_of(shown),
         request_id=None if request is None else RequestId(request),
         template_id=None if template is None else TemplateId(template),
         policy_id=None if policy is None else PolicyId(policy),
@@ -110,34 +104,14 @@ def observed_of(shown: SubjectShown) -> ObservedSubject:
     )
 
 
-def stayed_of(work: GuestWork, shown: SubjectShown | None) -> tuple[Stayed, ...]:
-    """Who is in the group after the step that should have removed them, and why."""
-    if shown is None or Step.SET_GUEST_ACCESS not in work.steps:
+def stayed_in(shown: SubjectShown | None, removed: Collection[UserId]) -> tuple[Stayed, ...]:
+    """List the guests who could not be removed, with the reasons."""
+    if shown is None:
         return ()
-    return _stayed_in(shown, work.wanted.remove_guests)
-
-
-def stayed_after(shown: SubjectShown | None, guest_id: UserId) -> Stayed | None:
-    """Why a guest is in the group after they should have been removed; None when they are not."""
-    stayed = () if shown is None else _stayed_in(shown, (guest_id,))
-    return stayed[0] if stayed else None
-
-
-def changes_of(shown: ChangesShown) -> SubjectChanges:
-    """A page of changes."""
-    return SubjectChanges(
-        subjects=tuple(map(observed_of, shown.subjects)),
-        removed=tuple(map(GroupId, shown.removed)),
-        cursor=shown.cursor,
-        is_complete=shown.is_complete,
-    )
-
-
-def _stayed_in(shown: SubjectShown, removed: Collection[UserId]) -> tuple[Stayed, ...]:
     there = [guest for guest in shown.guests if guest.id in removed]
     if shown.is_dynamic:
         return tuple([_stayed(guest, "membersFollowRule") for guest in there])
-    # Whoever is in it and owns nothing was brought back by somebody.
+    # A user has added the other ones again.
     return tuple([_stayed(guest, "lastOwner") for guest in there if guest.is_owner])
 
 
@@ -177,14 +151,8 @@ def _site(shown: SiteShown) -> ObservedSite:
     )
 
 
-def _member_ship_type(shown: SubjectShown) -> MemberShipType:
-    if shown.is_dynamic:
-        return MemberShipType.DYNAMIC
-    return MemberShipType.PUBLIC if shown.visibility == "Public" else MemberShipType.PRIVATE
-
-
 def _stayed(guest: GuestShown, code: str) -> Stayed:
-    return Stayed(UserId(guest.id), code, _WHY[code].format(clean_line(guest.display_name)))
+    return Stayed(UserId(guest.id), code, _REASONS[code].format(clean_line(guest.display_name)))
 
 
 def _guest(shown: GuestShown) -> Guest:
@@ -194,7 +162,7 @@ def _guest(shown: GuestShown) -> Guest:
 
 
 class EmbeddedSubjects:
-    """Read groups and sites. `answer` raises while an injected outage lasts."""
+    """Reads groups and sites with a role that sees one tenant. `answer` raises during an injected outage."""
 
     def __init__(self, pool: Pool, answer: Callable[[], None] = lambda: None) -> None:
         self._pool = pool
@@ -205,7 +173,7 @@ class EmbeddedSubjects:
 
         None for each that does not exist. Raises TryAgain.
         """
-        with passing():
+        with port_errors():
             self._answer()
             async with one_tenant(self._pool, references[0].tenant_id) as connection:
                 found = await Guests(connection).observe([name_of(each) for each in references])

@@ -1,7 +1,7 @@
-"""Which groups of a tenant there are, page by page, and from then on which have changed.
+"""Lists the groups of a tenant page by page, and then the changed ones.
 
-Whoever asks keeps a cursor between two questions; nothing is kept here for them. The cursor holds snapshots of the
-database (see sql/group_changes.sql), so it is worth nothing in another one.
+The client keeps the cursor. It contains snapshots of the database (see sql/group_changes.sql), so it is valid only in
+this database.
 """
 
 from collections.abc import Sequence
@@ -11,15 +11,14 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from chamberlain.embedded.directory.database import Pool, answering
+from chamberlain.embedded.directory.database import Pool, database_errors
 from chamberlain.embedded.directory.errors import CursorUnknown
 from chamberlain.embedded.directory.guests import SubjectShown, decode_subject
 
 
 @dataclass(frozen=True, slots=True)
 class ChangesShown:
-    """A page: groups as they are now, those that are gone, and the cursor for what follows. It is complete when nothing
-    is left at present."""
+    """A page: current groups, removed groups, and the cursor of the next page. The last page is complete."""
 
     subjects: tuple[SubjectShown, ...]
     removed: tuple[UUID, ...]
@@ -28,11 +27,11 @@ class ChangesShown:
 
 
 class _Cursor(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A place in the groups of a tenant.
+    """A position in the groups of a tenant.
 
-    In a scan of all of them `scanned` is the snapshot that it began with, and `after_id` the last group that was told.
-    Later `since` is the snapshot up to which everything was told; while pages are read, `until` is that of the first of
-    them, and `after_change` with `after_id` the last change that was told.
+    During a scan of all groups, `scanned` is the snapshot of its start and `after_id` the last group returned. Later,
+    `since` is the snapshot up to which all changes were returned. Between the pages of changes, `until` is the snapshot
+    of the first page, and `after_change` with `after_id` the last change returned.
     """
 
     database: str
@@ -46,7 +45,7 @@ class _Cursor(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
 _cursors = msgspec.json.Decoder(_Cursor)
 
-# The join answers with one row of nothing where nothing has changed: the snapshot is needed all the same.
+# The outer join returns one row even without changes, because the snapshot is always needed.
 _CHANGES = """
 SELECT d.system_identifier::text AS database, pg_current_snapshot()::text AS snapshot, c.change, c.id, c.shown
 FROM pg_control_system() AS d
@@ -54,51 +53,53 @@ LEFT JOIN directory.group_changes(
     $1, $2, $3::text::pg_snapshot, $4::text::pg_snapshot, $5::text::xid8, $6, $7) AS c ON true
 """
 
-_UNKNOWN = "The directory does not know this place in its changes any more. Read all groups again."
+_UNKNOWN = "The directory does not know this cursor. Read all groups again."
 
 
 class Changes:
-    """The groups of all tenants, for those who follow them."""
+    """The groups of all tenants and their changes."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def read(self, tenant_id: UUID, extension: str, cursor: str | None, *, most: int) -> ChangesShown:
-        """The page behind the cursor, with the values of this extension attribute; from None on, all groups, and then
-        what changes. Raises CursorUnknown and Unreachable."""
-        place = None if cursor is None else _place(cursor, tenant_id)
-        rows = await self._rows(tenant_id, extension, place, most + 1)
+        """Read the page of the cursor, with the values of this extension attribute.
+
+        None starts a scan of all groups. Raises CursorUnknown and Unreachable.
+        """
+        place = None if cursor is None else _decode_cursor(cursor, tenant_id)
+        rows = await self._fetch(tenant_id, extension, place, most + 1)
         now: str = rows[0]["snapshot"]
         if place is None:
             place = _Cursor(rows[0]["database"], tenant_id, scanned=now)
         elif place.database != rows[0]["database"]:
             raise CursorUnknown(_UNKNOWN)
-        told = [row for row in rows if row["id"] is not None]
-        page = told[:most]
+        found = [row for row in rows if row["id"] is not None]
+        page, is_complete = found[:most], len(found) <= most
+        if is_complete:
+            following = _Cursor(place.database, place.tenant, since=place.scanned or place.until or now)
+        else:
+            following = _after_page(place, page[-1], now)
         return ChangesShown(
             subjects=tuple(decode_subject(row["shown"]) for row in page if row["shown"] is not None),
             removed=tuple(row["id"] for row in page if row["shown"] is None),
-            cursor=_written(_behind(place, page, now) if len(told) > most else _from(place, now)),
-            is_complete=len(told) <= most,
+            cursor=msgspec.json.encode(following).decode(),
+            is_complete=is_complete,
         )
 
-    async def _rows(
+    async def _fetch(
         self, tenant_id: UUID, extension: str, place: _Cursor | None, most: int
     ) -> Sequence[asyncpg.Record]:
-        since, until, change, after = (
-            (None, None, None, None)
-            if place is None
-            else (place.since, place.until, place.after_change, place.after_id)
-        )
+        start = (None,) * 4 if place is None else (place.since, place.until, place.after_change, place.after_id)
         try:
-            with answering():
-                return await self._pool.fetch(_CHANGES, tenant_id, extension, since, until, change, after, most)
+            with database_errors():
+                return await self._pool.fetch(_CHANGES, tenant_id, extension, *start, most)
         except asyncpg.DataError as error:
-            # Somebody else's cursor, with texts in it that are no snapshots.
+            # A forged cursor, with texts that are no snapshots.
             raise CursorUnknown(_UNKNOWN) from error
 
 
-def _place(cursor: str, tenant_id: UUID) -> _Cursor:
+def _decode_cursor(cursor: str, tenant_id: UUID) -> _Cursor:
     try:
         place = _cursors.decode(cursor)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
@@ -108,9 +109,7 @@ def _place(cursor: str, tenant_id: UUID) -> _Cursor:
     return place
 
 
-def _behind(place: _Cursor, page: Sequence[asyncpg.Record], now: str) -> _Cursor:
-    """The place behind a page that is not the last."""
-    last = page[-1]
+def _after_page(place: _Cursor, last: asyncpg.Record, now: str) -> _Cursor:
     if place.scanned is not None:
         return _Cursor(place.database, place.tenant, scanned=place.scanned, after_id=last["id"])
     return _Cursor(
@@ -121,12 +120,3 @@ def _behind(place: _Cursor, page: Sequence[asyncpg.Record], now: str) -> _Cursor
         after_change=last["change"],
         after_id=last["id"],
     )
-
-
-def _from(place: _Cursor, now: str) -> _Cursor:
-    """The place from which changes are told after the last page: what was changed since the first page was read."""
-    return _Cursor(place.database, place.tenant, since=place.scanned or place.until or now)
-
-
-def _written(place: _Cursor) -> str:
-    return msgspec.json.encode(place).decode()

@@ -1,4 +1,4 @@
-"""The way to the database: whatever it does when it is away becomes one error."""
+"""Connections to the directory's database. Every temporary database error becomes Unreachable."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -17,12 +17,12 @@ Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
 Queryable: TypeAlias = "asyncpg.Pool[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 
-# Away, starting, stopping, full, or two batches in each other's way: all of them pass by themselves.
-_PASSING = (
+# Down, starting, stopping, overloaded, or a deadlock of two batches.
+_TEMPORARY = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # The server's farewell came between two statements.
+    asyncpg.InternalClientError,  # The server closed the connection between two statements.
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
@@ -33,18 +33,18 @@ _PASSING = (
 
 
 @contextmanager
-def answering() -> Iterator[None]:
-    """Turn everything that says "not now" into Unreachable."""
+def database_errors() -> Iterator[None]:
+    """Raise Unreachable for every temporary error of the block."""
     try:
         yield
-    except _PASSING as error:
-        raise Unreachable(f"The directory's database cannot be used. {outage_of(error).seen}") from error
+    except _TEMPORARY as error:
+        raise Unreachable(f"The directory's database is not available. {outage_of(error).seen}") from error
 
 
 @asynccontextmanager
 async def one_tenant(pool: Pool, tenant_id: UUID) -> AsyncIterator[Connection]:
-    """A transaction that sees one tenant only, whatever its statements ask for."""
-    with answering():
+    """Open a read-only transaction that sees one tenant; row-level security applies to each statement."""
+    with database_errors():
         async with pool.acquire() as connection, connection.transaction(readonly=True):
             await connection.execute("SELECT set_config('chamberlain.tenant_id', $1, true)", str(tenant_id))
             yield connection
@@ -52,10 +52,11 @@ async def one_tenant(pool: Pool, tenant_id: UUID) -> AsyncIterator[Connection]:
 
 @asynccontextmanager
 async def one_transaction(database: Queryable) -> AsyncIterator[Connection]:
-    """A transaction, or a part of the one that there is."""
-    if isinstance(database, asyncpg.Pool):
-        async with database.acquire() as connection, connection.transaction():
-            yield connection
-    else:
-        async with database.transaction():
-            yield database
+    """Open a transaction, or a savepoint in the current one."""
+    with database_errors():
+        if isinstance(database, asyncpg.Pool):
+            async with database.acquire() as connection, connection.transaction():
+                yield connection
+        else:
+            async with database.transaction():
+                yield database

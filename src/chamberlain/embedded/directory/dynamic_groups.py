@@ -1,93 +1,22 @@
-"""Brings the members of dynamic groups up to date with their rules, when users have come or changed."""
+"""The members of dynamic groups: queries for the users that a rule selects, and updates after users change.
 
-from collections.abc import Mapping, Sequence
+The database evaluates the rules, so that the users of a large tenant are not transferred, and because it matches
+patterns without backtracking.
+"""
+
+from collections.abc import Sequence
 from typing import TypeAlias
 from uuid import UUID
 
-import asyncpg
-
 from chamberlain.embedded.directory.database import Connection, Queryable
 from chamberlain.embedded.directory.errors import BadRule
-from chamberlain.embedded.directory.membership_rules import (
-    AllOf,
-    AnyOf,
-    Comparison,
-    Kind,
-    Not,
-    Operator,
-    Rule,
-    kind_of,
-    read_rule,
-)
+from chamberlain.embedded.directory.expressions import Translator
+from chamberlain.embedded.directory.membership_rules import Comparison, Kind, Operator, Rule, kind_of, read_rule
 
-# As many rules are asked together as the database plans without noticing; each has some parameters of the 32,767.
-_TOGETHER = 50
+# The database plans this many rules in one statement without delay; each has some of the 32,767 parameters.
+_RULES_PER_STATEMENT = 50
 
-
-async def users_by_rule(database: Queryable, tenant_id: UUID, rule: str) -> list[UUID]:
-    """The users of the tenant that the rule names. Raises BadRule."""
-    parameters: list[object] = [tenant_id]
-    condition = _whole(read_rule(rule), parameters)
-    # The condition is put together from fixed pieces; whatever the rule says is a parameter.
-    statement = f"SELECT u.id FROM directory.users u WHERE u.tenant_id = $1 AND {condition} ORDER BY u.id"  # noqa: S608
-    return [row[0] for row in await database.fetch(statement, *parameters)]
-
-
-async def rules_by_user(
-    database: Queryable, tenant_id: UUID, users: Sequence[UUID], rules: Sequence[Rule]
-) -> list[tuple[int, UUID]]:
-    """Which of these rules name which of these users: the place of the rule among them, and the user."""
-    found: list[tuple[int, UUID]] = []
-    for start in range(0, len(rules), _TOGETHER):
-        parameters: list[object] = [tenant_id, users]
-        conditions = ", ".join(_whole(rule, parameters) for rule in rules[start : start + _TOGETHER])
-        statement = (
-            f"SELECT u.id, ARRAY[{conditions}] FROM directory.users u "  # noqa: S608 - fixed pieces, as above.
-            "WHERE u.tenant_id = $1 AND u.id = ANY ($2)"
-        )
-        for user, answers in await database.fetch(statement, *parameters):
-            found += [(start + at, user) for at, is_named in enumerate(answers) if is_named]
-    return found
-
-
-def _whole(rule: Rule, parameters: list[object]) -> str:
-    # Nobody here is a device, whatever is said of devices.
-    return "false" if kind_of(rule) is Kind.DEVICE else condition_of(rule, parameters)
-
-
-def condition_of(rule: Rule, parameters: list[object]) -> str:
-    """The rule as SQL, with its values added to the parameters. A property without a value equals nothing but null."""
-    match rule:
-        case AllOf(parts):
-            return "(" + " AND ".join(condition_of(part, parameters) for part in parts) + ")"
-        case AnyOf(parts):
-            return "(" + " OR ".join(condition_of(part, parameters) for part in parts) + ")"
-        case Not(part):
-            return f"NOT {condition_of(part, parameters)}"
-        case Comparison(known, _, None):
-            return f"({known.expression}) IS NULL"
-        case Comparison(known, operator, value):
-            parameters.append(list(value) if isinstance(value, tuple) else value)
-            return f"coalesce({_comparison(known.expression, operator, value, len(parameters))}, false)"
-
-
-def _comparison(expression: str, operator: Operator, value: object, number: int) -> str:
-    match operator:
-        case Operator.EQUAL if isinstance(value, bool):
-            return f"({expression}) = ${number}::boolean"
-        case Operator.EQUAL:
-            return f"lower({expression}) = lower(${number}::text)"
-        case Operator.STARTS_WITH:
-            return f"starts_with(lower({expression}), lower(${number}::text))"
-        case Operator.CONTAINS:
-            return f"position(lower(${number}::text) IN lower({expression})) > 0"
-        case Operator.IN:
-            return f"lower({expression}) = ANY (directory.lowered(${number}::text[]))"
-        case Operator.MATCH:
-            return f"({expression}) ~* ${number}::text"
-
-
-# A group and somebody who is in it.
+# A group and a member.
 _Pair: TypeAlias = tuple[UUID, UUID]
 
 _RULES = """
@@ -102,13 +31,12 @@ _MEMBERSHIPS = """
 SELECT m.group_id, m.member_id FROM directory.memberships m
 WHERE m.tenant_id = $1 AND m.group_id = ANY ($2) AND m.member_id = ANY ($3) AND m.is_member
 """
-
 _JOIN = """
 INSERT INTO directory.memberships AS m (tenant_id, group_id, member_id, is_owner, is_member, is_group)
 SELECT $1, p.group_id, p.member_id, false, true, false FROM unnest($2::uuid[], $3::uuid[]) AS p (group_id, member_id)
 ON CONFLICT (tenant_id, group_id, member_id) DO UPDATE SET is_member = true WHERE NOT m.is_member
 """
-# Whoever owns a group stays as an owner.
+# Members who also own the group remain owners.
 _LEAVE = """
 UPDATE directory.memberships m SET is_member = false
 FROM unnest($2::uuid[], $3::uuid[]) AS p (group_id, member_id)
@@ -121,43 +49,40 @@ WHERE m.tenant_id = $1 AND m.group_id = p.group_id AND m.member_id = p.member_id
 
 
 async def follow_all(connection: Connection, tenants: Sequence[UUID]) -> None:
-    """All users of the tenants follow the rules."""
+    """Update the members of all dynamic groups of the tenants."""
     for tenant_id in tenants:
         for group_id, rule in await connection.fetch(_RULES, tenant_id):
             try:
-                named = {(group_id, user) for user in await users_by_rule(connection, tenant_id, rule)}
+                selected = {(group_id, user) for user in await users_by_rule(connection, tenant_id, rule)}
             except BadRule:
-                # A rule that was taken once, and is not any more: its members stay.
+                # The group keeps its members if its rule is no longer valid.
                 continue
             before = {(row[0], row[1]) for row in await connection.fetch(_MEMBERS, tenant_id, group_id)}
-            await _change(connection, tenant_id, before, named)
+            await _change(connection, tenant_id, before, selected)
 
 
-async def follow_changed(connection: Connection, users: Mapping[UUID, Sequence[UUID]]) -> None:
-    """These users of each tenant follow the rules; the others stay where they are."""
-    for tenant_id in sorted(users):
-        rules = _understood(await connection.fetch(_RULES, tenant_id))
-        if not rules:
-            continue
-        changed, groups = users[tenant_id], list(rules)
-        found = await rules_by_user(connection, tenant_id, changed, list(rules.values()))
-        rows = await connection.fetch(_MEMBERSHIPS, tenant_id, groups, changed)
-        before = {(row[0], row[1]) for row in rows}
-        await _change(connection, tenant_id, before, {(groups[at], user) for at, user in found})
-
-
-def _understood(rows: Sequence[asyncpg.Record]) -> dict[UUID, Rule]:
-    rules: dict[UUID, Rule] = {}
-    for row in rows:
-        try:
-            rules[row["id"]] = read_rule(row["membership_rule"])
-        except BadRule:
-            continue
-    return rules
+async def follow_changed(connection: Connection, users: Sequence[tuple[UUID, UUID]]) -> None:
+    """Update the dynamic groups for changed users, given by tenant and id; other members stay."""
+    by_tenant: dict[UUID, list[UUID]] = {}
+    for tenant_id, user_id in sorted(users):
+        by_tenant.setdefault(tenant_id, []).append(user_id)
+    for tenant_id, changed in by_tenant.items():
+        rules: dict[UUID, Rule] = {}
+        for row in await connection.fetch(_RULES, tenant_id):
+            try:
+                rules[row["id"]] = read_rule(row["membership_rule"])
+            except BadRule:
+                continue
+        if rules:
+            groups = list(rules)
+            found = await rules_by_user(connection, tenant_id, changed, list(rules.values()))
+            rows = await connection.fetch(_MEMBERSHIPS, tenant_id, groups, changed)
+            before = {(row[0], row[1]) for row in rows}
+            await _change(connection, tenant_id, before, {(groups[at], user) for at, user in found})
 
 
 async def _change(connection: Connection, tenant_id: UUID, before: set[_Pair], after: set[_Pair]) -> None:
-    # In the order of the key, so that two who do this at once do not wait for each other in a circle.
+    # Sorted by key, to avoid deadlocks.
     joining, leaving = sorted(after - before), sorted(before - after)
     if leaving:
         groups, members = [pair[0] for pair in leaving], [pair[1] for pair in leaving]
@@ -165,3 +90,68 @@ async def _change(connection: Connection, tenant_id: UUID, before: set[_Pair], a
         await connection.execute(_GO, tenant_id, groups, members)
     if joining:
         await connection.execute(_JOIN, tenant_id, [pair[0] for pair in joining], [pair[1] for pair in joining])
+
+
+async def users_by_rule(database: Queryable, tenant_id: UUID, rule: str) -> list[UUID]:
+    """Find the users of the tenant that the rule selects. Raises BadRule."""
+    parameters: list[object] = [tenant_id]
+    condition = _user_condition(read_rule(rule), parameters)
+    # The condition has only fixed pieces; all values of the rule are parameters.
+    statement = f"SELECT u.id FROM directory.users u WHERE u.tenant_id = $1 AND {condition} ORDER BY u.id"  # noqa: S608
+    return [row[0] for row in await database.fetch(statement, *parameters)]
+
+
+async def rules_by_user(
+    database: Queryable, tenant_id: UUID, users: Sequence[UUID], rules: Sequence[Rule]
+) -> list[tuple[int, UUID]]:
+    """Find the rules that select these users; returns pairs of a rule's index and a user."""
+    found: list[tuple[int, UUID]] = []
+    for start in range(0, len(rules), _RULES_PER_STATEMENT):
+        parameters: list[object] = [tenant_id, users]
+        batch = rules[start : start + _RULES_PER_STATEMENT]
+        conditions = ", ".join(_user_condition(rule, parameters) for rule in batch)
+        statement = (
+            f"SELECT u.id, ARRAY[{conditions}] FROM directory.users u "  # noqa: S608 - fixed pieces, as above.
+            "WHERE u.tenant_id = $1 AND u.id = ANY ($2)"
+        )
+        for user, matches in await database.fetch(statement, *parameters):
+            found += [(start + at, user) for at, is_selected in enumerate(matches) if is_selected]
+    return found
+
+
+def _user_condition(rule: Rule, parameters: list[object]) -> str:
+    # No user is a device, even if the rule is negated.
+    return "false" if kind_of(rule) is Kind.DEVICE else condition_of(rule, parameters)
+
+
+def condition_of(rule: Rule, parameters: list[object]) -> str:
+    """Return the rule as SQL and append its values to the parameters. A missing value equals only null."""
+    return _RuleTranslator(parameters).translate(rule)
+
+
+class _RuleTranslator(Translator[Comparison]):
+    def __init__(self, parameters: list[object]) -> None:
+        self._parameters = parameters
+
+    def _comparison(self, leaf: Comparison) -> str:
+        expression, value = leaf.property.expression, leaf.value
+        if value is None:
+            return f"({expression}) IS NULL"
+        self._parameters.append(list(value) if isinstance(value, tuple) else value)
+        return f"coalesce({self._condition(expression, leaf.operator, value)}, false)"
+
+    def _condition(self, expression: str, operator: Operator, value: object) -> str:
+        parameter = f"${len(self._parameters)}"
+        match operator:
+            case Operator.EQUAL if isinstance(value, bool):
+                return f"({expression}) = {parameter}::boolean"
+            case Operator.EQUAL:
+                return f"lower({expression}) = lower({parameter}::text)"
+            case Operator.STARTS_WITH:
+                return f"starts_with(lower({expression}), lower({parameter}::text))"
+            case Operator.CONTAINS:
+                return f"position(lower({parameter}::text) IN lower({expression})) > 0"
+            case Operator.IN:
+                return f"lower({expression}) = ANY (directory.lowered({parameter}::text[]))"
+            case Operator.MATCH:
+                return f"({expression}) ~* {parameter}::text"

@@ -1,129 +1,139 @@
-"""What may be asked for: a group or mailbox as it shall be, and the mark by which it is found again; and what comes of
-it."""
+"""Groups and mailboxes of all tenants, read and provisioned in batches by the mark that each carries.
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+A mark is one member of an extension attribute with a unique value. Two calls with the same mark get the same object, so
+an entry also contains the id that a new object gets.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 import asyncpg
-import msgspec
 
+from chamberlain.embedded.directory.database import Queryable, database_errors
 from chamberlain.embedded.directory.errors import Refused
 
-Shown = TypeVar("Shown")
+# Parameters of a database function. PostgreSQL parses JSON at 1.5 us a group more than typed arrays.
+Columns = tuple[list[object], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How a group or mailbox is found again: an extension attribute by its name, and the value of its key member."""
+    """The identity of a group or mailbox: the name of an extension attribute, and the value of its key member."""
 
     tenant_id: UUID
     extension: str
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class GroupEntry:
-    """A group as it shall be, with the id that it gets if it has to be made.
+class Marked(Protocol):
+    """The desired state of an object, with its mark and the id that a new object gets."""
 
-    `values` are all members of the mark's extension attribute, the key among them. With a membership rule the members
-    follow from it. `channels` makes it a team.
-    """
+    @property
+    def mark(self) -> Mark: ...
 
-    mark: Mark
-    id: UUID
-    display_name: str
-    mail_nickname: str
-    mail: str
-    description: str | None
-    visibility: str
-    membership_rule: str | None
-    label_id: str | None
-    owners: Sequence[UUID]
-    members: Sequence[UUID]
-    channels: Sequence[str] | None
-    values: Mapping[str, str]
+    @property
+    def id(self) -> UUID: ...
 
 
-class Contact(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What the address book says of a mailbox beside the properties that every user has."""
-
-    phone: str | None = None
-    business_phones: tuple[str, ...] = ()
-    notes: str | None = None
-
-
-class Place(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What a room finder says of a room, but for how many people it holds."""
-
-    audio_device_name: str | None = None
-    display_device_name: str | None = None
-    video_device_name: str | None = None
-    is_wheel_chair_accessible: bool | None = None
-    tags: tuple[str, ...] = ()
-    has_conference_phone: bool | None = None
-    has_whiteboard: bool | None = None
-    has_video_conferencing: bool | None = None
-
-
-class Permission(msgspec.Struct, frozen=True, rename="camel"):
-    """What somebody may do with a mailbox: `FullAccess` or `SendAs`."""
-
-    access_right: str
-    auto_mapping: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MailboxEntry:
-    """A mailbox as it shall be, with the id that its user gets if it has to be made.
-
-    What is None or empty is left as it is. `permissions` are set for those who are named, and taken from those who are
-    `revoked`; entries of others stay. `values` are all members of the mark's extension attribute, the key among them.
-    """
-
-    mark: Mark
-    id: UUID
-    recipient_type: str
-    name: str
-    display_name: str
-    mail: str
-    values: Mapping[str, str]
-    aliases: Sequence[str] = ()
-    properties: Mapping[str, str] = field(default_factory=dict)
-    contact: Contact = field(default_factory=Contact)
-    place: Place | None = None
-    resource_capacity: int | None = None
-    automate_processing: str | None = None
-    additional_response: str | None = None
-    automatic_reply: str | None = None
-    quota_megabytes: int | None = None
-    is_hidden: bool | None = None
-    owners: Sequence[UUID] = ()
-    permissions: Mapping[UUID, Permission] = field(default_factory=dict)
-    revoked: Collection[UUID] = ()
+Item = TypeVar("Item")
+Shown = TypeVar("Shown")
+Entry = TypeVar("Entry", bound=Marked)
 
 
 @dataclass(frozen=True, slots=True)
 class Ensured(Generic[Shown]):
-    """What came of one entry: how it is now (None where there is nothing), and the fault if it was refused."""
+    """The result of one entry: the current state (None without an object), and the fault of a refused entry."""
 
     shown: Shown | None
     fault: Refused | None
 
 
-Entry = TypeVar("Entry")
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[Entry, Shown]):
+    """The statements of one type of object, its shapes, and the sentences of its faults.
 
-_NOT_STORABLE = (
-    "One of the texts holds a character that the directory cannot store: a NUL, or half of a surrogate pair. "
-    "Leave it out."
-)
+    The parameters of both statements are the key member and the columns of marks.
+    """
+
+    observe: str
+    made_at: str
+    decode: Callable[[str], Shown]
+    as_made: Callable[[Entry], Shown]
+    sentences: Mapping[str, str]
+
+
+class MarkedObjects(ABC, Generic[Entry, Shown]):
+    """Objects of one type, of all tenants. Needs the worker's role. Marks are in the member `key_member`."""
+
+    def __init__(self, database: Queryable, kind: Kind[Entry, Shown], *, key_member: str) -> None:
+        self._database = database
+        self._kind = kind
+        self._key_member = key_member
+
+    @abstractmethod
+    async def ensure(self, entries: Sequence[Entry]) -> Sequence[Ensured[Shown]]:
+        """Create or complete each object, entirely or not at all; the possible ones in one transaction."""
+
+    @abstractmethod
+    async def describe(self, entries: Sequence[Entry]) -> None:
+        """Set the names and descriptions of existing objects; `ensure` keeps those that users changed."""
+
+    async def observe(self, marks: Sequence[Mark]) -> Sequence[Shown | None]:
+        """Read the state of each; None for an object that does not exist."""
+        if not marks:
+            return []
+        with database_errors():
+            rows = await self._database.fetch(self._kind.observe, self._key_member, *mark_columns(marks))
+        return in_order({item: self._kind.decode(text) for item, text in rows}, len(marks))
+
+    async def made_at(self, marks: Sequence[Mark]) -> Sequence[datetime | None]:
+        """Read the creation time of each; None for an object that does not exist."""
+        with database_errors():
+            rows = await self._database.fetch(self._kind.made_at, self._key_member, *mark_columns(marks))
+        return in_order({row["item"]: row["created_at"] for row in rows}, len(marks))
+
+    async def _results(self, entries: Sequence[Entry], row: asyncpg.Record) -> Sequence[Ensured[Shown]]:
+        """Decode the row of a database function: ids found, ids created, fault codes and their causes."""
+        found, made, faults, culprits = row
+        new = frozenset(made)
+        older = [entry.mark for entry, each in zip(entries, found, strict=True) if each and each not in new]
+        shown = dict(zip(older, await self.observe(older), strict=True))
+        return [
+            Ensured(
+                self._kind.as_made(entry) if entry.id in new else shown.get(entry.mark),
+                None if code is None else Refused(code, self._kind.sentences[code].format(culprit)),
+            )
+            for entry, code, culprit in zip(entries, faults, culprits, strict=True)
+        ]
+
+
+def in_order(found: Mapping[int, Item], count: int) -> list[Item | None]:
+    """List results that a statement numbered from 1; None for the missing ones."""
+    return [found.get(item) for item in range(1, count + 1)]
+
+
+def mark_columns(marks: Sequence[Mark]) -> Columns:
+    """Return the columns tenant, attribute and key."""
+    return [mark.tenant_id for mark in marks], [mark.extension for mark in marks], [mark.key for mark in marks]
+
+
+def item_columns(rows_by_entry: Iterable[Iterable[tuple[object, ...]]], *, width: int) -> Columns:
+    """Return the rows of all entries as columns, with the number of each row's entry as the first column."""
+    rows = [(item, *row) for item, rows in enumerate(rows_by_entry, 1) for row in rows]
+    return tuple([row[column] for row in rows] for column in range(width + 1))
+
+
+_NOT_STORABLE = "A text contains a character that the directory cannot store: a NUL or a lone surrogate. Remove it."
 
 
 async def ensure_storable(
-    entries: Sequence[Entry], ensure: Callable[[Sequence[Entry]], Awaitable[Sequence[Ensured[Shown]]]]
+    entries: Sequence[Item], ensure: Callable[[Sequence[Item]], Awaitable[Sequence[Ensured[Shown]]]]
 ) -> Sequence[Ensured[Shown]]:
-    """What comes of each, as `ensure` brings them about; those with such a text are refused."""
+    """Call `ensure`, but refuse entries with texts that the database cannot store, so that the others succeed."""
     if not entries:
         return []
     try:
@@ -138,6 +148,6 @@ async def ensure_storable(
 
 
 def _is_about_a_text(error: Exception) -> bool:
-    # A NUL, which PostgreSQL refuses, and half of a surrogate pair, which the driver finds; all else is a bug.
+    # PostgreSQL refuses a NUL, and the driver a lone surrogate. Every other data error is a bug.
     refused = asyncpg.CharacterNotInRepertoireError | asyncpg.UntranslatableCharacterError
     return isinstance(error, refused) or isinstance(error.__cause__ or error, UnicodeEncodeError)

@@ -1,21 +1,23 @@
-"""What can go wrong here, as one family.
+"""The errors of the directory, as one family.
 
 DirectoryFault
-|-- NotNow           it passes by itself: carries when to come back
-|   |-- Unreachable  nothing answers: the database is away, or an outage is injected
+|-- NotNow           temporary: carries the delay before a retry
+|   |-- Unreachable  the database is down, or an outage is injected
 |   |-- Throttled    too many calls
-|   `-- NotYet       a group that was made, and is not known everywhere yet
-|-- Refused          one thing cannot be as asked: a code and a sentence
-|   `-- BadRule      a membership rule that is not understood, with the position
-|-- CursorUnknown    a place in the changes that is not known here, or not any more
-|-- Unauthorized     a call without a token, or with one that proves nothing
-|-- Forbidden        a call that the token does not allow
-`-- BadQuery         a query that is not understood, with the position where there is one
+|   `-- NotYet       a new object that is not visible yet
+|-- CodedFault       permanent: a code and a sentence
+|   |-- Refused      one object is not possible
+|   |   `-- BadRule  an invalid membership rule, with the position
+|   |-- BadQuery     an invalid query of the HTTP surface, with the position if there is one
+|   `-- NotThere     an unknown resource of the HTTP surface
+|-- CursorUnknown    a cursor of changes that is not valid in this database
+|-- Unauthorized     a call without a valid token
+`-- Forbidden        a call that the token does not permit
 """
 
 from datetime import timedelta
 
-# A database comes back within seconds or not at all.
+# A database restart takes a few seconds.
 _SOON = timedelta(seconds=2)
 
 
@@ -24,7 +26,7 @@ class DirectoryFault(Exception):
 
 
 class NotNow(DirectoryFault):
-    """It passes by itself; not before `after` is it worth asking again."""
+    """A temporary error; retry after `after`."""
 
     def __init__(self, detail: str, after: timedelta = _SOON) -> None:
         super().__init__(detail)
@@ -32,19 +34,19 @@ class NotNow(DirectoryFault):
 
 
 class Unreachable(NotNow):
-    """Nothing answers now."""
+    """The directory is not reachable."""
 
 
 class Throttled(NotNow):
-    """Too many calls; whoever asks has to slow down."""
+    """The client sends too many calls."""
 
 
 class NotYet(NotNow):
-    """A group that was made a moment ago, and that is not known everywhere yet."""
+    """A new group or mailbox is not visible everywhere yet."""
 
 
-class Refused(DirectoryFault):
-    """It cannot be as asked."""
+class CodedFault(DirectoryFault):
+    """A permanent error with a code and a sentence."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -52,8 +54,12 @@ class Refused(DirectoryFault):
         self.detail = detail
 
 
+class Refused(CodedFault):
+    """The desired state of an object is not possible."""
+
+
 class BadRule(Refused):
-    """A membership rule that is not understood; `position` counts characters from 1."""
+    """A membership rule is invalid; `position` counts characters from 1."""
 
     def __init__(self, what: str, position: int) -> None:
         super().__init__("ruleInvalid", f"The membership rule is not understood at character {position}: {what}")
@@ -61,11 +67,11 @@ class BadRule(Refused):
 
 
 class CursorUnknown(DirectoryFault):
-    """The cursor was made elsewhere, or before the database was replaced; all has to be read again."""
+    """The cursor is from another database; the client must start again without one."""
 
 
 class Unauthorized(DirectoryFault):
-    """No token (`had_token` is False), or one that proves nothing; the text is shown to whoever calls."""
+    """The token is missing (`had_token` is False) or invalid. The client sees the text."""
 
     def __init__(self, detail: str, *, had_token: bool) -> None:
         super().__init__(detail)
@@ -73,13 +79,8 @@ class Unauthorized(DirectoryFault):
 
 
 class Forbidden(DirectoryFault):
-    """The token does not allow it; the text is shown to whoever calls."""
+    """The token does not permit the call. The client sees the text."""
 
 
-class BadQuery(DirectoryFault):
-    """A query that is not understood; the text says what and where."""
-
-    def __init__(self, code: str, detail: str) -> None:
-        super().__init__(detail)
-        self.code = code
-        self.detail = detail
+class BadQuery(CodedFault):
+    """A query is invalid; the text says what is wrong, and where."""

@@ -1,6 +1,6 @@
-"""The shape of what a configuration file says about a directory: people, groups, sites and labels to begin with.
+"""The `directory:` section of a configuration file: the initial users, groups, sites and labels.
 
-Properties have the names and the words that Graph gives them. Every entry names its tenant; ids are never made up here.
+Properties have the names and values of Graph. Every entry has its tenant and its id.
 """
 
 from collections.abc import Mapping
@@ -22,30 +22,29 @@ GuestsAddedBy = Literal["members", "owners", "administrators"]
 
 
 class EstateInvalid(ValueError):
-    """The directory section cannot be read; the sentence says where and why."""
+    """The directory section is invalid; the sentence says where and why."""
 
 
 class Entry(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """One thing in the file; a misspelt property is refused rather than ignored."""
+    """An entry of the file; unknown properties are refused."""
 
 
 class ServicePlan(Entry, frozen=True):
-    """A part of a licence, such as `TEAMS1`; it counts only while its state is `Success`."""
+    """A part of a licence, such as `TEAMS1`; it is valid only in the state `Success`."""
 
     service_plan_name: Name
     provisioning_status: Literal["Success", "Disabled", "Error", "PendingInput", "PendingActivation"] = "Success"
 
 
 class License(Entry, frozen=True):
-    """A product that a user holds, with its service plans."""
+    """A licence of a user for a product, with its service plans."""
 
     sku_part_number: Name
     service_plans: tuple[ServicePlan, ...] = ()
 
 
 class User(Entry, frozen=True):
-    """A user. Naming and membership rules may use every property that is text. `lastSeenAt` is when a guest was last
-    active."""
+    """A user. Naming and membership rules can use all text properties. `lastSeenAt` is a guest's last activity."""
 
     id: UUID
     tenant: UUID
@@ -75,7 +74,7 @@ class User(Entry, frozen=True):
 
 
 class GuestSettings(Entry, frozen=True):
-    """What guests may do in a group. No allowed domains are all domains but the blocked ones."""
+    """The guest settings of a group. Without allowed domains, all domains are allowed except the blocked ones."""
 
     allow_to_add_guests: bool = True
     guests_added_by: GuestsAddedBy = "members"
@@ -84,16 +83,16 @@ class GuestSettings(Entry, frozen=True):
 
 
 class GuestDefault(GuestSettings, frozen=True, kw_only=True):
-    """What holds for the groups of a tenant that have no settings of their own."""
+    """The guest settings of a tenant, for groups without their own."""
 
     tenant: UUID
 
 
 class Group(Entry, frozen=True):
-    """A group, or the security group of a site. Members are users or other groups; with a rule they follow the rule.
+    """A group, or the security group of a site. Members are users or groups; a membership rule selects users.
 
-    `channels` makes it a team. `extensions` holds extension attributes by their name, each an object of strings.
-    Without `guestSettings` the tenant's default holds.
+    A group with `channels` is a team. `extensions` contains extension attributes by name, each an object of strings.
+    Without `guestSettings` the tenant's default applies.
     """
 
     id: UUID
@@ -116,7 +115,7 @@ class Group(Entry, frozen=True):
 
 
 class Site(Entry, frozen=True):
-    """A site; it is addressed by its security group, which stands among the groups."""
+    """A site. Its id is that of its security group, which is one of the groups."""
 
     security_group_id: UUID
     tenant: UUID
@@ -144,7 +143,7 @@ class Estate(Entry, frozen=True):
 
 
 def read_estate(section: Mapping[str, object]) -> Estate:
-    """The section as values; raises EstateInvalid with the place and the reason."""
+    """Validate the section. Raises EstateInvalid with the place and the reason."""
     try:
         return convert(section, Estate)
     except ValidationError as error:

@@ -1,28 +1,31 @@
-"""Faults on purpose: what makes this directory as difficult as a suite that many share. All of them are off by default.
+"""Fault injection: makes the directory as difficult as a cloud directory. All faults are off by default.
 
-What happens is decided by the time and by counting, never by chance, so that a test can say what comes.
+Time and counting decide the faults, never chance, so that tests are deterministic. With faults, each part of a group,
+mailbox or guest rule is a separate write call, as in a cloud directory.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Generic, Protocol, TypeVar
+from functools import partial
+from typing import Generic
 from uuid import UUID
 
-from chamberlain.embedded.directory.database import Pool, Queryable, answering
-from chamberlain.embedded.directory.entries import Ensured, GroupEntry, MailboxEntry, Mark, Shown
-from chamberlain.embedded.directory.errors import NotYet, Throttled, Unreachable
-from chamberlain.embedded.directory.groups import Groups, GroupShown
+from chamberlain.embedded.directory.database import Pool, Queryable, database_errors
+from chamberlain.embedded.directory.entries import Ensured, Entry, Mark, MarkedObjects, Shown
+from chamberlain.embedded.directory.errors import NotYet, Refused, Throttled, Unreachable
+from chamberlain.embedded.directory.groups import GroupEntry, Groups, GroupShown
 from chamberlain.embedded.directory.guests import GuestEntry, Guests, SubjectName, SubjectShown
-from chamberlain.embedded.directory.mailboxes import Mailboxes, MailboxShown
+from chamberlain.embedded.directory.mailboxes import MailboxEntry, Mailboxes, MailboxShown
 from chamberlain.embedded.directory.people import Found, Question, Register
 
 NEVER = timedelta(0)
 
-# What a throttled call is told to wait: the shortest that Retry-After can say.
+# The Retry-After of a throttled call; one second is its minimum.
 SLOW_DOWN = timedelta(seconds=1)
+# The delay before the first retry for a new object; the caller chooses later delays.
+_RETRY_AFTER = timedelta(seconds=1)
 
-# Why somebody has to wait, as it is told.
 NOT_SHOWN = "The directory does not show the new group yet."
 NOT_FOUND = "The directory shows the new group, but does not find it under its id yet."
 MAILBOX_NOT_SHOWN = "The directory does not show the new mailbox yet."
@@ -35,22 +38,22 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Outages:
-    """Nothing answers for the first `lasting` of every `every`, counted from 1970: the same time in every process."""
+    """An outage of `lasting` at the start of each period `every`, counted from 1970: equal in all processes."""
 
     lasting: timedelta
     every: timedelta
 
     def left(self, now: datetime) -> timedelta:
-        """How long the outage of this moment still lasts; zero when there is none."""
+        """Return the remaining time of the current outage; zero without one."""
         return max(self.lasting - (now - _EPOCH) % self.every, NEVER)
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Which faults there are.
+    """The configured faults.
 
-    A group or mailbox is not visible at all before `visibility_delay`. Lists show it from then on, but under its own id
-    it is not found before `not_found_after_create`. One in `throttle` calls is told to slow down.
+    A group or mailbox is invisible during `visibility_delay`. Then lists show it, but a lookup by id does not find it
+    before `not_found_after_create`. One in `throttle` calls is throttled.
     """
 
     visibility_delay: timedelta = NEVER
@@ -60,12 +63,12 @@ class Faults:
 
     @property
     def known_after(self) -> timedelta:
-        """How old a group or mailbox has to be to be found under its id."""
+        """The age at which a lookup by id finds a group or mailbox."""
         return max(self.visibility_delay, self.not_found_after_create)
 
 
 class Injection:
-    """Faults at work in one process: it knows what time it is, and how many calls came."""
+    """The faults of one process, with its clock and its number of calls."""
 
     def __init__(self, faults: Faults, now: Callable[[], datetime]) -> None:
         self.faults = faults
@@ -73,221 +76,191 @@ class Injection:
         self._calls = 0
 
     def answer(self) -> None:
-        """Raises Unreachable during an outage."""
+        """Raise Unreachable during an outage."""
         outages = self.faults.outages
         left = NEVER if outages is None else outages.left(self._now())
         if left > NEVER:
             raise Unreachable(AWAY, left)
 
     def take_call(self) -> None:
-        """As `answer`, and counts the call: raises Throttled for one in so many."""
+        """Count a call. Raises Unreachable during an outage, and Throttled for one call in `throttle`."""
         self.answer()
         self._calls += 1
         if self.faults.throttle is not None and self._calls % self.faults.throttle == 0:
             raise Throttled(TOO_MANY, SLOW_DOWN)
 
     def visible_until(self) -> datetime:
-        """Groups and mailboxes are visible that were made at this time or before."""
+        """Return the latest creation time of visible groups and mailboxes."""
         return self._now() - self.faults.visibility_delay
 
     def known_until(self) -> datetime:
-        """Groups and mailboxes are found under their ids that were made at this time or before."""
+        """Return the latest creation time of groups and mailboxes that a lookup by id finds."""
         return self._now() - self.faults.known_after
 
+    def require_known(self, made_at: datetime, *, not_shown: str = NOT_SHOWN, not_found: str = NOT_FOUND) -> None:
+        """Raise NotYet for an object that a lookup by id does not find yet."""
+        if made_at > self.visible_until():
+            raise NotYet(not_shown, _RETRY_AFTER)
+        if made_at > self.known_until():
+            raise NotYet(not_found, _RETRY_AFTER)
 
-# The wait that is fair before the first look for what was just made; later ones are up to whoever looks.
-_LOOK_AGAIN = timedelta(seconds=1)
+    def visible(self, shown: Sequence[Shown | None], made: Sequence[datetime | None]) -> Sequence[Shown | None]:
+        """Replace each object that is not visible yet by None."""
+        until = self.visible_until()
+        return [one if at is not None and at <= until else None for one, at in zip(shown, made, strict=True)]
 
 
 class FaultyRegister(Register):
-    """A register that does not answer during an outage."""
+    """A register that is unreachable during an outage."""
 
     def __init__(self, pool: Pool, injection: Injection) -> None:
         super().__init__(pool)
         self._injection = injection
 
     async def look_up(self, questions: Mapping[UUID, Question]) -> Mapping[UUID, Found]:
-        """As without faults, when anything answers at all."""
+        """Look up users, labels, addresses and groups. Raises Unreachable during an outage."""
         self._injection.answer()
         return await super().look_up(questions)
 
 
-class Marked(Protocol):
-    """An entry that is found again by its mark."""
-
-    @property
-    def mark(self) -> Mark: ...
-
-
-Entry = TypeVar("Entry", bound=Marked)
-Entry_contra = TypeVar("Entry_contra", bound=Marked, contravariant=True)
-
-
-class Kept(Protocol[Entry_contra, Shown]):
-    """Groups or mailboxes as they are kept without faults."""
-
-    async def observe(self, marks: Sequence[Mark]) -> Sequence[Shown | None]: ...
-
-    async def made_at(self, marks: Sequence[Mark]) -> Sequence[datetime | None]: ...
-
-    async def ensure(self, entries: Sequence[Entry_contra]) -> Sequence[Ensured[Shown]]: ...
-
-    async def describe(self, entries: Sequence[Entry_contra]) -> None: ...
-
-
 class Faulty(Generic[Entry, Shown]):
-    """Groups or mailboxes for those who have to call once for each part."""
+    """Groups or mailboxes with faults. `objects` returns them on the pool or on a connection."""
 
     def __init__(
         self,
         pool: Pool,
         injection: Injection,
         *,
-        keep: Callable[[Queryable], Kept[Entry, Shown]],
+        objects: Callable[[Queryable], MarkedObjects[Entry, Shown]],
         not_shown: str,
         not_found: str,
     ) -> None:
         self._pool = pool
         self._injection = injection
-        self._keep = keep
-        self._kept = keep(pool)
+        self._objects_on = objects
+        self._objects = objects(pool)
         self._not_shown = not_shown
         self._not_found = not_found
 
     @property
     def faults(self) -> Faults:
-        """Those that are at work."""
+        """The configured faults."""
         return self._injection.faults
 
     async def observe(self, marks: Sequence[Mark]) -> Sequence[Shown | None]:
-        """What is visible of each."""
+        """Read the state of each visible object."""
         self._injection.answer()
-        until = self._injection.visible_until()
-        shown = await self._kept.observe(marks)
-        if not any(shown):
-            return shown
-        made = await self._kept.made_at(marks)
-        return [one if at is not None and at <= until else None for one, at in zip(shown, made, strict=True)]
+        shown = await self._objects.observe(marks)
+        return self._injection.visible(shown, await self._objects.made_at(marks)) if any(shown) else shown
 
     async def find(self, mark: Mark) -> Shown:
-        """One that was made. Raises NotNow when it is not visible yet."""
+        """Read an existing object. Raises NotNow while it is not visible."""
         [shown] = await self.observe([mark])
         if shown is None:
-            raise NotYet(self._not_shown, _LOOK_AGAIN)
+            raise NotYet(self._not_shown, _RETRY_AFTER)
         return shown
 
     async def create(self, whole: Entry, first: Entry) -> None:
-        """Make `first`, which is a part of the whole, unless something speaks against the whole. What is there already,
-        by the id that it was to get, needs no writing call. Raises Refused and NotNow."""
+        """Create an object with the part `first`, if the whole is possible. Raises Refused and NotNow.
+
+        An existing object is found by its id, which takes no write call.
+        """
         self._injection.answer()
-        [made_at] = await self._kept.made_at([whole.mark])
+        [made_at] = await self._objects.made_at([whole.mark])
         if made_at is not None:
             return
         self._injection.take_call()
         await self.check(whole)
-        await self._write(first)
+        _require_done(await self._objects.ensure([first]))
 
     async def change(self, part: Entry) -> None:
-        """Bring this part of it about. Raises Refused and NotNow."""
-        await self._ready(part)
-        await self._write(part)
+        """Set this part of an existing object. Raises Refused and NotNow."""
+        await self._require_known(part.mark)
+        _require_done(await self._objects.ensure([part]))
 
     async def describe(self, entry: Entry) -> None:
-        """Have it called and described as it is wanted. Raises NotNow."""
-        await self._ready(entry)
-        await self._kept.describe([entry])
+        """Set the name and description of an existing object. Raises NotNow."""
+        await self._require_known(entry.mark)
+        await self._objects.describe([entry])
 
-    async def _ready(self, part: Entry) -> None:
-        """Take a writing call about what is there. Raises NotNow."""
+    async def _require_known(self, mark: Mark) -> None:
         self._injection.take_call()
-        [made_at] = await self._kept.made_at([part.mark])
-        if made_at is None or made_at > self._injection.visible_until():
-            raise NotYet(self._not_shown, _LOOK_AGAIN)
-        if made_at > self._injection.known_until():
-            raise NotYet(self._not_found, _LOOK_AGAIN)
+        [made_at] = await self._objects.made_at([mark])
+        if made_at is None:
+            raise NotYet(self._not_shown, _RETRY_AFTER)
+        self._injection.require_known(made_at, not_shown=self._not_shown, not_found=self._not_found)
 
     async def check(self, entry: Entry) -> None:
-        """Raises Refused with what speaks against it: it is made, and unmade before anybody sees it."""
-        with answering():
+        """Raise Refused if the object is not possible: create it, and roll back."""
+        with database_errors():
             async with self._pool.acquire() as connection:
                 attempt = connection.transaction()
                 await attempt.start()
                 try:
-                    [ensured] = await self._keep(connection).ensure([entry])
+                    ensured = await self._objects_on(connection).ensure([entry])
                 finally:
                     await attempt.rollback()
-        if ensured.fault is not None:
-            raise ensured.fault
+        _require_done(ensured)
 
-    async def _write(self, part: Entry) -> None:
-        [ensured] = await self._kept.ensure([part])
-        if ensured.fault is not None:
-            raise ensured.fault
+
+def _require_done(ensured: Sequence[Ensured[Shown]]) -> Shown | None:
+    [result] = ensured
+    if result.fault is not None:
+        raise result.fault
+    return result.shown
 
 
 class FaultyGroups(Faulty[GroupEntry, GroupShown]):
-    """Groups, call by call."""
+    """Groups with faults."""
 
     def __init__(self, pool: Pool, injection: Injection, *, key_member: str) -> None:
-        def keep(database: Queryable) -> Groups:
-            return Groups(database, key_member=key_member)
-
-        super().__init__(pool, injection, keep=keep, not_shown=NOT_SHOWN, not_found=NOT_FOUND)
+        groups = partial(Groups, key_member=key_member)
+        super().__init__(pool, injection, objects=groups, not_shown=NOT_SHOWN, not_found=NOT_FOUND)
 
 
 class FaultyMailboxes(Faulty[MailboxEntry, MailboxShown]):
-    """Mailboxes, call by call."""
+    """Mailboxes with faults."""
 
     def __init__(self, pool: Pool, injection: Injection, *, key_member: str) -> None:
-        def keep(database: Queryable) -> Mailboxes:
-            return Mailboxes(database, key_member=key_member)
-
-        super().__init__(pool, injection, keep=keep, not_shown=MAILBOX_NOT_SHOWN, not_found=MAILBOX_NOT_FOUND)
+        mailboxes = partial(Mailboxes, key_member=key_member)
+        super().__init__(pool, injection, objects=mailboxes, not_shown=MAILBOX_NOT_SHOWN, not_found=MAILBOX_NOT_FOUND)
 
 
-class SuiteGuests:
-    """The rules for guests, for those who have to call once for each part."""
+class FaultyGuestRules:
+    """Guest rules with faults."""
 
     def __init__(self, pool: Pool, injection: Injection) -> None:
-        self._kept = Guests(pool)
+        self._guests = Guests(pool)
         self._injection = injection
 
     def answer(self) -> None:
-        """Raises Unreachable during an outage."""
+        """Raise Unreachable during an outage."""
         self._injection.answer()
 
     async def observe(self, names: Sequence[SubjectName]) -> Sequence[SubjectShown | None]:
-        """What is visible of each by now."""
+        """Read the state of each visible group."""
         self._injection.answer()
-        until = self._injection.visible_until()
-        shown = await self._kept.observe(names)
-        made = await self._kept.made_at(names)
-        return [one if at is not None and at <= until else None for one, at in zip(shown, made, strict=True)]
+        shown = await self._guests.observe(names)
+        return self._injection.visible(shown, await self._guests.made_at(names))
 
     async def find(self, name: SubjectName) -> SubjectShown:
-        """One that is there. Raises NotNow when it is not visible yet."""
+        """Read an existing group. Raises NotNow while it is not visible."""
         [shown] = await self.observe([name])
         if shown is None:
-            raise NotYet(NOT_SHOWN, _LOOK_AGAIN)
+            raise NotYet(NOT_SHOWN, _RETRY_AFTER)
         return shown
 
-    async def disable(self, tenant_id: UUID, user_id: UUID) -> None:
-        """Keep a guest from signing in. Raises Refused and NotNow."""
+    async def disable(self, tenant_id: UUID, user_id: UUID) -> Refused | None:
+        """Disable the account of a guest and return the refusal, if any. Raises NotNow."""
         self._injection.take_call()
-        [refused] = await self._kept.disable([(tenant_id, user_id)])
-        if refused is not None:
-            raise refused
+        [refused] = await self._guests.disable([(tenant_id, user_id)])
+        return refused
 
     async def change(self, part: GuestEntry) -> SubjectShown | None:
-        """Bring this part of it about; gives what there is then. Raises Refused and NotNow."""
+        """Set this part of the rules and return the new state. Raises Refused and NotNow."""
         self._injection.take_call()
-        [made_at] = await self._kept.made_at([part.name])
-        # What was never made is refused below; what was made a moment ago is only not there yet.
-        if made_at is not None and made_at > self._injection.visible_until():
-            raise NotYet(NOT_SHOWN, _LOOK_AGAIN)
-        if made_at is not None and made_at > self._injection.known_until():
-            raise NotYet(NOT_FOUND, _LOOK_AGAIN)
-        [ensured] = await self._kept.ensure([part])
-        if ensured.fault is not None:
-            raise ensured.fault
-        return ensured.shown
+        [made_at] = await self._guests.made_at([part.name])
+        # A group that does not exist is refused below.
+        if made_at is not None:
+            self._injection.require_known(made_at)
+        return _require_done(await self._guests.ensure([part]))

@@ -1,80 +1,56 @@
-"""Groups are brought about and observed here, in batches, by the mark that each carries.
+"""Groups: read and provisioned in batches by their marks, and found by the values of extension attributes."""
 
-A mark is one member of an extension attribute whose value nobody else uses. Whoever asks twice for the same mark gets
-the same group; so a group asked for with a mark also comes with the id that it shall have if it has to be made.
-"""
-
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
 import asyncpg
 import msgspec
 
-from chamberlain.embedded.directory.database import Queryable, answering
+from chamberlain.embedded.directory.database import Queryable, database_errors
 from chamberlain.embedded.directory.dynamic_groups import users_by_rule
-from chamberlain.embedded.directory.entries import Ensured, GroupEntry, Mark, ensure_storable
-from chamberlain.embedded.directory.errors import BadRule, Refused
-
-# Its order is that of the parameters of directory.ensure_groups behind the first.
-Columns = tuple[list[object], ...]
-
-_json = msgspec.json.Encoder()
-
-
-def columns_of(entries: Sequence[GroupEntry]) -> Columns:
-    """All columns, those of the groups first, then values, relations and channels with the number of their group."""
-    return (*_groups(entries), *_values(entries), *_relations(entries), *_channels(entries))
-
-
-def _groups(entries: Sequence[GroupEntry]) -> Columns:
-    return (
-        [entry.mark.tenant_id for entry in entries],
-        [entry.id for entry in entries],
-        [entry.mark.extension for entry in entries],
-        [entry.mark.key for entry in entries],
-        [entry.display_name for entry in entries],
-        [entry.mail_nickname for entry in entries],
-        [entry.mail for entry in entries],
-        [entry.description for entry in entries],
-        [entry.visibility for entry in entries],
-        [entry.membership_rule for entry in entries],
-        [entry.label_id for entry in entries],
-        [_json.encode({entry.mark.extension: entry.values}).decode() for entry in entries],
-        [entry.channels is not None for entry in entries],
-    )
+from chamberlain.embedded.directory.entries import (
+    Columns,
+    Ensured,
+    Kind,
+    Mark,
+    MarkedObjects,
+    ensure_storable,
+    item_columns,
+    mark_columns,
+)
+from chamberlain.embedded.directory.errors import BadRule
 
 
-def _values(entries: Sequence[GroupEntry]) -> Columns:
-    rows = [(item, *pair) for item, entry in enumerate(entries, 1) for pair in entry.values.items()]
-    return ([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+@dataclass(frozen=True, slots=True)
+class GroupEntry:
+    """The desired state of a group, with the id that a new group gets.
 
+    `values` are all members of the mark's extension attribute, including the key. With a membership rule, the members
+    follow from it. A group with `channels` is a team.
+    """
 
-def _relations(entries: Sequence[GroupEntry]) -> Columns:
-    items: list[object] = []
-    users: list[object] = []
-    owners: list[object] = []
-    members: list[object] = []
-    for item, entry in enumerate(entries, 1):
-        owning, belonging = frozenset(entry.owners), frozenset(entry.members)
-        for user in owning | belonging:
-            items.append(item)
-            users.append(user)
-            owners.append(user in owning)
-            members.append(user in belonging)
-    return (items, users, owners, members)
-
-
-def _channels(entries: Sequence[GroupEntry]) -> Columns:
-    rows = [(item, name) for item, entry in enumerate(entries, 1) for name in entry.channels or ()]
-    return ([row[0] for row in rows], [row[1] for row in rows])
+    mark: Mark
+    id: UUID
+    display_name: str
+    mail_nickname: str
+    mail: str
+    description: str | None
+    visibility: str
+    membership_rule: str | None
+    label_id: str | None
+    owners: Sequence[UUID]
+    members: Sequence[UUID]
+    channels: Sequence[str] | None
+    values: Mapping[str, str]
 
 
 class GroupShown(msgspec.Struct, frozen=True, rename="camel"):
-    """A group as it is. `members` are users, `channels` is None for one that is no team, `values` those of the mark's
-    extension attribute.
+    """The current state of a group.
+
+    `members` are users. `channels` is None for a group that is no team. `values` are those of the mark's extension
+    attribute.
     """
 
     id: UUID
@@ -91,9 +67,7 @@ class GroupShown(msgspec.Struct, frozen=True, rename="camel"):
     is_dynamic: bool
 
 
-_WhoseRule: TypeAlias = tuple[UUID, str | None]
-
-_shown = msgspec.json.Decoder(GroupShown)
+_RuleOfTenant: TypeAlias = tuple[UUID, str | None]
 
 _OBSERVE = "SELECT item, shown FROM directory.observe_groups($1, $2, $3, $4)"
 
@@ -102,7 +76,6 @@ SELECT group_ids, made, faults, culprits FROM directory.ensure_groups(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 """
 
-# People rename groups themselves: what is there already is called so only when somebody says so.
 _DESCRIBE = """
 UPDATE directory.groups g SET
     display_name = i.display_name, description = i.description, visibility = i.visibility
@@ -122,116 +95,97 @@ JOIN directory.extension_values v
 JOIN directory.groups g ON g.tenant_id = i.tenant_id AND g.id = v.group_id
 """
 
-_SENTENCES = {
-    "userUnknown": "The directory has no user {}. Leave this user out, or add the user to the directory first.",
-    "labelUnknown": "The directory has no sensitivity label {}. Use one of the labels of the directory, or none.",
-    "addressTaken": "The address {} belongs to another user, group or mailbox. Choose another mail nickname.",
-}
 
-
-class Groups:
-    """The groups of all tenants, for those who may change them. `key_member` is the member that marks are found by."""
+class Groups(MarkedObjects[GroupEntry, GroupShown]):
+    """The groups of all tenants."""
 
     def __init__(self, database: Queryable, *, key_member: str) -> None:
-        self._database = database
-        self._key_member = key_member
-
-    async def observe(self, marks: Sequence[Mark]) -> Sequence[GroupShown | None]:
-        """What there is of each; None where there is nothing."""
-        if not marks:
-            return []
-        tenants = [mark.tenant_id for mark in marks]
-        names = [mark.extension for mark in marks]
-        keys = [mark.key for mark in marks]
-        with answering():
-            rows = await self._database.fetch(_OBSERVE, self._key_member, tenants, names, keys)
-        shown = {item: _shown.decode(text) for item, text in rows}
-        return [shown.get(item) for item in range(1, len(marks) + 1)]
-
-    async def made_at(self, marks: Sequence[Mark]) -> Sequence[datetime | None]:
-        """When each was made; None where there is nothing."""
-        tenants = [mark.tenant_id for mark in marks]
-        names = [mark.extension for mark in marks]
-        keys = [mark.key for mark in marks]
-        with answering():
-            rows = await self._database.fetch(_MADE_AT, self._key_member, tenants, names, keys)
-        made: dict[int, datetime] = {row[0]: row[1] for row in rows}
-        return [made.get(item) for item in range(1, len(marks) + 1)]
+        super().__init__(database, _KIND, key_member=key_member)
 
     async def describe(self, entries: Sequence[GroupEntry]) -> None:
-        """Set display name, description and visibility of those that there are."""
+        """Set display name, description and visibility of existing groups."""
         if not entries:
             return
-        with answering():
+        with database_errors():
             await self._database.fetch(
                 _DESCRIBE,
                 self._key_member,
-                [entry.mark.tenant_id for entry in entries],
-                [entry.mark.extension for entry in entries],
-                [entry.mark.key for entry in entries],
+                *mark_columns([entry.mark for entry in entries]),
                 [entry.display_name for entry in entries],
                 [entry.description for entry in entries],
                 [entry.visibility for entry in entries],
             )
 
     async def ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured[GroupShown]]:
-        """Bring each about, whole or not at all; the possible ones in one transaction."""
-        followers = await self._followers(entries)
-        answers: dict[Mark, Ensured[GroupShown]] = {}
+        """Create or complete each group, entirely or not at all; the possible ones in one transaction."""
+        members_by_rule = await self._members_by_rule(entries)
+        results: dict[Mark, Ensured[GroupShown]] = {}
         possible: dict[Mark, GroupEntry] = {}
         for entry in entries:
-            match followers.get((entry.mark.tenant_id, entry.membership_rule)):
+            match members_by_rule.get((entry.mark.tenant_id, entry.membership_rule)):
                 case None:
                     possible[entry.mark] = entry
                 case BadRule() as fault:
-                    answers[entry.mark] = Ensured(None, fault)
+                    results[entry.mark] = Ensured(None, fault)
                 case members:
                     possible[entry.mark] = replace(entry, members=members)
         ensured = await ensure_storable(list(possible.values()), self._ensure)
-        answers.update(zip(possible, ensured, strict=True))
-        return [answers[entry.mark] for entry in entries]
+        results.update(zip(possible, ensured, strict=True))
+        return [results[entry.mark] for entry in entries]
 
-    async def _followers(self, entries: Sequence[GroupEntry]) -> Mapping[_WhoseRule, Sequence[UUID] | BadRule]:
-        """Whom each rule names, each asked for once."""
-        found: dict[_WhoseRule, Sequence[UUID] | BadRule] = {}
+    async def _members_by_rule(self, entries: Sequence[GroupEntry]) -> Mapping[_RuleOfTenant, Sequence[UUID] | BadRule]:
+        """Query the members of each rule once."""
+        found: dict[_RuleOfTenant, Sequence[UUID] | BadRule] = {}
         for entry in entries:
             tenant_id, rule = entry.mark.tenant_id, entry.membership_rule
             if rule is None or (tenant_id, rule) in found:
                 continue
             try:
-                with answering():
+                with database_errors():
                     found[tenant_id, rule] = await users_by_rule(self._database, tenant_id, rule)
             except BadRule as fault:
                 found[tenant_id, rule] = fault
         return found
 
     async def _ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured[GroupShown]]:
-        with answering():
-            [row] = await self._database.fetch(_ENSURE, self._key_member, *columns_of(entries))
-        return await self._answers(entries, *row)
+        with database_errors():
+            [row] = await self._database.fetch(_ENSURE, self._key_member, *_columns(entries))
+        return await self._results(entries, row)
 
-    async def _answers(
-        self,
-        entries: Sequence[GroupEntry],
-        found: Sequence[UUID | None],
-        made: Sequence[UUID],
-        faults: Sequence[str | None],
-        culprits: Sequence[str | None],
-    ) -> Sequence[Ensured[GroupShown]]:
-        new = frozenset(made)
-        older = [entry.mark for entry, group in zip(entries, found, strict=True) if group and group not in new]
-        shown = dict(zip(older, await self.observe(older), strict=True))
-        return [
-            Ensured(
-                _as_made(entry) if entry.id in new else shown.get(entry.mark),
-                None if code is None else Refused(code, _SENTENCES[code].format(culprit)),
-            )
-            for entry, code, culprit in zip(entries, faults, culprits, strict=True)
-        ]
+
+def _columns(entries: Sequence[GroupEntry]) -> Columns:
+    """Return the parameters of directory.ensure_groups after the first, in their order."""
+    tenants, names, keys = mark_columns([entry.mark for entry in entries])
+    return (
+        tenants,
+        [entry.id for entry in entries],
+        names,
+        keys,
+        [entry.display_name for entry in entries],
+        [entry.mail_nickname for entry in entries],
+        [entry.mail for entry in entries],
+        [entry.description for entry in entries],
+        [entry.visibility for entry in entries],
+        [entry.membership_rule for entry in entries],
+        [entry.label_id for entry in entries],
+        [_json.encode({entry.mark.extension: entry.values}).decode() for entry in entries],
+        [entry.channels is not None for entry in entries],
+        *item_columns([entry.values.items() for entry in entries], width=2),
+        *item_columns([_relations(entry) for entry in entries], width=3),
+        *item_columns([[(name,) for name in entry.channels or ()] for entry in entries], width=1),
+    )
+
+
+_json = msgspec.json.Encoder()
+
+
+def _relations(entry: GroupEntry) -> Iterable[tuple[UUID, bool, bool]]:
+    owners, members = frozenset(entry.owners), frozenset(entry.members)
+    return [(user, user in owners, user in members) for user in owners | members]
 
 
 def _as_made(entry: GroupEntry) -> GroupShown:
-    # A group that was made a moment ago is what was asked for; nothing has to be read back.
+    # A new group has the desired state, so it is not read back.
     return GroupShown(
         id=entry.id,
         display_name=entry.display_name,
@@ -248,18 +202,32 @@ def _as_made(entry: GroupEntry) -> GroupShown:
     )
 
 
+_KIND = Kind(
+    observe=_OBSERVE,
+    made_at=_MADE_AT,
+    decode=msgspec.json.Decoder(GroupShown).decode,
+    as_made=_as_made,
+    sentences={
+        "userUnknown": "The directory has no user {}. Leave this user out, or add the user to the directory first.",
+        "labelUnknown": "The directory has no sensitivity label {}. Use one of the labels of the directory, or none.",
+        "addressTaken": "The address {} belongs to another user, group or mailbox. Choose another mail nickname.",
+    },
+)
+
+
 Row: TypeAlias = asyncpg.Record
 
+_FIND = "SELECT * FROM directory.groups_by_values($1, $2, $3, $4, $5, $6)"
 # No group has this id.
 _BEFORE_ALL = UUID(int=0)
-
-_FIND = "SELECT * FROM directory.groups_by_values($1, $2, $3, $4, $5, $6)"
 
 
 @dataclass(frozen=True, slots=True)
 class GroupQuery:
-    """The groups of a tenant with this value, in the order of their ids: those behind an id, and no more than `most`.
-    Values are compared without regard to case."""
+    """A query for the groups of a tenant with this extension value, sorted by id, case-insensitive.
+
+    The result has at most `most` groups, with ids greater than `after`.
+    """
 
     tenant_id: UUID
     extension: str
@@ -269,24 +237,26 @@ class GroupQuery:
     most: int
 
 
-# One question; whoever makes this may have those that are asked at the same time answered together.
+# Runs one query. An implementation may batch concurrent queries.
 FindGroups: TypeAlias = Callable[[GroupQuery], Awaitable[Sequence[Row]]]
 
 
-async def find_groups(database: Queryable, wanted: Sequence[GroupQuery]) -> Sequence[Sequence[Row]]:
-    """The rows of each question. Each is answered by what its own tenant holds; `database` must be the role that is
-    bound by row-level security."""
-    with answering():
+async def find_groups(database: Queryable, queries: Sequence[GroupQuery]) -> Sequence[Sequence[Row]]:
+    """Run several queries in one call and return the rows of each.
+
+    The database must have the role that row-level security restricts, so that each query sees only its own tenant.
+    """
+    with database_errors():
         rows = await database.fetch(
             _FIND,
-            [one.tenant_id for one in wanted],
-            [one.extension for one in wanted],
-            [one.member for one in wanted],
-            [one.value for one in wanted],
-            [one.after or _BEFORE_ALL for one in wanted],
-            [one.most for one in wanted],
+            [query.tenant_id for query in queries],
+            [query.extension for query in queries],
+            [query.member for query in queries],
+            [query.value for query in queries],
+            [query.after or _BEFORE_ALL for query in queries],
+            [query.most for query in queries],
         )
-    found: list[list[Row]] = [[] for _ in wanted]
+    found: list[list[Row]] = [[] for _ in queries]
     for row in rows:
         found[row["item"] - 1].append(row)
     return found

@@ -1,4 +1,4 @@
-"""What groups and sites let guests do is set and observed here, in batches, by the ids of the groups."""
+"""Guest rules of groups and sites, read and set in batches by the ids of the groups."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,52 +7,15 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.embedded.directory.database import Queryable, answering, one_transaction
+from chamberlain.embedded.directory.database import Queryable, database_errors, one_transaction
 from chamberlain.embedded.directory.dynamic_groups import follow_changed
-from chamberlain.embedded.directory.entries import Ensured, ensure_storable
+from chamberlain.embedded.directory.entries import Columns, Ensured, ensure_storable, in_order, item_columns
 from chamberlain.embedded.directory.errors import Refused
-
-# In the order of their ids, so that two who name the same ones never wait for each other crosswise.
-_LOCK = """
-SELECT u.tenant_id, u.id, u.user_type, u.account_enabled FROM directory.users u
-JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, id) ON u.tenant_id = i.tenant_id AND u.id = i.id
-ORDER BY u.tenant_id, u.id FOR NO KEY UPDATE OF u
-"""
-_DISABLE = """
-UPDATE directory.users u SET account_enabled = false
-FROM unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, id) WHERE u.tenant_id = i.tenant_id AND u.id = i.id
-"""
-_NOT_A_GUEST = "The user {} is no guest any more and was not disabled."
-
-
-async def disable_guests(database: Queryable, users: Sequence[tuple[UUID, UUID]]) -> Sequence[Refused | None]:
-    """Keep these guests, each named by tenant and id, from signing in; groups whose rules ask for that follow. Whoever
-    has no account is passed over; refused is who is no guest (`notAGuest`)."""
-    with answering():
-        async with one_transaction(database) as connection:
-            rows = await connection.fetch(_LOCK, *_user_columns(users))
-            others = {(row["tenant_id"], row["id"]) for row in rows if row["user_type"] != "Guest"}
-            enabled = {(row["tenant_id"], row["id"]) for row in rows if row["account_enabled"]} - others
-            if enabled:
-                await connection.execute(_DISABLE, *_user_columns(sorted(enabled)))
-                await follow_changed(connection, _by_tenant(enabled))
-    return [Refused("notAGuest", _NOT_A_GUEST.format(user[1])) if user in others else None for user in users]
-
-
-def _user_columns(users: Sequence[tuple[UUID, UUID]]) -> tuple[list[UUID], list[UUID]]:
-    return [tenant_id for tenant_id, _ in users], [user_id for _, user_id in users]
-
-
-def _by_tenant(users: set[tuple[UUID, UUID]]) -> dict[UUID, list[UUID]]:
-    found: dict[UUID, list[UUID]] = {}
-    for tenant_id, user_id in sorted(users):
-        found.setdefault(tenant_id, []).append(user_id)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectName:
-    """How a group is named here, and which of its extension attributes is asked for."""
+    """The id of a group, and the name of the extension attribute to read."""
 
     tenant_id: UUID
     id: UUID
@@ -69,7 +32,7 @@ class GuestSettings(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SiteShown(msgspec.Struct, frozen=True, rename="camel"):
-    """The site of a security group; the capabilities have the suite's words (see estate.py)."""
+    """The site of a security group; estate.py lists the sharing capabilities."""
 
     web_url: str
     display_name: str
@@ -78,7 +41,7 @@ class SiteShown(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class GuestShown(msgspec.Struct, frozen=True, rename="camel"):
-    """A guest who owns the group or is in it. `last_seen_at` is when they were last active, as far as it is known."""
+    """A guest who is an owner or member of the group. `last_seen_at` is the last activity, if it is known."""
 
     id: UUID
     mail: str | None
@@ -88,8 +51,11 @@ class GuestShown(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SubjectShown(msgspec.Struct, frozen=True, rename="camel"):
-    """A group as it is, as far as it has to do with guests. `values` are those of the extension attribute that was
-    asked for; `settings` are None while the tenant's default holds. `owners` counts the users who own it."""
+    """A group and its guests.
+
+    `values` are those of the extension attribute in the query. `settings` are None while the tenant's default applies.
+    `owners` is the number of users who own the group.
+    """
 
     tenant_id: UUID
     id: UUID
@@ -107,12 +73,12 @@ class SubjectShown(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuestEntry:
-    """What shall become of a group. What the three facts leave out stays as it is.
+    """The desired guest rules of a group. The `sets_` flags select the parts to change.
 
-    `values` are set in its extension attribute, those that are None cleared. Without `settings` the tenant's default is
-    restored, without a `sharing_capability` the site's own; a group without a site has nothing to share. `removed` are
-    taken out of the group, as far as they are guests; those whom its membership rule would bring back stay, and so does
-    the last owner.
+    `values` are set in the group's extension attribute; those that are None are cleared. Without `settings` the
+    tenant's default applies again, and without a `sharing_capability` the site's default. A group without a site has no
+    sharing. Guests in `removed` leave the group. The last owner stays, and so do guests whom the membership rule would
+    add again.
     """
 
     name: SubjectName
@@ -125,7 +91,7 @@ class GuestEntry:
     removed: Collection[UUID] = ()
 
 
-_shown = msgspec.json.Decoder(SubjectShown)
+decode_subject = msgspec.json.Decoder(SubjectShown).decode
 
 _OBSERVE = "SELECT item, shown FROM directory.observe_subjects($1, $2, $3)"
 _ENSURE = """
@@ -135,45 +101,66 @@ _MADE_AT = """
 SELECT i.item, g.created_at FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS i (tenant_id, id, item)
 JOIN directory.groups g ON g.tenant_id = i.tenant_id AND g.id = i.id
 """
+# Sorted by id, to avoid deadlocks.
+_LOCK_USERS = """
+SELECT u.tenant_id, u.id, u.user_type, u.account_enabled FROM directory.users u
+JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, id) ON u.tenant_id = i.tenant_id AND u.id = i.id
+ORDER BY u.tenant_id, u.id FOR NO KEY UPDATE OF u
+"""
+_DISABLE = """
+UPDATE directory.users u SET account_enabled = false
+FROM unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, id) WHERE u.tenant_id = i.tenant_id AND u.id = i.id
+"""
 _SENTENCES = {
     "groupUnknown": "The directory has no group {}. It may have been removed meanwhile.",
+    "notAGuest": "The user {} is no longer a guest and was not disabled.",
 }
 
 
 class Guests:
-    """The rules for guests of all tenants, for those who may change them."""
+    """The guest rules of all tenants. Needs the worker's role."""
 
     def __init__(self, database: Queryable) -> None:
         self._database = database
 
     async def observe(self, names: Sequence[SubjectName]) -> Sequence[SubjectShown | None]:
-        """What there is of each; None where there is no such group."""
+        """Read the state of each group; None for a group that does not exist."""
         if not names:
             return []
-        with answering():
-            rows = await self._database.fetch(_OBSERVE, *_columns_of_names(names))
-        shown = {item: _shown.decode(text) for item, text in rows}
-        return [shown.get(item) for item in range(1, len(names) + 1)]
+        with database_errors():
+            rows = await self._database.fetch(_OBSERVE, *_name_columns(names))
+        return in_order({item: decode_subject(text) for item, text in rows}, len(names))
 
     async def made_at(self, names: Sequence[SubjectName]) -> Sequence[datetime | None]:
-        """When each group was made; None where there is no such group."""
-        tenants, ids, _ = _columns_of_names(names)
-        with answering():
+        """Read the creation time of each group; None for a group that does not exist."""
+        tenants, ids, _ = _name_columns(names)
+        with database_errors():
             rows = await self._database.fetch(_MADE_AT, tenants, ids)
-        made: dict[int, datetime] = {row[0]: row[1] for row in rows}
-        return [made.get(item) for item in range(1, len(names) + 1)]
+        return in_order({row["item"]: row["created_at"] for row in rows}, len(names))
 
     async def ensure(self, entries: Sequence[GuestEntry]) -> Sequence[Ensured[SubjectShown]]:
-        """Bring each about, whole or not at all; the possible ones in one transaction. No group may come twice."""
+        """Change each group, entirely or not at all; the possible ones in one transaction. Groups must be unique."""
         return await ensure_storable(entries, self._ensure)
 
     async def disable(self, users: Sequence[tuple[UUID, UUID]]) -> Sequence[Refused | None]:
-        """Keep these guests, each named by tenant and id, from signing in. Whoever has no account is passed over;
-        refused is who is no guest (`notAGuest`)."""
-        return await disable_guests(self._database, users) if users else []
+        """Disable the accounts of guests, given by tenant and id, and update dynamic groups.
+
+        Users without an account are skipped. Refused (`notAGuest`) for users who are not guests.
+        """
+        if not users:
+            return []
+        async with one_transaction(self._database) as connection:
+            rows = await connection.fetch(_LOCK_USERS, *_user_columns(users))
+            others = {(row["tenant_id"], row["id"]) for row in rows if row["user_type"] != "Guest"}
+            enabled = sorted({(row["tenant_id"], row["id"]) for row in rows if row["account_enabled"]} - others)
+            if enabled:
+                await connection.execute(_DISABLE, *_user_columns(enabled))
+                await follow_changed(connection, enabled)
+        refusals = {user: Refused("notAGuest", _SENTENCES["notAGuest"].format(user[1])) for user in others}
+        return [refusals.get(user) for user in users]
 
     async def _ensure(self, entries: Sequence[GuestEntry]) -> Sequence[Ensured[SubjectShown]]:
-        with answering():
+        with database_errors():
             [[faults]] = await self._database.fetch(_ENSURE, *_columns(entries))
         shown = await self.observe([entry.name for entry in entries])
         return [
@@ -182,45 +169,34 @@ class Guests:
         ]
 
 
-def decode_subject(text: str) -> SubjectShown:
-    """A group as the functions of the database write it."""
-    return _shown.decode(text)
+def _name_columns(names: Sequence[SubjectName]) -> Columns:
+    return [name.tenant_id for name in names], [name.id for name in names], [name.extension for name in names]
 
 
-def _columns_of_names(names: Sequence[SubjectName]) -> tuple[list[UUID], list[UUID], list[str]]:
-    return [one.tenant_id for one in names], [one.id for one in names], [one.extension for one in names]
+def _user_columns(users: Sequence[tuple[UUID, UUID]]) -> Columns:
+    return [tenant_id for tenant_id, _ in users], [user_id for _, user_id in users]
 
 
-def _columns(entries: Sequence[GuestEntry]) -> tuple[Sequence[object], ...]:
-    """The parameters of directory.ensure_guest_rules, in their order."""
+def _columns(entries: Sequence[GuestEntry]) -> Columns:
+    """Return the parameters of directory.ensure_guest_rules, in their order."""
     settings = [entry.settings for entry in entries]
     return (
-        *_columns_of_names([entry.name for entry in entries]),
+        *_name_columns([entry.name for entry in entries]),
         [entry.sets_access for entry in entries],
         [entry.sets_domains for entry in entries],
         [entry.sets_sharing for entry in entries],
         [one is not None for one in settings],
         [one and one.allow_to_add_guests for one in settings],
         [one and one.guests_added_by for one in settings],
-        [one and _written(one.allowed_guest_domains) for one in settings],
-        [one and _written(one.blocked_guest_domains) for one in settings],
+        [one and _array_literal(one.allowed_guest_domains) for one in settings],
+        [one and _array_literal(one.blocked_guest_domains) for one in settings],
         [entry.sharing_capability for entry in entries],
-        *_values(entries),
-        *_removals(entries),
+        *item_columns([entry.values.items() for entry in entries], width=2),
+        *item_columns([[(user,) for user in entry.removed] for entry in entries], width=1),
     )
 
 
-def _values(entries: Sequence[GuestEntry]) -> tuple[Sequence[object], ...]:
-    rows = [(item, *pair) for item, entry in enumerate(entries, 1) for pair in entry.values.items()]
-    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
-
-
-def _removals(entries: Sequence[GuestEntry]) -> tuple[Sequence[object], ...]:
-    rows = [(item, user) for item, entry in enumerate(entries, 1) for user in entry.removed]
-    return [row[0] for row in rows], [row[1] for row in rows]
-
-
-def _written(texts: Sequence[str]) -> str:
-    """Texts as PostgreSQL writes an array of them: arrays of different lengths fit into no array."""
+def _array_literal(texts: Sequence[str]) -> str:
+    """Encode texts as a PostgreSQL array literal; an array cannot contain arrays of different lengths."""
     quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
     return "{" + ",".join(f'"{text}"' for text in quoted) + "}"

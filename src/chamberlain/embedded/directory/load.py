@@ -1,7 +1,7 @@
-"""Puts what a configuration file says into the directory. Doing it again changes nothing.
+"""Loads the `directory:` section of a configuration file. Loading it again changes nothing.
 
-Users, labels and defaults become what the file says. Groups and sites are made when they are missing and left alone
-afterwards: others change them, and a start of the service must not undo that.
+Users, labels and defaults are set to the values of the file. Groups and sites are only created: users change them
+later, and a start of the service must not undo their changes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from chamberlain.embedded.directory.database import Connection, Pool, answering
+from chamberlain.embedded.directory.database import Connection, Pool, one_transaction
 from chamberlain.embedded.directory.dynamic_groups import follow_all
 from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.estate import (
@@ -24,58 +24,22 @@ from chamberlain.embedded.directory.estate import (
 )
 from chamberlain.embedded.directory.membership_rules import FURTHER, read_rule
 
-_DEFAULT = """
-INSERT INTO directory.guest_defaults AS d (
-    tenant_id, allow_to_add_guests, guests_added_by, allowed_guest_domains, blocked_guest_domains)
-VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (tenant_id) DO UPDATE SET
-    allow_to_add_guests = excluded.allow_to_add_guests, guests_added_by = excluded.guests_added_by,
-    allowed_guest_domains = excluded.allowed_guest_domains, blocked_guest_domains = excluded.blocked_guest_domains
-"""
-_SETTINGS = """
-INSERT INTO directory.guest_settings (
-    tenant_id, group_id, allow_to_add_guests, guests_added_by, allowed_guest_domains, blocked_guest_domains)
-VALUES ($1, $2, $3, $4, $5, $6)
-"""
-
-
-async def load_guest_rules(
-    connection: Connection, defaults: Sequence[GuestDefault], new_groups: Sequence[Group]
-) -> None:
-    """Set the defaults of tenants, and the settings of groups that were just made."""
-    await connection.executemany(_DEFAULT, [_row(one, one.tenant) for one in defaults])
-    await connection.executemany(
-        _SETTINGS,
-        [_row(group.guest_settings, group.tenant, group.id) for group in new_groups if group.guest_settings],
-    )
-
-
-def _row(settings: GuestSettings, *key: UUID) -> tuple[object, ...]:
-    return (
-        *key,
-        settings.allow_to_add_guests,
-        settings.guests_added_by,
-        list(settings.allowed_guest_domains),
-        list(settings.blocked_guest_domains),
-    )
-
 
 async def load(pool: Pool, section: Mapping[str, object]) -> None:
-    """Load the `directory:` section, all of it or nothing. Raises EstateInvalid."""
+    """Load the section in one transaction. Raises EstateInvalid."""
     estate = read_estate(section)
-    with answering():
-        async with pool.acquire() as connection, connection.transaction():
-            # Two processes that start at once load one after the other; whoever makes mailboxes need not wait.
-            await connection.execute("SELECT pg_advisory_xact_lock(hashtext('directory.load'))")
-            await _load_users(connection, estate.users)
-            await _load_labels(connection, estate)
-            new = await _load_groups(connection, estate.groups)
-            await _load_memberships(connection, new)
-            await _load_sites(connection, estate.sites)
-            await load_guest_rules(connection, estate.guest_defaults, new)
-            await _load_addresses(connection, estate.users, new)
-            tenants = {user.tenant for user in estate.users} | {group.tenant for group in estate.groups}
-            await follow_all(connection, sorted(tenants))
+    async with one_transaction(pool) as connection:
+        # Serializes concurrent starts, without blocking the creation of mailboxes.
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtext('directory.load'))")
+        await _load_users(connection, estate.users)
+        await _load_labels(connection, estate)
+        new = await _load_groups(connection, estate.groups)
+        await _load_memberships(connection, new)
+        await _load_sites(connection, estate.sites)
+        await _load_guest_rules(connection, estate.guest_defaults, new)
+        await _load_addresses(connection, estate.users, new)
+        tenants = {user.tenant for user in estate.users} | {group.tenant for group in estate.groups}
+        await follow_all(connection, sorted(tenants))
 
 
 _USER = """
@@ -97,9 +61,9 @@ VALUES ($1, $2, $3, $4, $5)
 
 async def _load_users(connection: Connection, users: Sequence[User]) -> None:
     await connection.executemany(_USER, [_user_row(user) for user in users])
-    whose = [(user.tenant, user.id) for user in users]
+    keys = [(user.tenant, user.id) for user in users]
     for table in ("licenses", "service_plans"):
-        await connection.executemany(f"DELETE FROM directory.{table} WHERE tenant_id = $1 AND user_id = $2", whose)  # noqa: S608 - the two names above.
+        await connection.executemany(f"DELETE FROM directory.{table} WHERE tenant_id = $1 AND user_id = $2", keys)  # noqa: S608 - fixed names.
     held = [(user.tenant, user.id, one) for user in users for one in user.licenses]
     await connection.executemany(_LICENSE, [(tenant, user, one.sku_part_number) for tenant, user, one in held])
     await connection.executemany(
@@ -153,15 +117,15 @@ INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id
 
 
 async def _load_groups(connection: Connection, groups: Sequence[Group]) -> Sequence[Group]:
-    """Make those that are not there, and say which these are."""
+    """Create the missing groups and return them."""
     rows = await connection.fetch(
         "SELECT g.tenant_id, g.id FROM directory.groups g "
         "JOIN unnest($1::uuid[], $2::uuid[]) AS i (tenant_id, id) ON g.tenant_id = i.tenant_id AND g.id = i.id",
         [group.tenant for group in groups],
         [group.id for group in groups],
     )
-    there = {(tenant, group) for tenant, group in rows}
-    new = [group for group in groups if (group.tenant, group.id) not in there]
+    existing = {(tenant, group) for tenant, group in rows}
+    new = [group for group in groups if (group.tenant, group.id) not in existing]
     _check_rules(new)
     await connection.executemany(_GROUP, [_group_row(group) for group in new])
     await connection.executemany(_EXTENSION_VALUE, list(_extension_rows(new)))
@@ -212,7 +176,7 @@ _MEMBERSHIP = """
 INSERT INTO directory.memberships (tenant_id, group_id, member_id, is_owner, is_member, is_group)
 VALUES ($1, $2, $3, $4, $5, EXISTS (SELECT FROM directory.groups g WHERE g.tenant_id = $1 AND g.id = $3))
 """
-_NOBODY = """
+_UNKNOWN_MEMBER = """
 SELECT m.member_id, m.group_id FROM directory.memberships m
 WHERE m.tenant_id = ANY ($1) AND m.group_id = ANY ($2) AND NOT m.is_group
     AND NOT EXISTS (SELECT FROM directory.users u WHERE u.tenant_id = m.tenant_id AND u.id = m.member_id)
@@ -229,9 +193,10 @@ async def _load_memberships(connection: Connection, groups: Sequence[Group]) -> 
             for one in dict.fromkeys((*group.owners, *group.members))
         ],
     )
-    nobody = await connection.fetchrow(_NOBODY, [group.tenant for group in groups], [group.id for group in groups])
-    if nobody is not None:
-        raise EstateInvalid(f"{nobody[0]} belongs to the group {nobody[1]}, but is no user or group of that tenant.")
+    tenants, ids = [group.tenant for group in groups], [group.id for group in groups]
+    unknown = await connection.fetchrow(_UNKNOWN_MEMBER, tenants, ids)
+    if unknown is not None:
+        raise EstateInvalid(f"{unknown[0]} belongs to the group {unknown[1]}, but is no user or group of that tenant.")
 
 
 async def _load_sites(connection: Connection, sites: Sequence[Site]) -> None:
@@ -242,6 +207,41 @@ async def _load_sites(connection: Connection, sites: Sequence[Site]) -> None:
             (site.tenant, site.security_group_id, site.display_name, site.web_url, site.sharing_capability)
             for site in sites
         ],
+    )
+
+
+_GUEST_DEFAULT = """
+INSERT INTO directory.guest_defaults AS d (
+    tenant_id, allow_to_add_guests, guests_added_by, allowed_guest_domains, blocked_guest_domains)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (tenant_id) DO UPDATE SET
+    allow_to_add_guests = excluded.allow_to_add_guests, guests_added_by = excluded.guests_added_by,
+    allowed_guest_domains = excluded.allowed_guest_domains, blocked_guest_domains = excluded.blocked_guest_domains
+"""
+_GUEST_SETTINGS = """
+INSERT INTO directory.guest_settings (
+    tenant_id, group_id, allow_to_add_guests, guests_added_by, allowed_guest_domains, blocked_guest_domains)
+VALUES ($1, $2, $3, $4, $5, $6)
+"""
+
+
+async def _load_guest_rules(
+    connection: Connection, defaults: Sequence[GuestDefault], new_groups: Sequence[Group]
+) -> None:
+    await connection.executemany(_GUEST_DEFAULT, [_settings_row(one, one.tenant) for one in defaults])
+    await connection.executemany(
+        _GUEST_SETTINGS,
+        [_settings_row(group.guest_settings, group.tenant, group.id) for group in new_groups if group.guest_settings],
+    )
+
+
+def _settings_row(settings: GuestSettings, *key: UUID) -> tuple[object, ...]:
+    return (
+        *key,
+        settings.allow_to_add_guests,
+        settings.guests_added_by,
+        list(settings.allowed_guest_domains),
+        list(settings.blocked_guest_domains),
     )
 
 

@@ -1,86 +1,92 @@
-"""Mailboxes are brought about and observed here, in batches, by the mark that each carries, as groups are."""
+"""Mailboxes: read and provisioned in batches by their marks, and listed page by page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
 from uuid import UUID
 
 import msgspec
 
-from chamberlain.embedded.directory.database import Pool, Queryable, answering, one_tenant, one_transaction
+from chamberlain.embedded.directory.database import Pool, Queryable, one_tenant, one_transaction
 from chamberlain.embedded.directory.dynamic_groups import follow_changed
 from chamberlain.embedded.directory.entries import (
-    Contact,
+    Columns,
     Ensured,
-    MailboxEntry,
+    Kind,
     Mark,
-    Permission,
-    Place,
+    MarkedObjects,
     ensure_storable,
+    item_columns,
+    mark_columns,
 )
-from chamberlain.embedded.directory.errors import Refused
-from chamberlain.embedded.directory.groups import Columns
-
-_json = msgspec.json.Encoder()
-
-
-def columns_of_mailboxes(entries: Sequence[MailboxEntry]) -> Columns:
-    """All columns, those of the mailboxes first, then values, aliases, owners and permissions with the number of their
-    mailbox. Their order is that of the parameters of directory.ensure_mailboxes behind the first."""
-    return (
-        *_mailboxes(entries),
-        *_of_each([[*entry.values.items()] for entry in entries], width=2),
-        *_of_each([[(alias,) for alias in entry.aliases] for entry in entries], width=1),
-        *_of_each([[(owner,) for owner in entry.owners] for entry in entries], width=1),
-        *_of_each([_permissions(entry) for entry in entries], width=3),
-    )
-
-
-def _mailboxes(entries: Sequence[MailboxEntry]) -> Columns:
-    return (
-        [entry.mark.tenant_id for entry in entries],
-        [entry.id for entry in entries],
-        [entry.mark.extension for entry in entries],
-        [entry.mark.key for entry in entries],
-        [entry.recipient_type for entry in entries],
-        [entry.name for entry in entries],
-        [entry.display_name for entry in entries],
-        [entry.mail for entry in entries],
-        [_written(entry.properties) for entry in entries],
-        [_written(entry.contact) for entry in entries],
-        [None if entry.place is None else _written(entry.place) for entry in entries],
-        [entry.resource_capacity for entry in entries],
-        [entry.automate_processing for entry in entries],
-        [entry.additional_response for entry in entries],
-        [entry.automatic_reply for entry in entries],
-        [entry.quota_megabytes for entry in entries],
-        [entry.is_hidden for entry in entries],
-        [_written({entry.mark.extension: entry.values}) for entry in entries],
-        [_written(entry.aliases) for entry in entries],
-        [f"{{{','.join(map(str, entry.owners))}}}" for entry in entries],
-    )
-
-
-def _permissions(entry: MailboxEntry) -> Sequence[tuple[object, ...]]:
-    wanted = [(user, one.access_right, one.auto_mapping) for user, one in entry.permissions.items()]
-    return [*wanted, *((user, None, None) for user in entry.revoked)]
-
-
-def _of_each(rows_of_each: Sequence[Sequence[tuple[object, ...]]], *, width: int) -> Columns:
-    """What belongs to mailboxes, in columns, with the number of each one's mailbox before them."""
-    rows = [(item, *row) for item, rows in enumerate(rows_of_each, 1) for row in rows]
-    return tuple([row[column] for row in rows] for column in range(width + 1))
-
-
-def _written(value: object) -> str:
-    return _json.encode(value).decode()
-
 
 ROOM = "RoomMailbox"
 
 
+class Contact(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Address book entries of a mailbox that other users do not have."""
+
+    phone: str | None = None
+    business_phones: tuple[str, ...] = ()
+    notes: str | None = None
+
+
+class Place(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The properties of a room in a room finder, except its capacity."""
+
+    audio_device_name: str | None = None
+    display_device_name: str | None = None
+    video_device_name: str | None = None
+    is_wheel_chair_accessible: bool | None = None
+    tags: tuple[str, ...] = ()
+    has_conference_phone: bool | None = None
+    has_whiteboard: bool | None = None
+    has_video_conferencing: bool | None = None
+
+
+class Permission(msgspec.Struct, frozen=True, rename="camel"):
+    """The permission of a user on a mailbox: `FullAccess` or `SendAs`."""
+
+    access_right: str
+    auto_mapping: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailboxEntry:
+    """The desired state of a mailbox, with the id that a new one gets.
+
+    Properties that are None or empty stay unchanged. `permissions` are set for the named users and removed from those
+    in `revoked`; other users keep theirs. `values` are all members of the mark's extension attribute, including the
+    key.
+    """
+
+    mark: Mark
+    id: UUID
+    recipient_type: str
+    name: str
+    display_name: str
+    mail: str
+    values: Mapping[str, str]
+    aliases: Sequence[str] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    contact: Contact = field(default_factory=Contact)
+    place: Place | None = None
+    resource_capacity: int | None = None
+    automate_processing: str | None = None
+    additional_response: str | None = None
+    automatic_reply: str | None = None
+    quota_megabytes: int | None = None
+    is_hidden: bool | None = None
+    owners: Sequence[UUID] = ()
+    permissions: Mapping[UUID, Permission] = field(default_factory=dict)
+    revoked: Collection[UUID] = ()
+
+
 class MailboxShown(msgspec.Struct, frozen=True, rename="camel"):
-    """A mailbox as it is. `values` are those of the mark's extension attribute; `place` is None but for rooms."""
+    """The current state of a mailbox.
+
+    `values` are those of the mark's extension attribute. `place` is None except for rooms.
+    """
 
     id: UUID
     recipient_type: str
@@ -102,8 +108,6 @@ class MailboxShown(msgspec.Struct, frozen=True, rename="camel"):
     values: dict[str, str]
 
 
-_shown = msgspec.json.Decoder(MailboxShown)
-
 _OBSERVE = "SELECT item, shown FROM directory.observe_mailboxes($1, $2, $3, $4)"
 
 _MADE_AT = """
@@ -120,7 +124,6 @@ SELECT mailbox_ids, made, faults, culprits FROM directory.ensure_mailboxes(
     $25, $26, $27, $28, $29, $30, $31, $32)
 """
 
-# What is there already is called so only when somebody says so.
 _DESCRIBE = """
 UPDATE directory.users u SET display_name = i.display_name
 FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) AS i (tenant_id, name, key, display_name)
@@ -130,100 +133,80 @@ WHERE u.tenant_id = i.tenant_id AND u.id = v.user_id AND u.display_name <> i.dis
 RETURNING u.tenant_id, u.id
 """
 
-_SENTENCES = {
-    "userUnknown": "The directory has no user {}. Leave this user out, or add the user to the directory first.",
-    "addressTaken": "The address {} belongs to another user, group or mailbox. Choose another name or alias.",
-}
 
-
-class Mailboxes:
-    """The mailboxes of all tenants, for those who may change them. `key_member` is the member that marks are found
-    by."""
+class Mailboxes(MarkedObjects[MailboxEntry, MailboxShown]):
+    """The mailboxes of all tenants. A mailbox is a user, so each change updates the dynamic groups."""
 
     def __init__(self, database: Queryable, *, key_member: str) -> None:
-        self._database = database
-        self._key_member = key_member
-
-    async def observe(self, marks: Sequence[Mark]) -> Sequence[MailboxShown | None]:
-        """What there is of each; None where there is nothing."""
-        if not marks:
-            return []
-        with answering():
-            rows = await self._database.fetch(_OBSERVE, self._key_member, *_columns(marks))
-        shown = {item: _shown.decode(text) for item, text in rows}
-        return [shown.get(item) for item in range(1, len(marks) + 1)]
-
-    async def made_at(self, marks: Sequence[Mark]) -> Sequence[datetime | None]:
-        """When each was made; None where there is nothing."""
-        with answering():
-            rows = await self._database.fetch(_MADE_AT, self._key_member, *_columns(marks))
-        made: dict[int, datetime] = {row[0]: row[1] for row in rows}
-        return [made.get(item) for item in range(1, len(marks) + 1)]
+        super().__init__(database, _KIND, key_member=key_member)
 
     async def describe(self, entries: Sequence[MailboxEntry]) -> None:
-        """Set the display name of those that there are."""
+        """Set the display name of existing mailboxes."""
         if not entries:
             return
+        columns = mark_columns([entry.mark for entry in entries])
         names = [entry.display_name for entry in entries]
-        with answering():
-            async with one_transaction(self._database) as connection:
-                columns = _columns([entry.mark for entry in entries])
-                changed = dict[UUID, list[UUID]]()
-                for row in await connection.fetch(_DESCRIBE, self._key_member, *columns, names):
-                    changed.setdefault(row["tenant_id"], []).append(row["id"])
-                await follow_changed(connection, changed)
+        async with one_transaction(self._database) as connection:
+            rows = await connection.fetch(_DESCRIBE, self._key_member, *columns, names)
+            await follow_changed(connection, [(row["tenant_id"], row["id"]) for row in rows])
 
     async def ensure(self, entries: Sequence[MailboxEntry]) -> Sequence[Ensured[MailboxShown]]:
-        """Bring each about, whole or not at all; the possible ones in one transaction."""
+        """Create or complete each mailbox, entirely or not at all; the possible ones in one transaction."""
         return await ensure_storable(entries, self._ensure)
 
     async def _ensure(self, entries: Sequence[MailboxEntry]) -> Sequence[Ensured[MailboxShown]]:
-        with answering():
-            async with one_transaction(self._database) as connection:
-                [row] = await connection.fetch(_ENSURE, self._key_member, *columns_of_mailboxes(entries))
-                # A mailbox is a user, whom membership rules may name.
-                await follow_changed(connection, _users(entries, row["mailbox_ids"]))
-        return await self._answers(entries, *row)
-
-    async def _answers(
-        self,
-        entries: Sequence[MailboxEntry],
-        found: Sequence[UUID | None],
-        made: Sequence[UUID],
-        faults: Sequence[str | None],
-        culprits: Sequence[str | None],
-    ) -> Sequence[Ensured[MailboxShown]]:
-        new = frozenset(made)
-        older = [entry.mark for entry, user in zip(entries, found, strict=True) if user and user not in new]
-        shown = dict(zip(older, await self.observe(older), strict=True))
-        return [
-            Ensured(
-                _as_made(entry) if entry.id in new else shown.get(entry.mark),
-                None if code is None else Refused(code, _SENTENCES[code].format(culprit)),
-            )
-            for entry, code, culprit in zip(entries, faults, culprits, strict=True)
-        ]
+        async with one_transaction(self._database) as connection:
+            [row] = await connection.fetch(_ENSURE, self._key_member, *_columns(entries))
+            users = zip(entries, row["mailbox_ids"], strict=True)
+            await follow_changed(connection, [(entry.mark.tenant_id, user) for entry, user in users if user])
+        return await self._results(entries, row)
 
 
-def _users(entries: Sequence[MailboxEntry], found: Sequence[UUID | None]) -> Mapping[UUID, Sequence[UUID]]:
-    """The users that these mailboxes are, by their tenants."""
-    users: dict[UUID, list[UUID]] = {}
-    for entry, user in zip(entries, found, strict=True):
-        if user is not None:
-            users.setdefault(entry.mark.tenant_id, []).append(user)
-    return users
-
-
-def _columns(marks: Sequence[Mark]) -> tuple[list[object], ...]:
+def _columns(entries: Sequence[MailboxEntry]) -> Columns:
+    """Return the parameters of directory.ensure_mailboxes after the first, in their order."""
+    tenants, names, keys = mark_columns([entry.mark for entry in entries])
     return (
-        [mark.tenant_id for mark in marks],
-        [mark.extension for mark in marks],
-        [mark.key for mark in marks],
+        tenants,
+        [entry.id for entry in entries],
+        names,
+        keys,
+        [entry.recipient_type for entry in entries],
+        [entry.name for entry in entries],
+        [entry.display_name for entry in entries],
+        [entry.mail for entry in entries],
+        [_encode(entry.properties) for entry in entries],
+        [_encode(entry.contact) for entry in entries],
+        [None if entry.place is None else _encode(entry.place) for entry in entries],
+        [entry.resource_capacity for entry in entries],
+        [entry.automate_processing for entry in entries],
+        [entry.additional_response for entry in entries],
+        [entry.automatic_reply for entry in entries],
+        [entry.quota_megabytes for entry in entries],
+        [entry.is_hidden for entry in entries],
+        [_encode({entry.mark.extension: entry.values}) for entry in entries],
+        [_encode(entry.aliases) for entry in entries],
+        [f"{{{','.join(map(str, entry.owners))}}}" for entry in entries],
+        *item_columns([entry.values.items() for entry in entries], width=2),
+        *item_columns([[(alias,) for alias in entry.aliases] for entry in entries], width=1),
+        *item_columns([[(owner,) for owner in entry.owners] for entry in entries], width=1),
+        *item_columns([_permissions(entry) for entry in entries], width=3),
     )
 
 
+def _permissions(entry: MailboxEntry) -> Sequence[tuple[object, ...]]:
+    granted = [(user, one.access_right, one.auto_mapping) for user, one in entry.permissions.items()]
+    return [*granted, *((user, None, None) for user in entry.revoked)]
+
+
+_json = msgspec.json.Encoder()
+
+
+def _encode(value: object) -> str:
+    return _json.encode(value).decode()
+
+
 def _as_made(entry: MailboxEntry) -> MailboxShown:
-    # A mailbox that was made a moment ago is what was asked for; nothing has to be read back.
+    # A new mailbox has the desired state, so it is not read back.
     return MailboxShown(
         id=entry.id,
         recipient_type=entry.recipient_type,
@@ -246,13 +229,27 @@ def _as_made(entry: MailboxEntry) -> MailboxShown:
     )
 
 
-LIST: Final = "SELECT shown FROM directory.list_mailboxes($1, $2, $3, coalesce($4, now()), $5)"
+_decode = msgspec.json.Decoder(MailboxShown).decode
+
+_KIND = Kind(
+    observe=_OBSERVE,
+    made_at=_MADE_AT,
+    decode=_decode,
+    as_made=_as_made,
+    sentences={
+        "userUnknown": "The directory has no user {}. Leave this user out, or add the user to the directory first.",
+        "addressTaken": "The address {} belongs to another user, group or mailbox. Choose another name or alias.",
+    },
+)
+
+
+_LIST = "SELECT shown FROM directory.list_mailboxes($1, $2, $3, coalesce($4, now()), $5)"
 
 
 async def list_mailboxes(
     pool: Pool, tenant_id: UUID, extension: str, *, behind: UUID | None, until: datetime | None, most: int
 ) -> Sequence[MailboxShown]:
-    """At most so many, in the order of their ids, behind this one; of those that were made until then."""
+    """List at most `most` mailboxes of a tenant by id, after `behind`, created at `until` or before."""
     async with one_tenant(pool, tenant_id) as connection:
-        rows = await connection.fetch(LIST, tenant_id, extension, behind, until, most)
-    return [_shown.decode(row["shown"]) for row in rows]
+        rows = await connection.fetch(_LIST, tenant_id, extension, behind, until, most)
+    return [_decode(row["shown"]) for row in rows]

@@ -1,4 +1,4 @@
-"""Marks are put here on mailboxes and groups that were there before, and taken from them; nothing else changes."""
+"""Adds marks to existing mailboxes and groups, and removes them. Nothing else changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from chamberlain.embedded.directory.database import Connection, Queryable, answering, one_transaction
-from chamberlain.embedded.directory.entries import Mark
+from chamberlain.embedded.directory.database import Connection, Queryable, one_transaction
+from chamberlain.embedded.directory.entries import Columns, Mark, in_order, mark_columns
 from chamberlain.embedded.directory.errors import Refused
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedObject:
-    """A mailbox, by the id of its user, or a group; and the mark that it is to carry or to lose."""
+    """A mailbox (by the id of its user) or group, and the mark to add or remove."""
 
     id: UUID
     mark: Mark
@@ -21,8 +21,10 @@ class MarkedObject:
 
 @dataclass(frozen=True, slots=True)
 class _Statements:
-    """The statements of one table. In all of them: tenants, ids, names and keys of marks, and the member that holds
-    them."""
+    """The statements of one table.
+
+    Their parameters are the tenants, the ids, the names and keys of the marks, and the key member.
+    """
 
     lock: str
     set: str
@@ -38,12 +40,12 @@ _ITEMS: Final = """unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) WITH O
 def _statements(table: str, key: str, values: str, holder: str) -> _Statements:
     same = f"h.tenant_id = i.tenant_id AND h.{key} = i.id"
     return _Statements(
-        # In the order in which everybody locks them.
+        # Every transaction locks them in this order, to avoid deadlocks.
         lock=f"""
         SELECT i.item, h.created_at, h.extensions -> i.name ->> $5 AS carried
         FROM {_ITEMS} JOIN directory.{table} h ON {same}
         ORDER BY h.tenant_id, h.{key} FOR UPDATE OF h
-        """,  # noqa: S608 - names of ours alone.
+        """,  # noqa: S608 - fixed names.
         set=f"""
         UPDATE directory.{table} h SET extensions = h.extensions || jsonb_build_object(
             i.name, coalesce(h.extensions -> i.name, '{{}}') || jsonb_build_object($5::text, i.key))
@@ -54,7 +56,7 @@ def _statements(table: str, key: str, values: str, holder: str) -> _Statements:
         SELECT i.tenant_id, i.name, $5, lower(i.key), i.id FROM {_ITEMS} ORDER BY 1, 2, 3, 4, 5
         ON CONFLICT DO NOTHING
         """,  # noqa: S608 - as above.
-        # An attribute in which nothing is left goes too: it was not there before.
+        # An empty attribute is removed too.
         clear=f"""
         UPDATE directory.{table} h SET extensions = CASE
             WHEN (h.extensions -> i.name) - $5::text = '{{}}' THEN h.extensions - i.name
@@ -79,8 +81,7 @@ _SENTENCES = {
 
 
 class Markings:
-    """The marks of all tenants, for those who may change them; `statements` are those of mailboxes, or those of groups.
-    `key_member` is the member that marks are found by."""
+    """The marks of the mailboxes or groups of all tenants, in the member `key_member`. Needs the worker's role."""
 
     def __init__(self, database: Queryable, statements: _Statements, *, key_member: str) -> None:
         self._database = database
@@ -88,40 +89,36 @@ class Markings:
         self._key_member = key_member
 
     async def made_at(self, objects: Sequence[MarkedObject]) -> Sequence[datetime | None]:
-        """When each was made; None for what is not there."""
-        with answering():
-            async with one_transaction(self._database) as connection:
-                found = await self._lock(connection, objects)
+        """Read the creation time of each; None for an object that does not exist."""
+        async with one_transaction(self._database) as connection:
+            found = await self._lock(connection, objects)
         return [None if one is None else one[0] for one in found]
 
     async def mark(self, objects: Sequence[MarkedObject]) -> Sequence[Refused | None]:
-        """Let each carry its mark, those that can in one transaction; why the others cannot."""
-        with answering():
-            async with one_transaction(self._database) as connection:
-                found = await self._lock(connection, objects)
-                bare = [each for each, one in zip(objects, found, strict=True) if one is not None and one[1] is None]
-                await self._execute(connection, bare, self._statements.set, self._statements.index)
+        """Add the mark to each object, in one transaction. Returns the refusals."""
+        async with one_transaction(self._database) as connection:
+            found = await self._lock(connection, objects)
+            unmarked = [each for each, one in zip(objects, found, strict=True) if one is not None and one[1] is None]
+            await self._execute(connection, unmarked, self._statements.set, self._statements.index)
         return [_refusal(each, one) for each, one in zip(objects, found, strict=True)]
 
     async def unmark(self, objects: Sequence[MarkedObject]) -> None:
-        """Take the mark from each that carries it; what is not there, or carries another, is left as it is."""
-        with answering():
-            async with one_transaction(self._database) as connection:
-                found = await self._lock(connection, objects)
-                carrying = [
-                    each
-                    for each, one in zip(objects, found, strict=True)
-                    if one is not None and _is_same(one[1], each.mark.key)
-                ]
-                await self._execute(connection, carrying, self._statements.clear, self._statements.forget)
+        """Remove the mark from each object that has it; other objects stay unchanged."""
+        async with one_transaction(self._database) as connection:
+            found = await self._lock(connection, objects)
+            marked = [
+                each
+                for each, one in zip(objects, found, strict=True)
+                if one is not None and _is_same(one[1], each.mark.key)
+            ]
+            await self._execute(connection, marked, self._statements.clear, self._statements.forget)
 
     async def _lock(
         self, connection: Connection, objects: Sequence[MarkedObject]
     ) -> Sequence[tuple[datetime, str | None] | None]:
-        """When each was made and whose mark it carries; None for what is not there. Nobody changes them meanwhile."""
+        """Lock the objects, and read the creation time and the mark of each; None if it does not exist."""
         rows = await connection.fetch(self._statements.lock, *_columns(objects), self._key_member)
-        found = {row["item"]: (row["created_at"], row["carried"]) for row in rows}
-        return [found.get(item) for item in range(1, len(objects) + 1)]
+        return in_order({row["item"]: (row["created_at"], row["carried"]) for row in rows}, len(objects))
 
     async def _execute(self, connection: Connection, objects: Sequence[MarkedObject], *statements: str) -> None:
         if objects:
@@ -130,24 +127,17 @@ class Markings:
 
 
 def _refusal(wanted: MarkedObject, found: tuple[datetime, str | None] | None) -> Refused | None:
-    if found is None:
-        code = "gone"
-    elif found[1] is None or _is_same(found[1], wanted.mark.key):
+    if found is not None and (found[1] is None or _is_same(found[1], wanted.mark.key)):
         return None
-    else:
-        code = "alreadyManaged"
+    code = "gone" if found is None else "alreadyManaged"
     return Refused(code, _SENTENCES[code].format(wanted.id))
 
 
 def _is_same(carried: str | None, key: str) -> bool:
-    """Marks are compared without regard to case, as they are looked for."""
+    """Compare marks case-insensitively, as lookups do."""
     return carried is not None and carried.lower() == key.lower()
 
 
-def _columns(objects: Sequence[MarkedObject]) -> tuple[list[object], ...]:
-    return (
-        [one.mark.tenant_id for one in objects],
-        [one.id for one in objects],
-        [one.mark.extension for one in objects],
-        [one.mark.key for one in objects],
-    )
+def _columns(objects: Sequence[MarkedObject]) -> Columns:
+    tenants, names, keys = mark_columns([one.mark for one in objects])
+    return tenants, [one.id for one in objects], names, keys

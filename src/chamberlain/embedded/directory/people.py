@@ -1,21 +1,28 @@
-"""Who and what is known of tenants: users with their licences, labels, taken addresses, and who is in which group."""
+"""Lookups in several tenants at once: users and their licences, labels, addresses, managers, members and owners."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
+from typing import TypeVar
 from uuid import UUID
 
+import asyncpg
 import msgspec
 
-from chamberlain.embedded.directory.database import Pool, answering
+from chamberlain.embedded.directory.database import Pool, database_errors
+
+Key = TypeVar("Key")
 
 
 @dataclass(slots=True)
 class Question:
-    """What is asked about one tenant. `memberships` are pairs of a user and a group; `managed` are users whose managers
-    are asked for, `gathered` groups whose members are, nested ones too; `groups` are those that may exist or not,
-    `owned` those whose owners are asked for."""
+    """The keys to look up in one tenant.
+
+    `memberships` are pairs of a user and a group. The other groups of keys ask for the managers of users (`managed`),
+    the members of groups, including nested ones (`gathered`), the existence of groups (`groups`), and the owners of
+    groups (`owned`).
+    """
 
     users: set[UUID] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
@@ -28,7 +35,7 @@ class Question:
 
 
 class Card(msgspec.Struct, frozen=True, rename="camel"):
-    """A user, as far as others need to know."""
+    """A user, with the properties that other users can see."""
 
     id: UUID
     display_name: str
@@ -40,7 +47,7 @@ class Card(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Relative(msgspec.Struct, frozen=True, rename="camel"):
-    """Somebody who is the manager of a user, or a member or owner of a group: `of` says of whom or of which."""
+    """The manager of a user, or a member or owner of a group; `of` is the id of the user or group."""
 
     of: UUID
     id: UUID
@@ -49,18 +56,18 @@ class Relative(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Managers of those who have one, and members of those groups that have any, in the order of their names."""
+    """Managers by user, and members by group, sorted by name."""
 
     managers: Mapping[UUID, Relative]
     members: Mapping[UUID, Sequence[Relative]]
 
 
-_NOT_ASKED = Relations({}, {})
+_NO_RELATIONS = Relations({}, {})
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What of a question is there, in the spelling of the question."""
+    """The existing keys of a question, in its spelling."""
 
     people: Sequence[Card]
     labels: frozenset[str]
@@ -74,18 +81,17 @@ class Found:
 _cards = msgspec.json.Decoder(list[Card])
 _relatives = msgspec.json.Decoder(list[Relative])
 
-# They go as one text: the driver asks each element of an array whether it is an array
-# itself, which takes as long as all else about a short text.
+# Addresses are joined into one text: encoding an array of short texts takes the driver twice as long.
 _LOOK_UP = r"""
 SELECT tenant_id, people, known_labels, taken_addresses, found_members, found_groups
 FROM directory.look_up($1, $2, $3, $4, $5, string_to_array($6, E'\x1f'), $7, $8, $9, $10)
 """
-_BETWEEN = "\x1f"
+_SEPARATOR = "\x1f"
 
-# For those who ask within a statement of their own: which of these addresses are given away (sql/held_addresses.sql).
+# The function that finds taken addresses, for use in other statements (sql/held_addresses.sql).
 HELD_ADDRESSES = "directory.held_addresses"
 
-# Where it is told that users or labels have changed or are gone (sql/people_changes.sql).
+# The channel of notifications about changed or removed users and labels (sql/people_changes.sql).
 PEOPLE_CHANNEL = "directory_people"
 
 _RELATIONS = """
@@ -96,95 +102,77 @@ _KNOWN_GROUPS = "SELECT tenant_id, known FROM directory.known_groups($1, $2, $3)
 
 _OWNERS = "SELECT tenant_id, owners FROM directory.group_owners($1, $2, $3, $4)"
 
-# Of a larger group, those whose names come first: what is asked for so is to be shown to somebody.
+# Enough to display; the first ones by name.
 MOST_MEMBERS = 1_000
 
 
 class Register:
-    """Answers questions about several tenants at once; each is answered by what its own tenant holds."""
+    """Answers questions about several tenants; each question sees only its own tenant."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def look_up(self, questions: Mapping[UUID, Question]) -> Mapping[UUID, Found]:
-        """The answer for each tenant, all of them in one call, and in one more each where relations, groups and owners
-        are asked for."""
-        relations = await self._relations(questions)
-        known = await self._known_groups(questions)
-        owners = await self._owners(questions)
-        tenants = sorted(questions)
-        asked = [questions[tenant] for tenant in tenants]
-        labels = [_storable(question.labels) for question in asked]
-        addresses = [_storable(question.addresses) for question in asked]
-        pairs = [list(question.memberships) for question in asked]
-        with answering():
-            rows = await self._pool.fetch(
-                _LOOK_UP,
-                tenants,
-                list(chain.from_iterable(question.users for question in asked)),
-                _ends([len(question.users) for question in asked]),
-                list(chain.from_iterable(labels)),
-                _ends([len(several) for several in labels]),
-                _BETWEEN.join(chain.from_iterable(addresses)),
-                _ends([len(several) for several in addresses]),
-                [member for several in pairs for member, _ in several],
-                [group for several in pairs for _, group in several],
-                _ends([len(several) for several in pairs]),
-            )
+        """Look up the keys of each tenant.
+
+        One call answers all tenants. Relations, groups and owners take one more call each, only if they are requested.
+        """
+        rows = await self._fetch(
+            _RELATIONS, questions, lambda one: one.managed, lambda one: one.gathered, limit=(MOST_MEMBERS,)
+        )
+        relations = {
+            tenant_id: Relations({one.of: one for one in _relatives.decode(managers)}, _by_group(members))
+            for tenant_id, managers, members in rows
+        }
+        rows = await self._fetch(_KNOWN_GROUPS, questions, lambda one: one.groups)
+        known = {tenant_id: frozenset(groups) for tenant_id, groups in rows}
+        rows = await self._fetch(_OWNERS, questions, lambda one: one.owned, limit=(MOST_MEMBERS,))
+        owners = {tenant_id: _by_group(members) for tenant_id, members in rows}
         return {
             tenant_id: Found(
                 _cards.decode(people),
                 frozenset(labels),
                 frozenset(addresses),
                 frozenset(zip(members, groups, strict=True)),
-                relations.get(tenant_id, _NOT_ASKED),
+                relations.get(tenant_id, _NO_RELATIONS),
                 known.get(tenant_id, frozenset()),
                 owners.get(tenant_id, {}),
             )
-            for tenant_id, people, labels, addresses, members, groups in rows
+            for tenant_id, people, labels, addresses, members, groups in await self._fetch_people(questions)
         }
 
-    async def _relations(self, questions: Mapping[UUID, Question]) -> Mapping[UUID, Relations]:
-        tenants = sorted(tenant for tenant, asked in questions.items() if asked.managed or asked.gathered)
-        if not tenants:
-            return {}
+    async def _fetch_people(self, questions: Mapping[UUID, Question]) -> Sequence[asyncpg.Record]:
+        tenants = sorted(questions)
         asked = [questions[tenant] for tenant in tenants]
-        with answering():
-            rows = await self._pool.fetch(
-                _RELATIONS,
+        addresses, address_ends = _flat([_storable(question.addresses) for question in asked])
+        pairs, pair_ends = _flat([question.memberships for question in asked])
+        with database_errors():
+            return await self._pool.fetch(
+                _LOOK_UP,
                 tenants,
-                list(chain.from_iterable(question.managed for question in asked)),
-                _ends([len(question.managed) for question in asked]),
-                list(chain.from_iterable(question.gathered for question in asked)),
-                _ends([len(question.gathered) for question in asked]),
-                MOST_MEMBERS,
+                *_flat([question.users for question in asked]),
+                *_flat([_storable(question.labels) for question in asked]),
+                _SEPARATOR.join(addresses),
+                address_ends,
+                [member for member, _ in pairs],
+                [group for _, group in pairs],
+                pair_ends,
             )
-        return {tenant_id: _gathered(managers, members) for tenant_id, managers, members in rows}
 
-    async def _known_groups(self, questions: Mapping[UUID, Question]) -> Mapping[UUID, frozenset[UUID]]:
-        tenants = sorted(tenant for tenant, asked in questions.items() if asked.groups)
+    async def _fetch(
+        self,
+        statement: str,
+        questions: Mapping[UUID, Question],
+        *keys: Callable[[Question], Collection[UUID]],
+        limit: tuple[int, ...] = (),
+    ) -> Sequence[asyncpg.Record]:
+        """Run a statement for the tenants with such keys."""
+        tenants = sorted(tenant for tenant, question in questions.items() if any(of(question) for of in keys))
         if not tenants:
-            return {}
-        asked = [questions[tenant].groups for tenant in tenants]
-        with answering():
-            rows = await self._pool.fetch(
-                _KNOWN_GROUPS, tenants, list(chain.from_iterable(asked)), _ends([len(groups) for groups in asked])
-            )
-        return {tenant_id: frozenset(known) for tenant_id, known in rows}
-
-    async def _owners(self, questions: Mapping[UUID, Question]) -> Mapping[UUID, Mapping[UUID, Sequence[Relative]]]:
-        tenants = sorted(tenant for tenant, asked in questions.items() if asked.owned)
-        if not tenants:
-            return {}
-        asked = [questions[tenant].owned for tenant in tenants]
-        ends = _ends([len(groups) for groups in asked])
-        with answering():
-            rows = await self._pool.fetch(_OWNERS, tenants, list(chain.from_iterable(asked)), ends, MOST_MEMBERS)
-        return {tenant_id: _by_group(owners) for tenant_id, owners in rows}
-
-
-def _gathered(managers: str, members: str) -> Relations:
-    return Relations({manager.of: manager for manager in _relatives.decode(managers)}, _by_group(members))
+            return []
+        columns = chain.from_iterable(_flat([of(questions[tenant]) for tenant in tenants]) for of in keys)
+        with database_errors():
+            return await self._pool.fetch(statement, tenants, *columns, *limit)
 
 
 def _by_group(relatives: str) -> Mapping[UUID, Sequence[Relative]]:
@@ -194,14 +182,14 @@ def _by_group(relatives: str) -> Mapping[UUID, Sequence[Relative]]:
     return by_group
 
 
-def _ends(lengths: Sequence[int]) -> list[int]:
-    return list(accumulate(lengths))
+def _flat(keys: Sequence[Collection[Key]]) -> tuple[list[Key], list[int]]:
+    """Join the keys of all tenants, with the end of each tenant's keys."""
+    return list(chain.from_iterable(keys)), list(accumulate(map(len, keys)))
 
 
 def _storable(texts: Iterable[str]) -> Sequence[str]:
-    """Those that the database can hold. The others are not in it, and asking for them would fail for everybody; so
-    would what stands between addresses, which none of them holds."""
+    """Return the texts that the database can store; a query with another one would fail for all tenants."""
     return [text for text in texts if not _NOT_STORABLE.search(text)]
 
 
-_NOT_STORABLE = re.compile(f"[\x00{_BETWEEN}\ud800-\udfff]")
+_NOT_STORABLE = re.compile(f"[\x00{_SEPARATOR}\ud800-\udfff]")

@@ -1,5 +1,5 @@
-"""The HTTP surface of the directory below `/v1.0`, a part of Graph's, read only.
+"""The read-only HTTP surface of the directory below `/v1.0`, a subset of Graph.
 
-Here live the paths, the query options and the shapes of answers. What is read comes from the tables by statements with
-parameters; nothing is written, and who calls is told by a function that is handed in.
+It contains the routes, the query options and the encoding of resources. Statements have parameters for all values of a
+call. A callback authenticates the caller.
 """

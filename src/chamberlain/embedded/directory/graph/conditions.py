@@ -1,7 +1,7 @@
-"""Makes a filter into a condition on a row `g` of directory.groups or `u` of directory.users. `$1` is the tenant.
+"""Translates a filter into a SQL condition on a row `g` of directory.groups or `u` of directory.users.
 
-The condition consists of the fixed pieces below; everything that the filter says becomes a parameter. Texts are
-compared without regard to case, and what has no value equals nothing but null.
+The condition consists of the fixed pieces below, with a parameter for each value of the filter; `$1` is the tenant.
+Texts are case-insensitive, and a missing value equals only null.
 """
 
 import re
@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from chamberlain.embedded.directory.graph.filters import AllOf, AnyOf, Equals, Filter, HasType, Not, StartsWith
+from chamberlain.embedded.directory.expressions import Translator
+from chamberlain.embedded.directory.graph.filters import Comparison, Equals, Filter, HasType, Path, StartsWith
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a filter is about: its id, the column of each property, which of them are addresses, and where the values of
-    its extension attributes are found. `lowered` are columns that hold a property in lower case; it is never absent.
+    """The resource of a filter: its id, the columns of its properties, and the query for its extension values.
+
+    `addresses` are the properties with addresses. `lowered` are columns with a property in lower case, never null.
     """
 
     id: str
@@ -25,8 +27,8 @@ class Subject:
     lowered: Mapping[str, str]
 
 
-# A value is found by the index of its table, whatever else the filter says. Only lower() on a parameter is allowed:
-# beside a column it would keep row-level security from using the index.
+# Each filter by an extension value can use the index. lower() is applied only to parameters: with lower() on a column,
+# row-level security prevents the index.
 GROUPS = Subject(
     id="g.id",
     columns={"displayName": "g.display_name", "mailNickname": "g.mail_nickname", "mail": "g.mail", "id": "g.id::text"},
@@ -58,82 +60,76 @@ ROOMS = Subject(
     lowered={},
 )
 
-_HOLDERS_OF = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = ANY ({})"
+_OWNERS_OF = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = ANY ({})"
 
 
 class Parameters(list[object]):
-    """The values of a statement, in order."""
+    """The parameters of a statement, in order."""
 
     def add(self, value: object, kind: str) -> str:
-        """Add one; the answer is what stands for it in the statement."""
+        """Add a parameter and return its placeholder."""
         self.append(value)
         return f"${len(self)}::{kind}"
 
 
 def condition_of(wanted: Filter, parameters: Parameters, subject: Subject) -> str:
-    """The filter as SQL, with its values added to the parameters."""
-    match wanted:
-        case AllOf(parts):
-            return "(" + " AND ".join(condition_of(part, parameters, subject) for part in parts) + ")"
-        case AnyOf(parts):
-            return "(" + " OR ".join(condition_of(part, parameters, subject) for part in parts) + ")"
-        case Not(part):
-            return f"NOT {condition_of(part, parameters, subject)}"
-        case HasType(group_type):
-            return f"(lower({parameters.add(group_type, 'text')}) = ANY (directory.lowered(g.group_types)))"
-        case StartsWith():
-            return _starts_with(wanted, parameters, subject)
-        case Equals():
-            return _equals(wanted, parameters, subject)
+    """Return the filter as SQL and add its values to the parameters."""
+    return _FilterTranslator(parameters, subject).translate(wanted)
 
 
-def _starts_with(wanted: StartsWith, parameters: Parameters, subject: Subject) -> str:
-    if wanted.path.extension is None:
-        column, text = subject.columns[wanted.path.member], parameters.add(wanted.text, "text")
-        return f"coalesce(starts_with(lower({column}), lower({text})), false)"
-    values = subject.values.format(
-        parameters.add(wanted.path.extension, "text"), parameters.add(wanted.path.member, "text")
-    )
-    return f"({subject.id} IN ({values} AND starts_with(v.value, lower({parameters.add(wanted.text, 'text')}))))"
+class _FilterTranslator(Translator[Comparison]):
+    def __init__(self, parameters: Parameters, subject: Subject) -> None:
+        self._parameters = parameters
+        self._subject = subject
+
+    def _comparison(self, leaf: Comparison) -> str:
+        match leaf:
+            case HasType(group_type):
+                return f"(lower({self._parameters.add(group_type, 'text')}) = ANY (directory.lowered(g.group_types)))"
+            case StartsWith(path, text):
+                return self._starts_with(path, text)
+            case Equals(path, values):
+                texts = [value for value in values if value is not None]
+                parts = [self._one_of(path, texts)] if texts else []
+                if None in values:
+                    parts.append(self._has_none(path))
+                return "(" + " OR ".join(parts) + ")"
+
+    def _starts_with(self, path: Path, text: str) -> str:
+        if path.extension is None:
+            column = self._subject.columns[path.member]
+            return f"coalesce(starts_with(lower({column}), lower({self._parameters.add(text, 'text')})), false)"
+        values = self._extension_values(path)
+        prefix = self._parameters.add(text, "text")
+        return f"({self._subject.id} IN ({values} AND starts_with(v.value, lower({prefix}))))"
+
+    def _one_of(self, path: Path, texts: list[str]) -> str:
+        subject, add = self._subject, self._parameters.add
+        if path.extension is not None:
+            values = self._extension_values(path)
+            return f"{subject.id} IN ({values} AND v.value = ANY (directory.lowered({add(texts, 'text[]')})))"
+        if path.member == "id":
+            # Texts that are no id match nothing.
+            ids = [UUID(text) for text in texts if _ID.fullmatch(text)]
+            return f"{subject.id} = ANY ({add(ids, 'uuid[]')})"
+        lowered = f"directory.lowered({add(texts, 'text[]')})"
+        if path.member in subject.lowered:
+            return f"{subject.lowered[path.member]} = ANY ({lowered})"
+        same = f"coalesce(lower({subject.columns[path.member]}) = ANY ({lowered}), false)"
+        if path.member in subject.addresses:
+            # The index finds the owner by any of its addresses; the second condition compares this property.
+            return f"({subject.id} IN ({_OWNERS_OF.format(lowered)}) AND {same})"
+        return same
+
+    def _has_none(self, path: Path) -> str:
+        if path.extension is None:
+            return f"{self._subject.columns[path.member]} IS NULL"
+        return f"{self._subject.id} NOT IN ({self._extension_values(path)})"
+
+    def _extension_values(self, path: Path) -> str:
+        extension, member = (self._parameters.add(name, "text") for name in (path.extension, path.member))
+        return self._subject.values.format(extension, member)
 
 
-def _equals(wanted: Equals, parameters: Parameters, subject: Subject) -> str:
-    texts = [value for value in wanted.values if value is not None]
-    parts = [_one_of(wanted, texts, parameters, subject)] if texts else []
-    if None in wanted.values:
-        parts.append(_has_none(wanted, parameters, subject))
-    return "(" + " OR ".join(parts) + ")"
-
-
-def _one_of(wanted: Equals, texts: list[str], parameters: Parameters, subject: Subject) -> str:
-    path = wanted.path
-    if path.extension is not None:
-        values = subject.values.format(parameters.add(path.extension, "text"), parameters.add(path.member, "text"))
-        return f"{subject.id} IN ({values} AND v.value = ANY (directory.lowered({parameters.add(texts, 'text[]')})))"
-    if path.member == "id":
-        return f"{subject.id} = ANY ({parameters.add(_ids(texts), 'uuid[]')})"
-    lowered = f"directory.lowered({parameters.add(texts, 'text[]')})"
-    if path.member in subject.lowered:
-        return f"{subject.lowered[path.member]} = ANY ({lowered})"
-    same = f"coalesce(lower({subject.columns[path.member]}) = ANY ({lowered}), false)"
-    if path.member in subject.addresses:
-        # The address finds the holder by an index; whether it is this one of the holder's addresses is seen there.
-        return f"({subject.id} IN ({_HOLDERS_OF.format(lowered)}) AND {same})"
-    return same
-
-
-def _has_none(wanted: Equals, parameters: Parameters, subject: Subject) -> str:
-    path = wanted.path
-    if path.extension is None:
-        return f"{subject.columns[path.member]} IS NULL"
-    values = subject.values.format(parameters.add(path.extension, "text"), parameters.add(path.member, "text"))
-    return f"{subject.id} NOT IN ({values})"
-
-
-def _ids(texts: list[str]) -> list[UUID]:
-    # What is no id is the id of nothing.
-    return [UUID(text) for text in texts if _ID.fullmatch(text)]
-
-
-# UUID takes more spellings than an id has.
+# UUID() accepts more formats than an id has.
 _ID = re.compile(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")

@@ -4,30 +4,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-import asyncpg
 import msgspec
 
-from chamberlain.embedded.directory.database import Connection, one_tenant
-from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
+from chamberlain.embedded.directory.database import Connection
+from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
 from chamberlain.embedded.directory.graph.options import read_options
-from chamberlain.embedded.directory.graph.paging import (
-    Query,
-    counts,
-    page_of,
-    read_place,
-    require_eventual,
-    shape_of_page,
-)
+from chamberlain.embedded.directory.graph.paging import Query, page_of, read_place, require_eventual, shape_of_page
 
 _OPTIONS = frozenset({"$select", "$count", "$top", "$skiptoken"})
-_NO_OPTIONS = frozenset[str]()
 
-_MADE_AT = "SELECT g.created_at FROM directory.groups g WHERE g.tenant_id = $1 AND g.id = $2"
+_GROUP = "SELECT g.created_at FROM directory.groups g WHERE g.tenant_id = $1 AND g.id = $2"
 
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """Those who own a group, or those who are in it."""
+    """The statements for the owners, or for the members, of a group."""
 
     page: str
     count: str
@@ -47,22 +38,22 @@ _MEMBERS = _Relation(f"{_RELATED} AND m.is_member ORDER BY m.member_id LIMIT $4"
 
 
 async def list_owners(call: Call) -> Shape:
-    """Who owns the group."""
+    """List the owners of the group."""
     return await _list(call, _OWNERS)
 
 
 async def list_members(call: Call) -> Shape:
-    """Who is in the group, not looking into groups that are in it."""
+    """List the direct members of the group."""
     return await _list(call, _MEMBERS)
 
 
 async def count_owners(call: Call) -> int:
-    """How many own the group."""
+    """Count the owners of the group."""
     return await _count(call, _OWNERS)
 
 
 async def count_members(call: Call) -> int:
-    """How many are in the group, not looking into groups that are in it."""
+    """Count the direct members of the group."""
     return await _count(call, _MEMBERS)
 
 
@@ -72,14 +63,14 @@ async def _list(call: Call, relation: _Relation) -> Shape:
     after = None if query.after is None else query.after.id
     async with _group(call) as connection:
         rows = await connection.fetch(relation.page, call.tenant_id, call.id, after, options.top + 1)
-        count = await connection.fetchval(relation.count, call.tenant_id, call.id) if counts(call, query) else None
+        count = await connection.fetchval(relation.count, call.tenant_id, call.id) if query.counts(call) else None
     page = page_of(call, query, rows, count)
     context = f"{call.root}/$metadata#directoryObjects"
     return shape_of_page(call, page, context, lambda row: _selected(_shape(row), options.select))
 
 
 async def _count(call: Call, relation: _Relation) -> int:
-    read_options(call.query_string, known=_NO_OPTIONS)
+    read_options(call.query_string)
     require_eventual(call)
     async with _group(call) as connection:
         count: int = await connection.fetchval(relation.count, call.tenant_id, call.id)
@@ -88,19 +79,17 @@ async def _count(call: Call, relation: _Relation) -> int:
 
 @asynccontextmanager
 async def _group(call: Call) -> AsyncIterator[Connection]:
-    """The database, once it is known that there is such a group. Raises NotThere."""
-    async with one_tenant(call.pool, call.tenant_id) as connection:
-        made_at = await connection.fetchval(_MADE_AT, call.tenant_id, call.id)
-        if made_at is None or not call.knows(made_at):
-            raise nothing(call)
+    """Open a connection after checking that the group exists. Raises NotThere."""
+    async with call.connected() as connection:
+        await call.fetch_by_id(connection, _GROUP)
         yield connection
 
 
-def _shape(row: asyncpg.Record) -> Shape:
+def _shape(row: Row) -> Shape:
     return _group_shape(row) if row["is_group"] else _user_shape(row)
 
 
-def _group_shape(row: asyncpg.Record) -> Shape:
+def _group_shape(row: Row) -> Shape:
     return {
         "@odata.type": "#microsoft.graph.group",
         "id": str(row["id"]),
@@ -110,7 +99,7 @@ def _group_shape(row: asyncpg.Record) -> Shape:
     }
 
 
-def _user_shape(row: asyncpg.Record) -> Shape:
+def _user_shape(row: Row) -> Shape:
     properties = msgspec.json.decode(row["properties"], type=dict[str, str])
     return {
         "@odata.type": "#microsoft.graph.user",
@@ -129,7 +118,7 @@ def _user_shape(row: asyncpg.Record) -> Shape:
 
 
 def _selected(entry: Shape, select: tuple[str, ...] | None) -> Shape:
-    # Owners and members may be of several types, so a name that one of them lacks is no fault.
+    # Users and groups have different properties, so unknown names are ignored.
     if select is None:
         return entry
     return {name: value for name, value in entry.items() if name.startswith("@") or name in select}

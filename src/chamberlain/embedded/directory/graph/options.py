@@ -1,5 +1,4 @@
-"""The query options of a list: which of its entries, which of their properties, how many, in which order, and from
-where on."""
+"""The query options of Graph: `$filter`, `$select`, `$orderby`, `$count`, `$top` and `$skiptoken`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +8,10 @@ from urllib.parse import parse_qsl, quote, urlencode
 from chamberlain.embedded.directory.errors import BadQuery
 
 MOST_ENTRIES = 999
-USUAL_ENTRIES = 100
+DEFAULT_ENTRIES = 100
 _MOST_PARAMETERS = 100
 
-# What somebody may look for who knows Graph, and what there is instead.
+# Alternatives to unsupported options of Graph.
 _INSTEAD = {
     "$search": " Use $filter with startswith, eq or in.",
     "$skip": " Follow the @odata.nextLink of the page before.",
@@ -22,10 +21,9 @@ _INSTEAD = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a query asks for, as far as it can be understood without knowing what is listed.
+    """The options of a query, independent of the resource.
 
-    `count` says whether the number of all entries is wanted; `skip_token` is what an answer gave as the place of the
-    next page.
+    `count` asks for the number of all entries. `skip_token` is the position from the link to the next page.
     """
 
     filter: str | None
@@ -36,10 +34,8 @@ class Options:
     skip_token: str | None
 
 
-def read_options(query_string: bytes, *, known: frozenset[str]) -> Options:
-    """The options of a query string. Raises BadQuery for one that begins with `$` and is not known here; others are
-    for somebody else.
-    """
+def read_options(query_string: bytes, *, known: frozenset[str] = frozenset()) -> Options:
+    """Parse a query string. Raises BadQuery for an unknown parameter that begins with `$`; others are ignored."""
     given = _parameters(query_string)
     unknown = sorted(given.keys() - known)
     if unknown:
@@ -56,7 +52,7 @@ def read_options(query_string: bytes, *, known: frozenset[str]) -> Options:
 
 
 def next_query(options: Options, skip_token: str) -> str:
-    """The query string of the page behind this one, encoded: the same options, and the place."""
+    """Encode the query string of the next page: the same options, with its skip token."""
     pairs: Sequence[tuple[str, str | None]] = (
         ("$filter", options.filter),
         ("$select", None if options.select is None else ",".join(options.select)),
@@ -81,9 +77,9 @@ def _parameters(query_string: bytes) -> Mapping[str, str]:
         if not name.startswith("$"):
             continue
         if name in given:
-            raise BadQuery("BadRequest", f"The query parameter '{name}' stands there twice.")
+            raise BadQuery("BadRequest", f"The query parameter '{name}' is there twice.")
         if "\x00" in value:
-            raise BadQuery("BadRequest", f"The query parameter '{name}' holds a character that no text can have.")
+            raise BadQuery("BadRequest", f"The query parameter '{name}' contains a character that no text can have.")
         given[name] = value
     return given
 
@@ -99,7 +95,7 @@ def _select(written: str | None) -> tuple[str, ...] | None:
 
 def _top(written: str | None) -> int:
     if written is None:
-        return USUAL_ENTRIES
+        return DEFAULT_ENTRIES
     if not (written.isascii() and written.isdigit() and 1 <= int(written[:4]) <= MOST_ENTRIES and len(written) < 5):
         message = f"Invalid page size specified: '{written}'. Must be between 1 and {MOST_ENTRIES} inclusive."
         raise BadQuery("Request_UnsupportedQuery", message)
@@ -112,15 +108,15 @@ def _count(written: str | None) -> bool:
     return written == "true"
 
 
-# What a page is sorted by has one of these types.
+# The type of a sort key.
 KeyValue = str | datetime
 
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A property to sort by: its expression in SQL, the type of that, and whether there may be none.
+    """A property to sort by: its SQL expression, its SQL type, and whether it can be null.
 
-    Texts sort without regard to case, character by character.
+    Texts sort case-insensitively, by code point.
     """
 
     expression: str
@@ -130,15 +126,17 @@ class SortKey:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How a list is sorted: by this, and entries that are alike by their ids, in the same direction. What has no value
-    comes before all that has one, and in the opposite order behind."""
+    """The order of a list. Entries with equal keys are sorted by id, in the same direction.
+
+    Entries without a value are first in ascending order, and last in descending order.
+    """
 
     key: SortKey
     descends: bool
 
 
 def read_order(written: str, keys: Mapping[str, SortKey], kind: str) -> Order:
-    """The order in which entries of this kind are wanted. Raises BadQuery."""
+    """Parse `$orderby`: one property, optionally with `asc` or `desc`. Raises BadQuery."""
     words = written.split()
     if "," in written:
         raise BadQuery("Request_UnsupportedQuery", "A list is sorted by one property: '$orderby' takes no second one.")
@@ -151,3 +149,18 @@ def read_order(written: str, keys: Mapping[str, SortKey], kind: str) -> Order:
         message = f"Unsupported sort property '{words[0]}' for '{kind}'. These can be used: {known}."
         raise BadQuery("Request_UnsupportedQuery", message)
     return Order(key, descends=words[1:] == ["desc"])
+
+
+def check_select(options: Options, properties: frozenset[str], resource: str) -> None:
+    """Raise BadQuery if `$select` contains an unknown property."""
+    for name in options.select or ():
+        # Names of extension attributes contain an underscore (prefix_name), those of properties never do.
+        if name not in properties and "_" not in name:
+            message = f"Could not find a property named '{name}' on type 'microsoft.graph.{resource}'."
+            raise BadQuery("BadRequest", message)
+
+
+def context_of(root: str, path: str, options: Options, end: str = "") -> str:
+    """Return the `@odata.context` of a resource or list, with its selected properties."""
+    selected = "" if options.select is None else f"({','.join(options.select)})"
+    return f"{root}/$metadata#{path}{selected}{end}"

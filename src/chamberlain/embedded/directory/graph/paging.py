@@ -1,6 +1,9 @@
-"""Pages of a list: which entries, in which order, from where on, and how many there are in all.
+"""Pagination of lists: filters, sort orders, positions and counts.
 
-Statements consist of the fixed pieces of a listing and of the conditions; whatever a caller says is a parameter.
+A statement consists of the fixed pieces of a listing and of conditions, with a parameter for each value of a call. The
+skip token contains the last entry of the page before: its id and its sort key. It needs no secret, because it is a
+position in a list of the caller's own tenant, and becomes a parameter. Its digest detects a token that was cut, changed
+or taken from another query, which would otherwise skip entries silently.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -8,15 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import TypeAlias
 from uuid import UUID
 
-import asyncpg
 import msgspec
 
-from chamberlain.embedded.directory.database import one_tenant
 from chamberlain.embedded.directory.errors import BadQuery
-from chamberlain.embedded.directory.graph.calls import Call, Shape
+from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
 from chamberlain.embedded.directory.graph.conditions import Parameters, Subject, condition_of
 from chamberlain.embedded.directory.graph.filters import Filter, Vocabulary, read_filter
 from chamberlain.embedded.directory.graph.options import (
@@ -34,8 +34,7 @@ _DIGEST_BYTES = 12
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in a list: behind the entry of this id. `key` is what the entry is sorted by, where that is not the id;
-    None is an entry that has no such value."""
+    """A position in a list, after the entry with this id. `key` is its sort key; None if it has no value."""
 
     id: UUID
     key: KeyValue | None = None
@@ -50,14 +49,14 @@ _decoder = msgspec.json.Decoder(_Written)
 
 
 def write_skip_token(place: Place, query: Sequence[str | None]) -> str:
-    """The place as a token that is good for this query only."""
+    """Encode the position as a token for this query."""
     key = place.key.isoformat() if isinstance(place.key, datetime) else place.key
     content = msgspec.json.encode(_Written(place.id, key))
     return _encoded(_digest(content, query) + content)
 
 
 def read_skip_token(token: str, query: Sequence[str | None], *, key_is_time: bool) -> Place:
-    """The place. Raises BadQuery for a token that was not made for this query."""
+    """Decode the position. Raises BadQuery for a token of another query."""
     try:
         raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))
         content = raw[_DIGEST_BYTES:]
@@ -65,9 +64,9 @@ def read_skip_token(token: str, query: Sequence[str | None], *, key_is_time: boo
         key = _time(written.key) if key_is_time else written.key
     except ValueError:
         raise _unknown() from None
-    # The decoder overlooks what is no letter of it.
+    # The base64 decoder ignores other characters.
     is_ours = _encoded(raw) == token and raw[:_DIGEST_BYTES] == _digest(content, query)
-    # No text of the database holds a NUL, and it takes none.
+    # The database cannot store a NUL.
     if not is_ours or "\x00" in (written.key or ""):
         raise _unknown()
     return Place(written.id, key)
@@ -85,7 +84,7 @@ def _time(written: str | None) -> datetime | None:
     if written is None:
         return None
     time = datetime.fromisoformat(written)
-    # The database would take one without an offset for its own.
+    # Without an offset, the database would use its own time zone.
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
@@ -93,18 +92,16 @@ def _unknown() -> BadQuery:
     return BadQuery("BadRequest", "The query parameter '$skiptoken' was not made by this service for this query.")
 
 
-Row: TypeAlias = asyncpg.Record
-
 _COUNT_OPTIONS = frozenset({"$filter"})
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Something that can be listed. Its id is that of the subject.
+    """A list of resources. Their id is that of the subject.
 
-    `columns` are those of a row, and `source` is where they come from; of `counted` there are as many. Both end in a
-    condition on the tenant, `$1`, and further ones are added. `visible` is the condition on what was made at a moment
-    or before, with a place for that.
+    `columns` and `source` are the pieces of the SELECT; `counted` is a cheaper source with as many rows. Both sources
+    end with a condition on the tenant, `$1`; more conditions are appended. `visible` is the condition on the creation
+    time, with a placeholder.
     """
 
     kind: str
@@ -119,23 +116,21 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked of a listing."""
+    """A query of a listing."""
 
     options: Options
     filter: Filter | None
     order: Order | None
     after: Place | None
 
-    @property
-    def is_first(self) -> bool:
-        """Whether it asks for the first page."""
-        return self.after is None
+    def counts(self, call: Call) -> bool:
+        """Check whether the first page includes the count. As in Graph, this needs the consistency header."""
+        return self.options.count and call.is_eventual and self.after is None
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The rows of a page, the query string of the next one if there is one, and how many entries there are in all, if
-    that was asked for."""
+    """The rows of a page, the query string of the next page, if any, and the number of all entries, if requested."""
 
     rows: Sequence[Row]
     next_query: str | None
@@ -143,7 +138,7 @@ class Page:
 
 
 def read_query(call: Call, listing: Listing, options: Options) -> Query:
-    """The options as this listing understands them. Raises BadQuery."""
+    """Validate the options for this listing. Raises BadQuery."""
     order = None if options.order is None else read_order(options.order, listing.keys, listing.kind)
     query = Query(
         options=options,
@@ -151,8 +146,8 @@ def read_query(call: Call, listing: Listing, options: Options) -> Query:
         order=order,
         after=read_place(call, options, key_is_time=order is not None and order.key.kind == "timestamptz"),
     )
-    if order is not None and query.filter is not None and query.is_first and not (options.count and call.is_eventual):
-        # As Graph does, so that a query that works here works there.
+    if order is not None and query.filter is not None and query.after is None and not query.counts(call):
+        # As in Graph.
         needed = "Beside $filter, $orderby needs the header ConsistencyLevel: eventual and $count=true."
         message = f"Sorting not supported for current query. {needed}"
         raise BadQuery("Request_UnsupportedQuery", message)
@@ -160,40 +155,36 @@ def read_query(call: Call, listing: Listing, options: Options) -> Query:
 
 
 def read_place(call: Call, options: Options, *, key_is_time: bool = False) -> Place | None:
-    """Where the page begins. Raises BadQuery."""
+    """Decode the position of the page. Raises BadQuery."""
     if options.skip_token is None:
         return None
     return read_skip_token(options.skip_token, _binding(call, options), key_is_time=key_is_time)
 
 
-def next_page(call: Call, options: Options, last: Place) -> str:
-    """The query string of the page behind this entry."""
-    return next_query(options, write_skip_token(last, _binding(call, options)))
-
-
 async def fetch_page(call: Call, listing: Listing, query: Query) -> Page:
-    """The page that is asked for. The number of entries comes with the first one."""
-    async with one_tenant(call.pool, call.tenant_id) as connection:
+    """Fetch a page; the first one can include the count."""
+    async with call.connected() as connection:
         parameters = Parameters([call.tenant_id])
         rows = await connection.fetch(page_statement(call, listing, query, parameters), *parameters)
         count = None
-        if counts(call, query):
+        if query.counts(call):
             parameters = Parameters([call.tenant_id])
             count = await connection.fetchval(_count_statement(call, listing, query.filter, parameters), *parameters)
     return page_of(call, query, rows, count)
 
 
 def page_of(call: Call, query: Query, rows: Sequence[Row], count: int | None = None) -> Page:
-    """The page that consists of these rows; one row more than a page holds says that there is a next one."""
+    """Make a page of these rows; one row more than the page size means that there is a next page."""
     shown = rows[: query.options.top]
     if len(rows) == len(shown):
         return Page(shown, None, count)
     last = Place(shown[-1]["id"], None if query.order is None else shown[-1]["sort_key"])
-    return Page(shown, next_page(call, query.options, last), count)
+    token = write_skip_token(last, _binding(call, query.options))
+    return Page(shown, next_query(query.options, token), count)
 
 
 def shape_of_page(call: Call, page: Page, context: str, shape: Callable[[Row], Shape]) -> Shape:
-    """The page as callers get it, each row in this shape."""
+    """Encode a page, with `shape` for each row."""
     answer: Shape = {"@odata.context": context}
     if page.count is not None:
         answer["@odata.count"] = page.count
@@ -203,25 +194,20 @@ def shape_of_page(call: Call, page: Page, context: str, shape: Callable[[Row], S
     return answer
 
 
-def counts(call: Call, query: Query) -> bool:
-    """Whether the number of all entries is in the answer: as in Graph, without the header it is left out silently."""
-    return query.options.count and call.is_eventual and query.is_first
-
-
 async def count_entries(call: Call, listing: Listing) -> int:
-    """How many entries the filter names, as the path `/$count` answers it. Raises BadQuery."""
+    """Count the entries that match the filter, for `/$count`. Raises BadQuery."""
     options = read_options(call.query_string, known=_COUNT_OPTIONS)
     require_eventual(call)
     wanted = None if options.filter is None else read_filter(options.filter, listing.vocabulary)
     parameters = Parameters([call.tenant_id])
     statement = _count_statement(call, listing, wanted, parameters)
-    async with one_tenant(call.pool, call.tenant_id) as connection:
+    async with call.connected() as connection:
         count: int = await connection.fetchval(statement, *parameters)
     return count
 
 
 def page_statement(call: Call, listing: Listing, query: Query, parameters: Parameters) -> str:
-    """The statement that reads a page, and one row more if there is one; its values are added to the parameters."""
+    """Return the statement that reads a page and one more row, and add its values to the parameters."""
     key = "" if query.order is None else f", {query.order.key.expression} AS sort_key"
     conditions = _conditions(call, listing, query.filter, parameters)
     if query.after is not None:
@@ -232,7 +218,7 @@ def page_statement(call: Call, listing: Listing, query: Query, parameters: Param
 
 
 def require_eventual(call: Call) -> None:
-    """Raises BadQuery where the number of entries may not be asked for alone."""
+    """Raise BadQuery without the consistency header, which counts require."""
     if not call.is_eventual:
         message = "$count is not currently supported. Send the header ConsistencyLevel: eventual with it."
         raise BadQuery("Request_BadRequest", message)
@@ -254,12 +240,12 @@ def _order_by(order: Order | None, id_column: str) -> str:
     if order is None:
         return id_column
     direction, nulls = ("DESC", " NULLS LAST") if order.descends else ("ASC", " NULLS FIRST")
-    # Said of a column that has no nulls, it would keep the index from being used.
+    # For a column without nulls, NULLS FIRST would prevent the index.
     return f"{order.key.expression} {direction}{nulls if order.key.may_lack else ''}, {id_column} {direction}"
 
 
 def _behind(place: Place, order: Order | None, id_column: str, parameters: Parameters) -> str:
-    """The condition on what comes behind the place."""
+    """Return the condition on the entries after the position."""
     after = parameters.add(place.id, "uuid")
     if order is None:
         return f"{id_column} > {after}"
@@ -272,5 +258,5 @@ def _behind(place: Place, order: Order | None, id_column: str, parameters: Param
 
 
 def _binding(call: Call, options: Options) -> Sequence[str | None]:
-    """What the place of a page belongs to: with another filter or order it would be another place."""
+    """Return the parts of a query that the skip token is bound to."""
     return (str(call.tenant_id), call.path, options.filter, options.order)

@@ -1,19 +1,16 @@
-"""`/places/microsoft.graph.room` and `/places/{id}`: rooms as a room finder shows them."""
+"""`/places/microsoft.graph.room` and `/places/{id}`: rooms, for room finders."""
 
-import asyncpg
 import msgspec
 
-from chamberlain.embedded.directory.database import one_tenant
-from chamberlain.embedded.directory.entries import Place
-from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing
+from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
 from chamberlain.embedded.directory.graph.conditions import ROOMS
 from chamberlain.embedded.directory.graph.filters import Vocabulary
 from chamberlain.embedded.directory.graph.options import read_options
 from chamberlain.embedded.directory.graph.paging import Listing, fetch_page, read_query, shape_of_page
 from chamberlain.embedded.directory.graph.users import contact_of, properties_of
+from chamberlain.embedded.directory.mailboxes import Place
 
 _LIST_OPTIONS = frozenset({"$filter", "$top", "$skiptoken"})
-_NO_OPTIONS = frozenset[str]()
 
 _COLUMNS = """
     u.id, u.display_name, u.mail, u.properties::text AS properties, m.contact::text AS contact,
@@ -23,10 +20,10 @@ _SOURCE = """
     directory.mailboxes m JOIN directory.users u ON u.tenant_id = $1 AND u.id = m.user_id
 WHERE m.tenant_id = $1 AND m.recipient_type = 'RoomMailbox'
 """
-_ROOMS = f"SELECT {_COLUMNS} FROM {_SOURCE}"  # noqa: S608 - the two pieces above.
+_ROOMS = f"SELECT {_COLUMNS} FROM {_SOURCE}"  # noqa: S608 - fixed pieces.
 _BY_ID = f"{_ROOMS} AND m.user_id = $2"
-_HOLDER = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = lower($2)"
-_BY_ADDRESS = f"{_ROOMS} AND m.user_id IN ({_HOLDER})"
+_OWNER = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = lower($2)"
+_BY_ADDRESS = f"{_ROOMS} AND m.user_id IN ({_OWNER})"
 
 ROOM_LISTING = Listing(
     kind="room",
@@ -41,27 +38,22 @@ ROOM_LISTING = Listing(
 
 
 async def list_rooms(call: Call) -> Shape:
-    """A page of the rooms that the filter names, in the order of their ids."""
+    """List the rooms that match the filter, by id."""
     options = read_options(call.query_string, known=_LIST_OPTIONS)
     page = await fetch_page(call, ROOM_LISTING, read_query(call, ROOM_LISTING, options))
     return shape_of_page(call, page, f"{call.root}/$metadata#places/microsoft.graph.room", _shape)
 
 
 async def get_place(call: Call) -> Shape:
-    """One room, by its id or one of its addresses."""
-    read_options(call.query_string, known=_NO_OPTIONS)
-    async with one_tenant(call.pool, call.tenant_id) as connection:
-        if call.id is not None:
-            row = await connection.fetchrow(_BY_ID, call.tenant_id, call.id)
-        else:
-            row = await connection.fetchrow(_BY_ADDRESS, call.tenant_id, call.address)
-    if row is None or not call.knows(row["created_at"]):
-        raise nothing(call)
+    """Return one room, by its id or one of its addresses."""
+    read_options(call.query_string)
+    async with call.connected() as connection:
+        row = await call.fetch_by_name(connection, by_id=_BY_ID, by_address=_BY_ADDRESS)
     context = f"{call.root}/$metadata#places/$entity"
     return {"@odata.context": context, "@odata.type": "#microsoft.graph.room", **_shape(row)}
 
 
-def _shape(row: asyncpg.Record) -> Shape:
+def _shape(row: Row) -> Shape:
     place, properties = msgspec.json.decode(row["place"], type=Place), properties_of(row)
     return {
         "id": str(row["id"]),

@@ -1,21 +1,14 @@
-"""`/schemaExtensions`: the extension attributes that groups and users of the tenant carry."""
+"""`/schemaExtensions`: the extension attributes of the tenant's groups and users."""
 
-from typing import TypeAlias
-
-import asyncpg
-
-from chamberlain.embedded.directory.database import one_tenant
 from chamberlain.embedded.directory.errors import BadQuery
-from chamberlain.embedded.directory.graph.calls import Call, Shape
+from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
 from chamberlain.embedded.directory.graph.filters import Equals, Vocabulary, read_filter
 from chamberlain.embedded.directory.graph.options import read_options
-
-Row: TypeAlias = asyncpg.Record
 
 _OPTIONS = frozenset({"$filter"})
 _VOCABULARY = Vocabulary(frozenset({"id"}))
 
-# One probe for each name and member, however many groups and users have a value there.
+# One index probe for each name and member, independent of the number of values.
 _NAMES = """
 WITH RECURSIVE of_groups (name, member) AS (
     (SELECT v.name, v.member FROM directory.extension_values v
@@ -43,10 +36,10 @@ FROM named GROUP BY name ORDER BY name
 
 
 async def list_schema_extensions(call: Call) -> Shape:
-    """All of them, or those whose ids the filter names."""
+    """List all extension attributes, or those with the ids of the filter."""
     options = read_options(call.query_string, known=_OPTIONS)
     ids = None if options.filter is None else _ids(options.filter)
-    async with one_tenant(call.pool, call.tenant_id) as connection:
+    async with call.connected() as connection:
         rows = await connection.fetch(_NAMES, call.tenant_id)
     return {
         "@odata.context": f"{call.root}/$metadata#schemaExtensions",
@@ -68,7 +61,7 @@ def _shape(row: Row) -> Shape:
         "description": None,
         "targetTypes": row["targets"],
         "status": "Available",
-        # Who registered them is not known here.
+        # The directory does not know the owning application.
         "owner": None,
         "properties": [{"name": member, "type": "String"} for member in row["members"]],
     }

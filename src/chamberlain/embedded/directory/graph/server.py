@@ -1,4 +1,4 @@
-"""The server: who calls, what for, and the answer or the fault in Graph's shape."""
+"""The ASGI server: authentication, routing, and responses in the format of Graph."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -45,7 +45,7 @@ Header = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """A fault as the caller gets it."""
+    """An error response."""
 
     status: int
     code: str
@@ -54,7 +54,7 @@ class ErrorResponse:
 
 
 def describe_fault(fault: Fault) -> ErrorResponse:
-    """The fault as the caller gets it."""
+    """Map a fault to its status, code, message and headers."""
     match fault:
         case Unauthorized():
             challenge = b'Bearer error="invalid_token"' if fault.had_token else b"Bearer"
@@ -70,7 +70,7 @@ def describe_fault(fault: Fault) -> ErrorResponse:
             message = "This directory can only be read: by GET, HEAD and OPTIONS."
             return ErrorResponse(405, "Request_BadRequest", message, ((b"allow", ALLOWED),))
         case Unreachable():
-            # What the database said is for the log, not for whoever calls.
+            # The client does not see the message of the database.
             message = f"The directory cannot answer now. {_again(fault.after)}"
             return ErrorResponse(503, "serviceNotAvailable", message, (_retry_after(fault.after),))
         case Throttled():
@@ -92,19 +92,21 @@ def _seconds(after: timedelta) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a token allows: the tenant it is for, permissions by their bare names (`Group.Read.All`), and the user who
-    calls, unless a program calls in its own name."""
+    """The access of a token: its tenant, its permissions (`Group.Read.All`), and its user.
+
+    An application token has no user.
+    """
 
     tenant_id: UUID
     permissions: frozenset[str]
     user_id: UUID | None = None
 
 
-# Gets the value of the header Authorization, or None. Raises Unauthorized, Forbidden or Unreachable.
+# Takes the Authorization header, or None. Raises Unauthorized, Forbidden or Unreachable.
 Authenticate = Callable[[str | None], Awaitable[Access]]
 
-# Gets the scope, the status, the headers and the body of an answer, and says whether it is sent: some servers can do so
-# at once, where ASGI takes a message for each part.
+# Sends a whole response (scope, status, headers, body) in one call, where the server supports it; ASGI takes two
+# messages. Returns whether the response was sent.
 SendWhole = Callable[[Scope, int, list[Header], bytes], bool]
 
 Handler = Callable[[Call], Awaitable[Answer]]
@@ -118,7 +120,7 @@ _READ_SITES = frozenset({"Sites.Read.All", "Sites.ReadWrite.All", "Directory.Rea
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """A path, and the permissions of which one is needed; without any it is about the user who calls."""
+    """A path, its handler, and the permissions of which one is required; None means the calling user."""
 
     path: re.Pattern[str]
     handler: Handler
@@ -126,9 +128,9 @@ class _Route:
 
 
 _ID = r"([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})"
-# No text in the database holds a NUL.
+# The database cannot store a NUL.
 _ID_OR_ADDRESS = r"([^/\x00]{1,320})"
-# The namespace of types may be left out to its last part, and the vendor's own programs do so.
+# The first part of the namespace is optional; the vendor's programs omit it.
 _ROOM = r"(?:microsoft\.)?graph\.room"
 _ROUTES = (
     _Route(re.compile(r"/v1\.0/groups"), list_groups, _READ_GROUPS),
@@ -165,15 +167,15 @@ _NO_STORE = (b"cache-control", b"no-store")
 
 _encode = msgspec.json.Encoder().encode
 
-# What a caller may have us repeat in a header: no blanks, nothing that could end the line.
+# The allowed characters of a header that the response repeats.
 _CLIENT_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 
 
 class GraphServer:
-    """An ASGI application for everything below `/v1.0`. `graph_url` is the address that callers know, without `/v1.0`.
+    """The ASGI application below `/v1.0`. `graph_url` is its public address, without `/v1.0`.
 
-    `pool` must hold the role that is bound by row-level security, and so must what `find_groups` asks. With an
-    `injection` every call counts for throttling.
+    `pool` and `find_groups` must use the role that row-level security restricts. With an `injection`, every call counts
+    for throttling.
     """
 
     def __init__(
@@ -197,20 +199,20 @@ class GraphServer:
         self._send_whole = send_whole
         self._injection = injection
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - nothing here has a body, but ASGI hands it over.
-        """Answer one call."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI passes it; no request has a body.
+        """Handle one call."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         ids = self._ids(headers)
         try:
             if scope["method"] == "OPTIONS":
-                # What may be done is no secret; nothing has to be proved for it, and it counts for nothing.
+                # Needs no token, and does not count for throttling.
                 await self._send(scope, send, 204, [*ids, _ALLOW], b"")
                 return
             answer = await self._answer(scope, headers)
         except FAULTS as fault:
-            told = describe_fault(fault)
-            body = self._error(told, ids)
-            await self._send(scope, send, told.status, [_JSON, _NO_STORE, *ids, *told.headers], body)
+            response = describe_fault(fault)
+            body = self._error(response, ids)
+            await self._send(scope, send, response.status, [_JSON, _NO_STORE, *ids, *response.headers], body)
             return
         content, body = (_TEXT, str(answer).encode()) if isinstance(answer, int) else (_JSON, _encode(answer))
         await self._send(scope, send, 200, [content, _NO_STORE, *ids], body)
@@ -243,7 +245,7 @@ class GraphServer:
 
     async def _send(self, scope: Scope, send: Send, status: int, headers: list[Header], body: bytes) -> None:
         if status != 204:
-            # A length would say of no content that there is some.
+            # A 204 response has no Content-Length.
             headers.append((b"content-length", b"%d" % len(body)))
         body = b"" if scope["method"] == "HEAD" else body
         if not self._send_whole(scope, status, headers, body):
@@ -257,14 +259,14 @@ class GraphServer:
             ids.append((b"client-request-id", client))
         return ids
 
-    def _error(self, told: ErrorResponse, ids: list[Header]) -> bytes:
+    def _error(self, response: ErrorResponse, ids: list[Header]) -> bytes:
         inner = {"date": written_time(self._now()).removesuffix("Z")}
         inner |= {name.decode(): value.decode() for name, value in ids}
-        return msgspec.json.encode({"error": {"code": told.code, "message": told.message, "innerError": inner}})
+        return msgspec.json.encode({"error": {"code": response.code, "message": response.message, "innerError": inner}})
 
 
 def _path(scope: Scope) -> str:
-    # A server that mounts this one leaves the whole path in place and says how much of it is its own.
+    # A mounting application keeps the whole path in `path`, and sets `root_path` to its own part.
     path: str = scope["path"].removeprefix(scope.get("root_path", ""))
     return path.removesuffix("/")
 
@@ -289,7 +291,7 @@ def _require(access: Access, route: _Route) -> None:
 
 
 def _named(call: Call, named: str | None) -> Call:
-    """The call for what its path names; where it names nothing, for the user who calls."""
+    """Set the id or address in the path; without one, the call is about the calling user."""
     if named is None:
         return call
     if re.fullmatch(_ID, named):

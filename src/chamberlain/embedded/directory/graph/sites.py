@@ -3,13 +3,8 @@
 from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
-import asyncpg
-
-from chamberlain.embedded.directory.database import one_tenant
-from chamberlain.embedded.directory.graph.calls import Call, NotThere, Shape, nothing, written_time
+from chamberlain.embedded.directory.graph.calls import Call, NotThere, Row, Shape, written_time
 from chamberlain.embedded.directory.graph.options import read_options
-
-_NO_OPTIONS = frozenset[str]()
 
 _SITE = """
 SELECT g.id, g.created_at, s.web_url, s.display_name, s.sharing_capability
@@ -19,8 +14,8 @@ WHERE g.tenant_id = $1 AND g.id = $2
 
 
 async def get_site(call: Call) -> Shape:
-    """One site, by the id that Graph gives it, or by that of its security group."""
-    read_options(call.query_string, known=_NO_OPTIONS)
+    """Return one site, by its Graph id or the id of its security group."""
+    read_options(call.query_string)
     group_id = call.id if call.address is None else _group_id(call.address)
     row = None if group_id is None else await _find(call, group_id)
     if row is None or (call.address is not None and call.address.lower() != _site_id(row)):
@@ -29,24 +24,22 @@ async def get_site(call: Call) -> Shape:
 
 
 async def get_root_site(call: Call) -> Shape:
-    """The site of the group."""
-    read_options(call.query_string, known=_NO_OPTIONS)
-    async with one_tenant(call.pool, call.tenant_id) as connection:
-        group = await connection.fetchrow(_SITE, call.tenant_id, call.id)
-    if group is None or not call.knows(group["created_at"]):
-        raise nothing(call)
+    """Return the site of the group."""
+    read_options(call.query_string)
+    async with call.connected() as connection:
+        group = await call.fetch_by_id(connection, _SITE)
     if group["web_url"] is None:
         raise _no_site()
     return _shape(call, group)
 
 
-async def _find(call: Call, group_id: UUID) -> asyncpg.Record | None:
-    async with one_tenant(call.pool, call.tenant_id) as connection:
+async def _find(call: Call, group_id: UUID) -> Row | None:
+    async with call.connected() as connection:
         row = await connection.fetchrow(_SITE, call.tenant_id, group_id)
     return None if row is None or row["web_url"] is None or not call.knows(row["created_at"]) else row
 
 
-def _shape(call: Call, row: asyncpg.Record) -> Shape:
+def _shape(call: Call, row: Row) -> Shape:
     address = urlsplit(row["web_url"])
     made_at = written_time(row["created_at"])
     return {
@@ -64,8 +57,8 @@ def _shape(call: Call, row: asyncpg.Record) -> Shape:
     }
 
 
-def _site_id(row: asyncpg.Record) -> str:
-    """The host, the id of the site collection (here: of the security group), and that of its only site."""
+def _site_id(row: Row) -> str:
+    """Return the Graph id: host, id of the site collection (the security group), and id of its only site."""
     return f"{urlsplit(row['web_url']).netloc.lower()},{row['id']},{uuid5(row['id'], 'root')}"
 
 

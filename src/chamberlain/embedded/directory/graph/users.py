@@ -1,32 +1,27 @@
-"""`/users`, `/users/{id}` and `/me`: users as Graph shows them; a mailbox that several share has a user too."""
+"""`/users`, `/users/{id}` and `/me` with licences and mailbox settings. A mailbox is a user too."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeAlias
 from uuid import uuid5
 
-import asyncpg
 import msgspec
 
-from chamberlain.embedded.directory.database import Connection, one_tenant
-from chamberlain.embedded.directory.entries import Contact, Place
-from chamberlain.embedded.directory.errors import BadQuery
-from chamberlain.embedded.directory.graph.calls import Call, Shape, nothing, written_time
+from chamberlain.embedded.directory.database import Connection
+from chamberlain.embedded.directory.graph.calls import Call, Row, Shape, written_time
 from chamberlain.embedded.directory.graph.conditions import USERS
 from chamberlain.embedded.directory.graph.filters import Vocabulary
-from chamberlain.embedded.directory.graph.options import Options, SortKey, read_options
+from chamberlain.embedded.directory.graph.options import Options, SortKey, check_select, context_of, read_options
 from chamberlain.embedded.directory.graph.paging import Listing, count_entries, fetch_page, read_query, shape_of_page
-
-Row: TypeAlias = asyncpg.Record
+from chamberlain.embedded.directory.mailboxes import Contact, Place
 
 _LIST_OPTIONS = frozenset({"$filter", "$select", "$orderby", "$count", "$top", "$skiptoken"})
 _ENTITY_OPTIONS = frozenset({"$select"})
 
-# `made_at` is of users who are mailboxes; the others were always there. One probe for each user: a merge of the two
-# tables would read all mailboxes before those of the page.
+# Only mailboxes have a creation time. LATERAL makes one probe for each user; a merge join would read all mailboxes
+# before those of the page.
 _COLUMNS = """
     u.id, u.display_name, u.user_principal_name, u.mail, u.user_type, u.account_enabled,
-    u.properties::text AS properties, m.created_at AS made_at, m.aliases, m.contact::text AS contact, m.is_hidden,
+    u.properties::text AS properties, m.created_at, m.aliases, m.contact::text AS contact, m.is_hidden,
     m.extensions::text AS extensions
 """
 _SOURCE = """
@@ -36,10 +31,10 @@ _SOURCE = """
     ) AS m ON true
 WHERE u.tenant_id = $1
 """
-_USERS = f"SELECT {_COLUMNS} FROM {_SOURCE}"  # noqa: S608 - the two pieces above.
+_USERS = f"SELECT {_COLUMNS} FROM {_SOURCE}"  # noqa: S608 - fixed pieces.
 _BY_ID = f"{_USERS} AND u.id = $2"
-_HOLDER = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = lower($2)"
-_BY_ADDRESS = f"{_USERS} AND u.id IN ({_HOLDER}) AND lower(u.user_principal_name) = lower($2)"
+_OWNER = "SELECT a.holder_id FROM directory.addresses a WHERE a.tenant_id = $1 AND a.address = lower($2)"
+_BY_ADDRESS = f"{_USERS} AND u.id IN ({_OWNER}) AND lower(u.user_principal_name) = lower($2)"
 
 USER_LISTING = Listing(
     kind="User",
@@ -59,57 +54,52 @@ USER_LISTING = Listing(
 
 
 async def list_users(call: Call) -> Shape:
-    """A page of the users that the filter names, in the order of their ids unless another one is wanted."""
+    """List the users that match the filter, by id or in the requested order."""
     options = read_options(call.query_string, known=_LIST_OPTIONS)
-    _check_select(options)
+    check_select(options, _PROPERTIES, "user")
     page = await fetch_page(call, USER_LISTING, read_query(call, USER_LISTING, options))
-    return shape_of_page(call, page, _context(call, options, ""), lambda row: _selected(_shape(row), options))
+    context = context_of(call.root, "users", options)
+    return shape_of_page(call, page, context, lambda row: _selected(_shape(row), options))
 
 
 async def count_users(call: Call) -> int:
-    """How many users the filter names."""
+    """Count the users that match the filter."""
     return await count_entries(call, USER_LISTING)
 
 
 async def get_user(call: Call) -> Shape:
-    """One user."""
+    """Return one user."""
     options = read_options(call.query_string, known=_ENTITY_OPTIONS)
-    _check_select(options)
-    async with one_tenant(call.pool, call.tenant_id) as connection:
-        row = await find_user(call, connection)
-    return {"@odata.context": _context(call, options, "/$entity"), **_selected(_shape(row), options)}
+    check_select(options, _PROPERTIES, "user")
+    async with call.connected() as connection:
+        row = await _fetch_user(call, connection)
+    context = context_of(call.root, "users", options, "/$entity")
+    return {"@odata.context": context, **_selected(_shape(row), options)}
 
 
-async def find_user(call: Call, connection: Connection) -> Row:
-    """The user whom the call names. Raises NotThere."""
-    if call.id is not None:
-        row = await connection.fetchrow(_BY_ID, call.tenant_id, call.id)
-    else:
-        row = await connection.fetchrow(_BY_ADDRESS, call.tenant_id, call.address)
-    if row is None or (row["made_at"] is not None and not call.knows(row["made_at"])):
-        raise nothing(call)
-    return row
-
-
-def proxy_addresses(row: Row) -> list[str]:
-    """All addresses, the primary one marked by its spelling."""
-    primary = [] if row["mail"] is None else [f"SMTP:{row['mail']}"]
-    return [*primary, *(f"smtp:{alias}" for alias in row["aliases"] or ())]
+async def _fetch_user(call: Call, connection: Connection) -> Row:
+    return await call.fetch_by_name(connection, by_id=_BY_ID, by_address=_BY_ADDRESS)
 
 
 def properties_of(row: Row) -> Mapping[str, str]:
-    """Those properties of a user that the database has in one column."""
+    """Decode the user properties in the JSON column."""
     return msgspec.json.decode(row["properties"], type=dict[str, str])
 
 
 def contact_of(row: Row) -> Contact:
-    """What the address book says of mailboxes besides; of other users nothing."""
+    """Decode the contact of a mailbox; empty for other users."""
     return Contact() if row["contact"] is None else msgspec.json.decode(row["contact"], type=Contact)
+
+
+def _proxy_addresses(row: Row) -> list[str]:
+    # Upper case marks the primary address.
+    primary = [] if row["mail"] is None else [f"SMTP:{row['mail']}"]
+    return [*primary, *(f"smtp:{alias}" for alias in row["aliases"] or ())]
 
 
 def _shape(row: Row) -> Shape:
     properties = properties_of(row)
-    # What a suite shows when nothing is selected, in its order; and behind it what has to be asked for.
+    # First the properties without $select, in the order of Graph, then the others.
     return {
         "businessPhones": list(contact_of(row).business_phones),
         "displayName": row["display_name"],
@@ -124,9 +114,9 @@ def _shape(row: Row) -> Shape:
         "id": str(row["id"]),
         **{name: properties.get(name) for name in _FURTHER},
         "accountEnabled": row["account_enabled"],
-        "createdDateTime": None if row["made_at"] is None else written_time(row["made_at"]),
+        "createdDateTime": None if row["created_at"] is None else written_time(row["created_at"]),
         "mailNickname": row["user_principal_name"].partition("@")[0],
-        "proxyAddresses": proxy_addresses(row),
+        "proxyAddresses": _proxy_addresses(row),
         "showInAddressList": not row["is_hidden"],
         "userType": row["user_type"],
         **msgspec.json.decode(row["extensions"] or "{}", type=dict[str, dict[str, str]]),
@@ -137,39 +127,24 @@ _FURTHER = (
     "city", "companyName", "country", "department", "employeeId", "postalCode", "state", "streetAddress",
     "usageLocation",
 )  # fmt: skip
-_SELECTED_ANYWAY = frozenset(
+_SELECTED_BY_DEFAULT = frozenset(
     {
         "businessPhones", "displayName", "givenName", "jobTitle", "mail", "mobilePhone", "officeLocation",
         "preferredLanguage", "surname", "userPrincipalName", "id",
     }
 )  # fmt: skip
-_PROPERTIES = _SELECTED_ANYWAY.union(
+_PROPERTIES = _SELECTED_BY_DEFAULT.union(
     _FURTHER,
     {"accountEnabled", "createdDateTime", "mailNickname", "proxyAddresses", "showInAddressList", "userType"},
 )
 
 
-def _check_select(options: Options) -> None:
-    for name in options.select or ():
-        # Names of extension attributes hold an underscore (prefix_name), those of properties never do.
-        if name not in _PROPERTIES and "_" not in name:
-            message = f"Could not find a property named '{name}' on type 'microsoft.graph.user'."
-            raise BadQuery("BadRequest", message)
-
-
 def _selected(user: Shape, options: Options) -> Shape:
     if options.select is None:
-        # Extension attributes are shown as those of groups are.
-        return {name: value for name, value in user.items() if name in _SELECTED_ANYWAY or "_" in name}
+        # Extension attributes are always included, as for groups.
+        return {name: value for name, value in user.items() if name in _SELECTED_BY_DEFAULT or "_" in name}
     return {name: user[name] for name in options.select if name in user}
 
-
-def _context(call: Call, options: Options, end: str) -> str:
-    chosen = "" if options.select is None else f"({','.join(options.select)})"
-    return f"{call.root}/$metadata#users{chosen}{end}"
-
-
-_NO_OPTIONS = frozenset[str]()
 
 _LICENSES = """
 SELECT l.sku_part_number, ARRAY(
@@ -184,16 +159,16 @@ FROM directory.licenses l WHERE l.tenant_id = $1 AND l.user_id = $2 ORDER BY l.s
 
 
 async def list_licenses(call: Call) -> Shape:
-    """The licences of the user."""
-    read_options(call.query_string, known=_NO_OPTIONS)
-    async with one_tenant(call.pool, call.tenant_id) as connection:
-        user = await find_user(call, connection)
+    """List the licences of the user, with their service plans."""
+    read_options(call.query_string)
+    async with call.connected() as connection:
+        user = await _fetch_user(call, connection)
         rows = await connection.fetch(_LICENSES, call.tenant_id, user["id"])
     return {
         "@odata.context": f"{call.root}/$metadata#users('{user['id']}')/licenseDetails",
         "value": [
             {
-                # Nothing but its name tells a product from others; what has no id here gets one of it.
+                # Licences have no stored id; the name is unique for the user.
                 "id": str(uuid5(user["id"], row["sku_part_number"])),
                 "skuPartNumber": row["sku_part_number"],
                 "servicePlans": [
@@ -222,10 +197,10 @@ WHERE p.tenant_id = $1 AND p.mailbox_id = $2 ORDER BY p.user_id
 
 
 async def get_mailbox_settings(call: Call) -> Shape:
-    """The settings of a user's mailbox."""
-    read_options(call.query_string, known=_NO_OPTIONS)
-    async with one_tenant(call.pool, call.tenant_id) as connection:
-        user = await find_user(call, connection)
+    """Return the settings of a user's mailbox; `mailbox` contains the properties that Graph does not have."""
+    read_options(call.query_string)
+    async with call.connected() as connection:
+        user = await _fetch_user(call, connection)
         mailbox = await connection.fetchrow(_MAILBOX, call.tenant_id, user["id"])
         permissions = await connection.fetch(_PERMISSIONS, call.tenant_id, user["id"])
     reply = None if mailbox is None else mailbox["automatic_reply"]
@@ -242,13 +217,13 @@ async def get_mailbox_settings(call: Call) -> Shape:
     }
 
 
-def _mailbox(user: asyncpg.Record, mailbox: asyncpg.Record, permissions: Sequence[asyncpg.Record]) -> Shape:
+def _mailbox(user: Row, mailbox: Row, permissions: Sequence[Row]) -> Shape:
     contact = contact_of(user)
     place = None if mailbox["place"] is None else msgspec.json.decode(mailbox["place"], type=Place)
     return {
         "recipientType": mailbox["recipient_type"],
         "name": mailbox["name"],
-        "emailAddresses": proxy_addresses(user),
+        "emailAddresses": _proxy_addresses(user),
         "phone": contact.phone,
         "notes": contact.notes,
         "quotaMegabytes": mailbox["quota_megabytes"],
