@@ -9,7 +9,8 @@ from chamberlain.embedded.identity.catch_up import catch_up
 from chamberlain.embedded.identity.clients import find_clients
 from chamberlain.embedded.identity.errors import TemporarilyUnavailable
 from chamberlain.embedded.identity.estate import Client
-from chamberlain.embedded.identity.passwords import find_by_password, set_passwords, without_password
+from chamberlain.embedded.identity.passwords import set_passwords, without_password
+from chamberlain.embedded.identity.sign_in import find_by_password
 from chamberlain.embedded.identity.secret_hashes import SecretChecker, hash_secrets
 from tests.databases import Databases
 from tests.embedded.identity.estate import ADA, AUTOMATION, CLIENTS, OTHER_TENANT, TENANT, ZOE, House, load_estate
