@@ -9,8 +9,8 @@ import pytest
 from chamberlain.app.data_folder import DataFolder, DataFolderUnusable, open_data_folder
 from chamberlain.app.databases import DatabaseAddresses, Databases
 from chamberlain.app.example import complete_example_estate, forget_lost_passwords, load_example_estate
-from chamberlain.embedded.identity import client_secrets
-from chamberlain.embedded.identity.secret_hashes import SecretChecker
+from chamberlain.embedded.identity import random_secrets
+from chamberlain.embedded.identity.passwords import PasswordVerifier
 from tests import databases as empty
 
 ADA, AUTOMATION = "ada@estate.example", "automation"
@@ -37,7 +37,7 @@ async def is_password(databases: Databases, password: str, address: str = ADA) -
     stored = await databases.worker.pool.fetchval(
         "SELECT password_hash FROM identity.accounts WHERE address = $1", address
     )
-    return await SecretChecker().is_right(password, stored)
+    return await PasswordVerifier().is_right(password, stored)
 
 
 def read(folder: DataFolder) -> dict[str, str]:
@@ -117,7 +117,7 @@ async def test_a_folder_of_an_earlier_version_goes_on_working(whole: Databases, 
     )
     assert folder.client_secret(AUTOMATION).read_text() == secret
     assert stored is not None
-    assert client_secrets.is_right(secret.strip(), stored["secret_hash"])
+    assert random_secrets.verify_client_secret(secret.strip(), stored["secret_hash"])
     assert stored["redirect_uris"] == ["http://localhost"]
     assert await is_password(whole, read(folder)[ADA])
 

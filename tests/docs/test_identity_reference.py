@@ -14,15 +14,15 @@ from chamberlain.embedded.identity import (
     device_authorization,
     refresh_tokens,
     routes,
-    sessions,
+    session,
 )
 from chamberlain.embedded.identity.authorization_request import Prompt, ResponseMode
-from chamberlain.embedded.identity.estate import Client
-from chamberlain.embedded.identity.limits import LIMITS, Counted
+from chamberlain.embedded.identity.clients import Client
+from chamberlain.embedded.identity.device_authorization import LETTERS
 from chamberlain.embedded.identity.scopes import OPENID_SCOPES
 from chamberlain.embedded.identity.signing_keys import TOKEN_LIFE
+from chamberlain.embedded.identity.throttling import LIMITS, Counted
 from chamberlain.embedded.identity.token_endpoint import GRANT_TYPES
-from chamberlain.embedded.identity.user_codes import LETTERS
 from tests.docs.pages import REFERENCE, named, rows, section
 from tests.embedded.identity.estate import KEYRING, Clock
 
@@ -85,7 +85,7 @@ def test_it_says_how_long_everything_lives() -> None:
         refresh_tokens.IDLE_LIFE // timedelta(days=1),
         refresh_tokens.WHOLE_LIFE // timedelta(days=1),
     ]
-    assert lives("session")[0] == sessions.LIFE // timedelta(hours=1)
+    assert lives("session")[0] == session.LIFE // timedelta(hours=1)
     assert f"`{LETTERS}`" in section(PAGE, "## Lifetimes")
 
 

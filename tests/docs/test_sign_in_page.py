@@ -1,7 +1,7 @@
 """The how-to about the sign-in pages and the pages say the same."""
 
-from chamberlain.embedded.identity import page_refusals
-from chamberlain.embedded.identity.page import FOLDER
+from chamberlain.embedded.identity import errors
+from chamberlain.embedded.identity.rendering import FOLDER
 from tests.docs.pages import ROOT, named, section
 
 PAGE = ROOT / "docs" / "how-to" / "sign-in.md"
@@ -9,9 +9,7 @@ PAGE = ROOT / "docs" / "how-to" / "sign-in.md"
 
 def test_it_works() -> None:
     said = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.html"))
-    said += "".join(
-        vars(refusal).get("title", "") for refusal in vars(page_refusals).values() if isinstance(refusal, type)
-    )
+    said += "".join(vars(refusal).get("title", "") for refusal in vars(errors).values() if isinstance(refusal, type))
     # The one that is about time has no class of its own.
     said += "There were too many attempts"
 
@@ -24,8 +22,8 @@ def test_it_names_every_refusal_that_a_person_can_do_something_about() -> None:
     text = PAGE.read_text(encoding="utf-8")
 
     assert {
-        page_refusals.FormNotOurs.title,
-        page_refusals.RequestNotOurs.title,
-        page_refusals.NobodySignsIn.title,
+        errors.FormNotOurs.title,
+        errors.RequestNotOurs.title,
+        errors.NobodySignsIn.title,
     } <= titles
     assert "shows the right address" in text

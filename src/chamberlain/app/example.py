@@ -15,9 +15,9 @@ from chamberlain.configuration.service import ConfigurationService
 from chamberlain.embedded.directory.estate import read_estate
 from chamberlain.embedded.directory.load import load as load_directory
 from chamberlain.embedded.example import example_estate
-from chamberlain.embedded.identity.catch_up import catch_up
-from chamberlain.embedded.identity.estate import Account, Client, ClientKind, read_clients
+from chamberlain.embedded.identity.clients import Account, Client, ClientKind, read_clients
 from chamberlain.embedded.identity.load import load as load_identity
+from chamberlain.embedded.identity.load import upgrade_clients
 from chamberlain.embedded.identity.passwords import set_passwords, without_password
 from chamberlain.http.calls import new_trace_id
 
@@ -42,7 +42,7 @@ async def complete_example_estate(databases: Databases, folder: DataFolder) -> b
     configuration = _example()
     pool = databases.worker.pool
     clients = read_clients(configuration.clients)
-    await catch_up(pool, clients, lambda client: keep_secret(folder.client_secret(client.name)))
+    await upgrade_clients(pool, clients, lambda client: keep_secret(folder.client_secret(client.name)))
     lacking = await without_password(pool, _accounts(configuration))
     if lacking:
         # The file comes first: passwords that are nowhere to be read would be lost.

@@ -13,7 +13,7 @@ import httpx2
 from chamberlain.embedded.identity import Account, load, read_clients
 from chamberlain.embedded.identity.authorization_codes import issue
 from chamberlain.embedded.identity.clients import find_clients
-from chamberlain.embedded.identity.device_codes import allow
+from chamberlain.embedded.identity.device_authorization import allow_device
 from tests.embedded.identity.estate import ADA, API, CLI, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
 
 COLLAB = f"{API}/collab/App.ReadWrite.All"
@@ -93,7 +93,7 @@ async def sign_in(
 ) -> dict[str, Any]:  # Any: as for every answer in JSON.
     """What a device has got after somebody let it in."""
     codes = (await begin(house, parameters, account.tenant)).json()
-    assert await allow(house.platform, codes["user_code"], account, SIGNED_IN)
+    assert await allow_device(house.platform, codes["user_code"], account, SIGNED_IN)
     program = {"client_id": (parameters or {}).get("client_id", str(CLI))}
     answer = await poll(house, codes["device_code"], program, account.tenant)
     assert answer.status_code == 200, answer.text

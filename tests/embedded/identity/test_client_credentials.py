@@ -13,8 +13,8 @@ from chamberlain.auth.models import ActorType, Issuer
 from chamberlain.auth.verifier import Verifier
 from chamberlain.core.errors import Unauthenticated
 from chamberlain.core.ids import TenantId
-from chamberlain.embedded.identity import client_secrets
-from chamberlain.embedded.identity.secret_hashes import hash_secrets
+from chamberlain.embedded.identity import random_secrets
+from chamberlain.embedded.identity.passwords import hash_secrets
 from tests.embedded.identity.estate import API, AUTOMATION, CLI, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
 
 ASKED = {"grant_type": "client_credentials", "scope": f"{API}/.default"}
@@ -210,6 +210,6 @@ async def test_a_secret_as_an_earlier_version_kept_it_goes_on_working(house: Hou
     right = await house.ask({**ASKED, **IN_BODY})
     wrong = await house.ask({**ASKED, **IN_BODY, "client_secret": "wrong"})
 
-    await house.worker.execute(keep, AUTOMATION, client_secrets.kept(SECRET))
+    await house.worker.execute(keep, AUTOMATION, random_secrets.hash_client_secret(SECRET))
     assert right.status_code == 200
     assert error_of(wrong) == (401, "invalid_client")

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from chamberlain.embedded.identity.visits import cookie_secret
+from chamberlain.embedded.identity.session import cookie_secret
 
 SECRET, OTHER = "s" * 43, "o" * 43
 

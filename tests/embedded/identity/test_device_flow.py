@@ -6,8 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from chamberlain.embedded.identity.device_authorization import MOST_WAITING
-from chamberlain.embedded.identity.device_codes import allow, deny, find_pending
+from chamberlain.embedded.identity.device_authorization import MOST_WAITING, allow_device, deny_device, find_pending
 from tests.embedded.identity.estate import ADA, API, CLI, OTHER_TENANT, SECRET, START, TENANT, ZOE, House
 from tests.embedded.identity.sign_ins import (
     COLLAB,
@@ -36,7 +35,7 @@ async def test_it_works(house: House) -> None:
     codes = asked.json()
     waiting = await poll(house, codes["device_code"])
     pending = await find_pending(house.platform, codes["user_code"].lower())
-    let_in = await allow(house.platform, codes["user_code"], ADA, SIGNED_IN)
+    let_in = await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
     answer = await poll(house, codes["device_code"])
 
     assert asked.status_code == 200
@@ -115,7 +114,7 @@ async def test_it_gives_what_was_asked_for_and_no_more(house: House) -> None:
 async def test_it_works_for_a_program_with_a_secret(house: House) -> None:
     as_portal = {"client_id": str(PORTAL), "client_secret": SECRET, "scope": MAIL}
     codes = (await begin(house, as_portal)).json()
-    await allow(house.platform, codes["user_code"], ADA, SIGNED_IN)
+    await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
 
     without = await poll(house, codes["device_code"], {"client_id": str(PORTAL)})
     wrong = await poll(house, codes["device_code"], {**as_portal, "client_secret": "wrong"})
@@ -160,20 +159,20 @@ async def test_it_rejects_a_parameter_that_comes_twice(house: House) -> None:
 
 async def test_it_rejects_a_code_that_was_used(house: House) -> None:
     codes = (await begin(house)).json()
-    await allow(house.platform, codes["user_code"], ADA, SIGNED_IN)
+    await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
     first = await poll(house, codes["device_code"])
 
     again = await poll(house, codes["device_code"])
 
     assert first.status_code == 200
     assert error_of(again) == (400, "invalid_grant")
-    assert not await allow(house.platform, codes["user_code"], ADA, SIGNED_IN)
+    assert not await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
     assert await find_pending(house.platform, codes["user_code"]) is None
 
 
 async def test_it_rejects_the_code_of_another_program_or_tenant(house: House) -> None:
     codes = (await begin(house)).json()
-    await allow(house.platform, codes["user_code"], ADA, SIGNED_IN)
+    await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
 
     other_program = await poll(house, codes["device_code"], {"client_id": str(OTHER_CLI)})
     other_tenant = await poll(house, codes["device_code"], tenant_id=OTHER_TENANT)
@@ -189,8 +188,8 @@ async def test_it_rejects_the_code_of_another_program_or_tenant(house: House) ->
 async def test_somebody_of_another_tenant_lets_nobody_in(house: House) -> None:
     codes = (await begin(house)).json()
 
-    assert not await allow(house.platform, codes["user_code"], ZOE, SIGNED_IN)
-    assert not await deny(house.platform, codes["user_code"], ZOE)
+    assert not await allow_device(house.platform, codes["user_code"], ZOE, SIGNED_IN)
+    assert not await deny_device(house.platform, codes["user_code"], ZOE)
 
     assert error_of(await poll(house, codes["device_code"])) == (400, "authorization_pending")
 
@@ -198,21 +197,21 @@ async def test_somebody_of_another_tenant_lets_nobody_in(house: House) -> None:
 async def test_it_handles_a_person_who_says_no(house: House) -> None:
     codes = (await begin(house)).json()
 
-    assert await deny(house.platform, codes["user_code"], ADA)
+    assert await deny_device(house.platform, codes["user_code"], ADA)
 
     assert error_of(await poll(house, codes["device_code"])) == (400, "access_denied")
-    assert not await allow(house.platform, codes["user_code"], ADA, SIGNED_IN)
+    assert not await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
 
 
 async def test_it_handles_codes_that_have_ended(house: House) -> None:
     in_time, too_late = (await begin(house)).json(), (await begin(house)).json()
-    await allow(house.platform, in_time["user_code"], ADA, SIGNED_IN)
+    await allow_device(house.platform, in_time["user_code"], ADA, SIGNED_IN)
 
     house.clock.now = START + timedelta(seconds=900)
 
     assert await find_pending(house.platform, too_late["user_code"]) is None
-    assert not await allow(house.platform, too_late["user_code"], ADA, SIGNED_IN)
-    assert not await deny(house.platform, too_late["user_code"], ADA)
+    assert not await allow_device(house.platform, too_late["user_code"], ADA, SIGNED_IN)
+    assert not await deny_device(house.platform, too_late["user_code"], ADA)
     assert error_of(await poll(house, too_late["device_code"])) == (400, "expired_token")
     assert error_of(await poll(house, in_time["device_code"])) == (400, "expired_token")
 
@@ -232,14 +231,14 @@ async def test_it_tells_a_device_that_asks_too_often(house: House) -> None:
 async def test_a_device_that_asks_too_often_gets_its_tokens_all_the_same(house: House) -> None:
     codes = (await begin(house)).json()
     await poll(house, codes["device_code"])
-    await allow(house.platform, codes["user_code"], ADA, SIGNED_IN)
+    await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
 
     assert (await poll(house, codes["device_code"])).status_code == 200
 
 
 async def test_of_many_at_one_moment_one_gets_tokens(house: House) -> None:
     codes = (await begin(house)).json()
-    await allow(house.platform, codes["user_code"], ADA, SIGNED_IN)
+    await allow_device(house.platform, codes["user_code"], ADA, SIGNED_IN)
 
     answers = await asyncio.gather(*(poll(house, codes["device_code"]) for _ in range(8)))
 
@@ -251,10 +250,10 @@ async def test_of_those_who_decide_at_one_moment_one_counts(house: House) -> Non
     other = await somebody(house)
 
     decided = await asyncio.gather(
-        allow(house.platform, code, ADA, SIGNED_IN),
-        deny(house.platform, code, ADA),
-        allow(house.platform, code, other, SIGNED_IN),
-        deny(house.platform, code, other),
+        allow_device(house.platform, code, ADA, SIGNED_IN),
+        deny_device(house.platform, code, ADA),
+        allow_device(house.platform, code, other, SIGNED_IN),
+        deny_device(house.platform, code, other),
     )
 
     assert decided.count(True) == 1
@@ -263,7 +262,7 @@ async def test_of_those_who_decide_at_one_moment_one_counts(house: House) -> Non
 async def test_a_person_who_is_gone_gets_nobody_in(house: House) -> None:
     somebody_else = await somebody(house)
     codes = (await begin(house)).json()
-    await allow(house.platform, codes["user_code"], somebody_else, SIGNED_IN)
+    await allow_device(house.platform, codes["user_code"], somebody_else, SIGNED_IN)
 
     await house.worker.execute("DELETE FROM identity.accounts WHERE id = $1", somebody_else.id)
 

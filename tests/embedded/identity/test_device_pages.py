@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from chamberlain.embedded.identity import attempts
-from chamberlain.embedded.identity.forgery import token_for
+from chamberlain.embedded.identity import throttling
+from chamberlain.embedded.identity.csrf import token_for
 from chamberlain.embedded.identity.random_secrets import digest_of
-from chamberlain.embedded.identity.visits import form_cookie
+from chamberlain.embedded.identity.session import form_cookie
 from tests.embedded.identity.browser import (
     Browser,
     Page,
@@ -178,7 +178,7 @@ async def test_right_codes_between_do_not_give_more_guesses(house: House, browse
 
 async def test_guesses_from_many_places_are_too_many_as_well(house: House, browser: Browser) -> None:
     for number in range(98):
-        await attempts.begin(house.platform, attempts.of_code(f"192.0.2.{number}"))
+        await throttling.begin_attempt(house.platform, throttling.code_subjects(f"192.0.2.{number}"))
 
     statuses = [(await type_code(browser, f"BCDF-GHJ{letter}")).status for letter in "BCDF"]
 

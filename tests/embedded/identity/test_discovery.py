@@ -3,7 +3,7 @@ from pathlib import Path
 from uuid import UUID
 
 from chamberlain.database.transactions import open_database
-from chamberlain.embedded.identity.id_tokens import CLAIMS
+from chamberlain.embedded.identity.tokens import CLAIMS
 from tests.databases import Databases
 from tests.embedded.identity.estate import OTHER_TENANT, TENANT, House, open_house
 

@@ -1,7 +1,7 @@
 import pytest
 from starlette.datastructures import Headers
 
-from chamberlain.embedded.identity.forgery import TOKEN_FIELD, is_from_here, is_own, token_for
+from chamberlain.embedded.identity.csrf import TOKEN_FIELD, is_same_origin, is_valid_token, token_for
 
 ORIGIN = "https://localhost:8366"
 
@@ -9,11 +9,11 @@ ORIGIN = "https://localhost:8366"
 def test_it_works() -> None:
     form = {TOKEN_FIELD: token_for("key", "sign-in")}
 
-    assert is_own(form, "key", "sign-in")
-    assert not is_own(form, "key", "sign-out")
-    assert not is_own(form, "other", "sign-in")
-    assert not is_own(form, None, "sign-in")
-    assert not is_own({}, "key", "sign-in")
+    assert is_valid_token(form, "key", "sign-in")
+    assert not is_valid_token(form, "key", "sign-out")
+    assert not is_valid_token(form, "other", "sign-in")
+    assert not is_valid_token(form, None, "sign-in")
+    assert not is_valid_token({}, "key", "sign-in")
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_it_works() -> None:
 def test_the_browser_says_where_a_form_comes_from(site: str | None, origin: str | None, *, from_here: bool) -> None:
     told = {"sec-fetch-site": site, "origin": origin}
 
-    assert is_from_here(Headers({name: value for name, value in told.items() if value}), ORIGIN) == from_here
+    assert is_same_origin(Headers({name: value for name, value in told.items() if value}), ORIGIN) == from_here

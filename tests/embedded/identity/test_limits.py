@@ -2,15 +2,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chamberlain.embedded.identity.limits import (
+from chamberlain.embedded.identity.throttling import (
     LIMITS,
     Blocked,
     Counted,
     Failures,
     Limit,
-    attempt,
-    counts_until,
-    give_back,
+    count_attempt,
+    expires_at,
+    undo_attempt,
 )
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -39,7 +39,7 @@ A_MOMENT = timedelta(microseconds=1)
     ],
 )  # fmt: skip
 def test_it_works(known: Failures | None, outcome: Failures | Blocked) -> None:
-    assert attempt(known, LIMIT, NOW) == outcome
+    assert count_attempt(known, LIMIT, NOW) == outcome
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_it_works(known: Failures | None, outcome: Failures | Blocked) -> None:
     ],
 )
 def test_what_was_right_is_given_back(known: Failures, left: Failures) -> None:
-    assert give_back(known) == left
+    assert undo_attempt(known) == left
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_what_was_right_is_given_back(known: Failures, left: Failures) -> None:
     [(Failures(3, EARLIER, UNTIL), UNTIL), (Failures(1, EARLIER, None), EARLIER + timedelta(minutes=15))],
 )
 def test_it_is_forgotten_in_time(known: Failures, until: datetime) -> None:
-    assert counts_until(known, LIMIT) == until
+    assert expires_at(known, LIMIT) == until
 
 
 def test_there_is_a_limit_for_all_that_is_counted() -> None:

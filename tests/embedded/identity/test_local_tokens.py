@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from chamberlain.embedded.identity import LOCAL_HEADER, LocalToken
 from chamberlain.embedded.identity.errors import AccessDenied
-from chamberlain.embedded.identity.local_token import give_local_token
+from chamberlain.embedded.identity.local_tokens import give_local_token
 from tests.embedded.identity.estate import (
     ADA,
     API,

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 
-from chamberlain.embedded.identity import attempts, routes
-from chamberlain.embedded.identity.page import FOLDER
+from chamberlain.embedded.identity import routes, throttling
 from chamberlain.embedded.identity.random_secrets import digest_of
+from chamberlain.embedded.identity.rendering import FOLDER
 from tests.embedded.identity.browser import (
     Browser,
     Page,
@@ -48,7 +48,7 @@ async def browser(house: House) -> AsyncIterator[Browser]:
 async def fail(house: House, *addresses: str) -> None:
     """Wrong passwords for these addresses, without the time that it takes to look at them."""
     for address in addresses:
-        await attempts.begin(house.platform, attempts.of_password(address, "127.0.0.1"))
+        await throttling.begin_attempt(house.platform, throttling.password_subjects(address, "127.0.0.1"))
 
 
 async def pages_of(browser: Browser) -> list[Page]:
@@ -433,7 +433,7 @@ async def test_a_right_password_ends_the_count_of_its_person_and_no_other(house:
     ],
 )
 def test_a_network_is_what_one_customer_gets(one: str, other: str, *, same: bool) -> None:
-    assert (attempts.of_code(one) == attempts.of_code(other)) == same
+    assert (throttling.code_subjects(one) == throttling.code_subjects(other)) == same
 
 
 async def test_what_is_over_is_removed(house: House, browser: Browser) -> None:

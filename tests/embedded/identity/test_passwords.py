@@ -3,15 +3,13 @@ from uuid import uuid4
 
 import pytest
 
-from chamberlain.embedded.identity import Account, client_secrets, load
-from chamberlain.embedded.identity.attempts import of_password
-from chamberlain.embedded.identity.catch_up import catch_up
-from chamberlain.embedded.identity.clients import find_clients
+from chamberlain.embedded.identity import Account, load, random_secrets
+from chamberlain.embedded.identity.clients import Client, find_clients
 from chamberlain.embedded.identity.errors import TemporarilyUnavailable
-from chamberlain.embedded.identity.estate import Client
-from chamberlain.embedded.identity.passwords import set_passwords, without_password
+from chamberlain.embedded.identity.load import upgrade_clients
+from chamberlain.embedded.identity.passwords import PasswordVerifier, hash_secrets, set_passwords, without_password
 from chamberlain.embedded.identity.sign_in import find_by_password
-from chamberlain.embedded.identity.secret_hashes import SecretChecker, hash_secrets
+from chamberlain.embedded.identity.throttling import password_subjects
 from tests.databases import Databases
 from tests.embedded.identity.estate import ADA, AUTOMATION, CLIENTS, OTHER_TENANT, TENANT, ZOE, House, load_estate
 
@@ -46,10 +44,10 @@ async def test_an_address_is_one_for_the_count_of_failures_and_for_the_sign_in(h
 
     assert await finds("ELI.KIM@ESTATE.EXAMPLE")
     # The database makes a plain i of this letter and would find Eli; attempts are counted for two addresses.
-    assert of_password("el\u0130.kim@estate.example", "") != of_password(eli.address, "")
+    assert password_subjects("el\u0130.kim@estate.example", "") != password_subjects(eli.address, "")
     assert not await finds("el\u0130.kim@estate.example")
     # Of this one both make a k.
-    assert of_password("eli.\u212aim@estate.example", "") == of_password(eli.address, "")
+    assert password_subjects("eli.\u212aim@estate.example", "") == password_subjects(eli.address, "")
     assert await finds("eli.\u212aim@estate.example")
 
 
@@ -71,13 +69,13 @@ async def test_the_same_secret_is_never_kept_in_the_same_way() -> None:
     hashes = await hash_secrets({1: "same", 2: "same"})
 
     assert hashes[1] != hashes[2]
-    checker = SecretChecker()
+    checker = PasswordVerifier()
     assert [await checker.is_right("same", each) for each in hashes.values()] == [True, True]
 
 
 async def test_it_handles_many_at_once_and_sends_away_too_many() -> None:
     (stored,) = (await hash_secrets({1: "right"})).values()
-    checker = SecretChecker()
+    checker = PasswordVerifier()
 
     answers = await asyncio.gather(*(checker.is_right("right", stored) for _ in range(70)), return_exceptions=True)
 
@@ -87,7 +85,7 @@ async def test_it_handles_many_at_once_and_sends_away_too_many() -> None:
 
 @pytest.mark.parametrize("stored", [None, "", OLD_FORM])
 async def test_it_rejects_every_secret_where_none_is_kept_well(stored: str | None) -> None:
-    assert not await SecretChecker().is_right("", stored)
+    assert not await PasswordVerifier().is_right("", stored)
 
 
 async def test_an_old_hash_is_made_anew_from_the_secret(databases: Databases) -> None:
@@ -99,13 +97,13 @@ async def test_an_old_hash_is_made_anew_from_the_secret(databases: Databases) ->
         asked.append(client.name)
         return "the secret in the file"
 
-    await catch_up(databases.worker.pool, CLIENTS, secret_of)
-    await catch_up(databases.worker.pool, CLIENTS, secret_of)
+    await upgrade_clients(databases.worker.pool, CLIENTS, secret_of)
+    await upgrade_clients(databases.worker.pool, CLIENTS, secret_of)
 
     assert asked == ["automation"]
     clients = {client.id: client for client in await find_clients(databases.application.pool, TENANT)}
     stored = clients[AUTOMATION].secret_hash
     assert stored is not None
-    assert client_secrets.is_kept_well(stored)
-    assert client_secrets.is_right("the secret in the file", stored)
+    assert random_secrets.is_client_secret_hash(stored)
+    assert random_secrets.verify_client_secret("the secret in the file", stored)
     assert [client.redirect_uris for client in clients.values()] == [(), ("http://localhost",)]

@@ -1,6 +1,6 @@
 import pytest
 
-from chamberlain.embedded.identity.redirects import is_registered, may_be_registered
+from chamberlain.embedded.identity.clients import is_registered_redirect, is_valid_redirect
 
 REGISTERED = (
     "http://localhost",
@@ -24,7 +24,7 @@ REGISTERED = (
     ],
 )
 def test_it_works(uri: str) -> None:
-    assert is_registered(REGISTERED, uri)
+    assert is_registered_redirect(REGISTERED, uri)
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_it_works(uri: str) -> None:
     ],
 )
 def test_it_rejects_all_others(uri: str) -> None:
-    assert not is_registered(REGISTERED, uri)
+    assert not is_registered_redirect(REGISTERED, uri)
 
 
 def test_nothing_is_registered_with_a_program_that_has_no_address() -> None:
-    assert not is_registered((), "http://localhost")
+    assert not is_registered_redirect((), "http://localhost")
 
 
 @pytest.mark.parametrize(
@@ -113,4 +113,4 @@ def test_nothing_is_registered_with_a_program_that_has_no_address() -> None:
     ],
 )
 def test_only_what_can_be_sent_to_safely_is_registered(uri: str, *, possible: bool) -> None:
-    assert may_be_registered(uri) is possible
+    assert is_valid_redirect(uri) is possible

@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from chamberlain.embedded.identity.device_codes import allow
+from chamberlain.embedded.identity.device_authorization import allow_device
 from chamberlain.embedded.identity.passwords import set_passwords
 from tests.embedded.identity.estate import API, GRAPH, OTHER_TENANT, SECRET, START, TENANT, House
 from tests.embedded.identity.sign_ins import (
@@ -212,7 +212,7 @@ async def test_a_new_password_ends_what_came_of_the_old_one(house: House) -> Non
 async def test_a_new_password_ends_what_was_still_to_come_of_the_old_one(house: House) -> None:
     account = await somebody(house)
     code, codes = await code_for(house, account), (await begin(house)).json()
-    assert await allow(house.platform, codes["user_code"], account, SIGNED_IN)
+    assert await allow_device(house.platform, codes["user_code"], account, SIGNED_IN)
 
     await set_passwords(house.worker, [account], {account.address: "another password"})
 

@@ -2,8 +2,8 @@ from datetime import timedelta
 
 import pytest
 
+from chamberlain.embedded.identity.authorization_endpoint import Asked, SignedIn, Step, next_step
 from chamberlain.embedded.identity.authorization_request import Prompt, ResponseMode
-from chamberlain.embedded.identity.sign_in_steps import Asked, SignedIn, Step, next_step
 
 ADA = SignedIn("ada@estate.example", timedelta(minutes=5))
 QUERY, FORM_POST = ResponseMode.QUERY, ResponseMode.FORM_POST

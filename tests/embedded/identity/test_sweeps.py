@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chamberlain.embedded.identity import attempts, authorization_codes, device_authorization, refresh_tokens, sessions
+from chamberlain.embedded.identity import authorization_codes, device_authorization, refresh_tokens, session, throttling
 from tests.databases import Databases
 from tests.embedded.identity.estate import ADA, CLI, TENANT, load_estate
 from tests.postgres import connected
@@ -48,8 +48,8 @@ FILL = {
     """,
 }
 SWEEPS = {
-    "sessions": sessions.SWEEP,
-    "attempts": attempts.SWEEP,
+    "sessions": session.REMOVE_ENDED,
+    "attempts": throttling.REMOVE_EXPIRED,
     "refresh tokens": refresh_tokens.REMOVE_ENDED,
     "codes": authorization_codes.REMOVE_ENDED,
     "codes of devices": device_authorization.REMOVE_ENDED,

@@ -12,7 +12,7 @@ from chamberlain.auth.models import ActorType, Issuer
 from chamberlain.auth.verifier import Verifier
 from chamberlain.core.errors import Unauthenticated
 from chamberlain.core.ids import TenantId
-from chamberlain.embedded.identity.signatures import TokenType
+from chamberlain.embedded.identity.tokens import TokenType
 from tests.embedded.identity.estate import ADA, API, CLI, GRAPH, TENANT, House
 from tests.embedded.identity.sign_ins import COLLAB, part_of, refresh, sign_in
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from chamberlain.app.identity import identity_unavailable
 from chamberlain.database.transactions import Database
-from chamberlain.embedded.identity import sealed_keys
+from chamberlain.embedded.identity import signing_keys
 from chamberlain.secrets.keyring import Keyring, KeysUnusable
 
 
@@ -17,9 +17,9 @@ class IdentityKeys:
     async def count(self) -> Mapping[str, int]:
         """How many are sealed with which key. Raises Unavailable."""
         with identity_unavailable():
-            return await sealed_keys.sealing_keys(self._pool)
+            return await signing_keys.sealing_keys(self._pool)
 
     async def reseal(self, keyring: Keyring) -> tuple[int, int]:
         """Seal all of them anew; gives how many were sealed and how many could not be opened. Raises Unavailable."""
         with identity_unavailable():
-            return await sealed_keys.reseal(self._pool, keyring, KeysUnusable)
+            return await signing_keys.reseal(self._pool, keyring, KeysUnusable)

@@ -21,7 +21,7 @@ from chamberlain.core.checkups import Checkup, doubtful, faulty, well
 from chamberlain.database.clock import decision_time
 from chamberlain.database.transactions import Transaction
 from chamberlain.embedded.identity.errors import IdentityUnreachable
-from chamberlain.embedded.identity.sealed_keys import sealing_keys
+from chamberlain.embedded.identity.signing_keys import sealing_keys
 from chamberlain.secrets.keyring import KeysUnusable, load_keyring
 from chamberlain.settings import Settings
 

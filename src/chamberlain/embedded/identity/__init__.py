@@ -6,8 +6,8 @@ address, as it would know an organisation's own platform.
 """
 
 from chamberlain.embedded.identity.certificates import ServerCertificate, make_server_certificate
+from chamberlain.embedded.identity.clients import Account, Client, ClientKind, EstateInvalid, read_clients
 from chamberlain.embedded.identity.errors import IdentityUnreachable
-from chamberlain.embedded.identity.estate import Account, Client, ClientKind, EstateInvalid, read_clients
 from chamberlain.embedded.identity.identity_platform import (
     IdentityPlatform,
     LocalToken,
@@ -15,7 +15,7 @@ from chamberlain.embedded.identity.identity_platform import (
     issuer_of,
 )
 from chamberlain.embedded.identity.load import load
-from chamberlain.embedded.identity.local_token import LOCAL_HEADER
+from chamberlain.embedded.identity.local_tokens import LOCAL_HEADER
 from chamberlain.embedded.identity.server import routes
 from chamberlain.embedded.identity.signing_keys import Sealer, SigningKeys
 

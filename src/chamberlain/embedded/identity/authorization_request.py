@@ -11,12 +11,9 @@ from enum import StrEnum
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
-from chamberlain.embedded.identity.clients import RegisteredClient, find_clients
-from chamberlain.embedded.identity.errors import InvalidScope
-from chamberlain.embedded.identity.estate import ClientKind
+from chamberlain.embedded.identity.clients import ClientKind, RegisteredClient, find_clients, is_registered_redirect
+from chamberlain.embedded.identity.errors import InvalidScope, NothingThere, RequestNotOurs
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
-from chamberlain.embedded.identity.page_refusals import NothingThere, RequestNotOurs
-from chamberlain.embedded.identity.redirects import is_registered
 from chamberlain.embedded.identity.scopes import choose_for_user
 
 # RFC 7636, 4.2: the SHA-256 digest in base64url.
@@ -139,7 +136,7 @@ async def _way_back(
     if client is None:
         raise RequestNotOurs("The program (client_id) is not known in this organisation. Whoever runs it has to look.")
     redirect_uri = parameters.get("redirect_uri", "")
-    if not is_registered(client.redirect_uris, redirect_uri):
+    if not is_registered_redirect(client.redirect_uris, redirect_uri):
         raise RequestNotOurs(
             f"The program says that it is {client.name}, but the address to go back to (redirect_uri) is none of its "
             "registered ones, so nobody is sent there. Whoever runs it has to look."

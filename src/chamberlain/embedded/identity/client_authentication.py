@@ -8,10 +8,9 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from chamberlain.embedded.identity import client_secrets
-from chamberlain.embedded.identity.clients import RegisteredClient, find_clients
+from chamberlain.embedded.identity import random_secrets
+from chamberlain.embedded.identity.clients import ClientKind, RegisteredClient, find_clients
 from chamberlain.embedded.identity.errors import InvalidClient, InvalidRequest, UnauthorizedClient
-from chamberlain.embedded.identity.estate import ClientKind
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 
 
@@ -62,8 +61,8 @@ async def _is_right(platform: IdentityPlatform, secret: str, stored: str | None)
     # Ids of programs are known to everybody, so it may show in the time taken that there is no such program.
     if stored is None:
         return False
-    if client_secrets.is_kept_well(stored):
-        return client_secrets.is_right(secret, stored)
+    if random_secrets.is_client_secret_hash(stored):
+        return random_secrets.verify_client_secret(secret, stored)
     # As an earlier version kept it.
     return await platform.secrets.is_right(secret, stored)
 

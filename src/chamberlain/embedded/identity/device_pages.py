@@ -8,28 +8,26 @@ from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
-from chamberlain.embedded.identity import attempts, device_codes
-from chamberlain.embedded.identity.device_codes import PendingDevice
-from chamberlain.embedded.identity.page import render
-from chamberlain.embedded.identity.page_refusals import FormNotOurs, NobodySignsIn
-from chamberlain.embedded.identity.sessions import Session
+from chamberlain.embedded.identity import device_authorization, throttling
+from chamberlain.embedded.identity.device_authorization import PendingDevice, format_user_code
+from chamberlain.embedded.identity.errors import FormNotOurs, NobodySignsIn
+from chamberlain.embedded.identity.rendering import render
+from chamberlain.embedded.identity.session import Browser, Session, replace_session, set_session_cookie
 from chamberlain.embedded.identity.sign_in import Fault, SignInPage, sign_in
-from chamberlain.embedded.identity.user_codes import shown
-from chamberlain.embedded.identity.visits import Visit, begin_session, keep_session
 
 _CODE_PURPOSE = "device-code"
 _SIGN_IN_PURPOSE = "device-sign-in"
 _SIGNING_IN = "signing_in"
 
 
-async def show_device(visit: Visit) -> Response:
+async def show_device(visit: Browser) -> Response:
     """The page that asks for the code."""
     if not visit.platform.serves_people:
         raise NobodySignsIn
     return _code_page(visit)
 
 
-async def take_device(visit: Visit) -> Response:
+async def take_device(visit: Browser) -> Response:
     """The code that was typed, or what was decided about it."""
     form = await visit.read_own_form()
     if "decision" in form:
@@ -49,27 +47,27 @@ async def take_device(visit: Visit) -> Response:
     return _decision_page(visit, device, visit.session)
 
 
-async def _find(visit: Visit, typed: str) -> PendingDevice | None:
+async def _find(visit: Browser, typed: str) -> PendingDevice | None:
     """The program that shows this code; wrong ones are counted. Raises TooManyAttempts."""
-    counted = attempts.of_code(visit.network)
-    await attempts.begin(visit.platform, counted)
-    device = await device_codes.find_pending(visit.platform, typed)
+    counted = throttling.code_subjects(visit.network)
+    await throttling.begin_attempt(visit.platform, counted)
+    device = await device_authorization.find_pending(visit.platform, typed)
     if device is not None:
-        await attempts.succeeded(visit.platform, counted)
+        await throttling.record_success(visit.platform, counted)
     return device
 
 
-async def _take_sign_in(visit: Visit, device: PendingDevice, form: dict[str, str]) -> Response:
+async def _take_sign_in(visit: Browser, device: PendingDevice, form: dict[str, str]) -> Response:
     account = await sign_in(visit, device.tenant_id, form)
     if isinstance(account, Fault):
         return _sign_in_page(visit, device).show(visit, account, form.get("address", ""))
-    secret, session = await begin_session(visit, account)
+    secret, session = await replace_session(visit, account)
     response = _decision_page(visit, device, session)
-    keep_session(response, visit.platform.base_url, secret)
+    set_session_cookie(response, visit.platform.base_url, secret)
     return response
 
 
-async def _take_decision(visit: Visit, form: dict[str, str]) -> Response:
+async def _take_decision(visit: Browser, form: dict[str, str]) -> Response:
     session, code = visit.session, form.get("user_code", "")
     if session is None:
         raise FormNotOurs
@@ -88,13 +86,13 @@ async def _take_decision(visit: Visit, form: dict[str, str]) -> Response:
     )
 
 
-async def _decide(visit: Visit, session: Session, code: str, *, is_allowed: bool) -> bool:
+async def _decide(visit: Browser, session: Session, code: str, *, is_allowed: bool) -> bool:
     if is_allowed:
-        return await device_codes.allow(visit.platform, code, session.account, session.began_at)
-    return await device_codes.deny(visit.platform, code, session.account)
+        return await device_authorization.allow_device(visit.platform, code, session.account, session.began_at)
+    return await device_authorization.deny_device(visit.platform, code, session.account)
 
 
-def _code_page(visit: Visit, typed: str = "", *, is_wrong: bool = False) -> Response:
+def _code_page(visit: Browser, typed: str = "", *, is_wrong: bool = False) -> Response:
     response = render(
         visit.platform.base_url,
         "device_code.html",
@@ -108,7 +106,7 @@ def _code_page(visit: Visit, typed: str = "", *, is_wrong: bool = False) -> Resp
     return response
 
 
-def _sign_in_page(visit: Visit, device: PendingDevice) -> SignInPage:
+def _sign_in_page(visit: Browser, device: PendingDevice) -> SignInPage:
     return SignInPage(
         action=_path(visit),
         program=device.client_name,
@@ -117,13 +115,13 @@ def _sign_in_page(visit: Visit, device: PendingDevice) -> SignInPage:
     )
 
 
-def _decision_page(visit: Visit, device: PendingDevice, session: Session) -> Response:
+def _decision_page(visit: Browser, device: PendingDevice, session: Session) -> Response:
     response = render(
         visit.platform.base_url,
         "device_decision.html",
         action=_path(visit),
         device=device,
-        code=shown(device.user_code),
+        code=format_user_code(device.user_code),
         account=session.account,
         form_token=visit.token(_decision_purpose(session, device.user_code)),
         code_token=visit.token(_CODE_PURPOSE),
@@ -136,5 +134,5 @@ def _decision_purpose(session: Session, user_code: str) -> str:
     return f"device-decision:{session.digest.hex()}:{user_code}"
 
 
-def _path(visit: Visit) -> str:
+def _path(visit: Browser) -> str:
     return f"{urlsplit(visit.platform.base_url).path}/device"

@@ -10,10 +10,10 @@ from starlette.responses import JSONResponse, Response
 
 from chamberlain.embedded.identity.authorization_request import Prompt
 from chamberlain.embedded.identity.clients import find_clients
-from chamberlain.embedded.identity.id_tokens import CLAIMS
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, issuer_of
 from chamberlain.embedded.identity.scopes import OPENID_SCOPES
 from chamberlain.embedded.identity.token_endpoint import GRANT_TYPES
+from chamberlain.embedded.identity.tokens import CLAIMS
 
 # Far below the day for which a new key is published before it signs.
 _KEPT = {"Cache-Control": "public, max-age=300"}

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from chamberlain.embedded.identity.database import Pool
-from chamberlain.embedded.identity.secret_hashes import SecretChecker
+from chamberlain.embedded.identity.passwords import PasswordVerifier
 from chamberlain.embedded.identity.signing_keys import SigningKeys
 
 
@@ -47,7 +47,7 @@ class IdentityPlatform:
     token_now: Callable[[], datetime]
     local_secret: str = field(repr=False)
     on_local_token: OnLocalToken
-    secrets: SecretChecker = field(default_factory=SecretChecker)
+    secrets: PasswordVerifier = field(default_factory=PasswordVerifier)
     serves_people: bool = True
 
 

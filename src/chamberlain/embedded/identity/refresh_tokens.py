@@ -6,14 +6,22 @@ gets another one, and whichever of those is used first makes the others old.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from secrets import token_bytes
 from uuid import UUID
 
-from chamberlain.embedded.identity.clients import RegisteredClient
-from chamberlain.embedded.identity.database import Connection
+from starlette.requests import Request
+
+from chamberlain.embedded.identity.client_authentication import identify
+from chamberlain.embedded.identity.clients import RegisteredClient, find_account_by_id
+from chamberlain.embedded.identity.database import Connection, transaction
+from chamberlain.embedded.identity.errors import InvalidGrant, InvalidRequest
+from chamberlain.embedded.identity.identity_platform import IdentityPlatform
 from chamberlain.embedded.identity.random_secrets import digest_of
+from chamberlain.embedded.identity.scopes import choose_for_user
+from chamberlain.embedded.identity.tokens import SignIn, token_response
 
 # Not used for so long, or so old: the person signs in again.
 IDLE_LIFE = timedelta(days=14)
@@ -71,7 +79,7 @@ def new_family_id() -> UUID:
     return UUID(bytes=token_bytes(_FAMILY_BYTES), version=4)
 
 
-async def begin(
+async def begin_family(
     connection: Connection, client: RegisteredClient, family: Family, *, family_id: UUID, now: datetime
 ) -> str:
     """The first token of a new family."""
@@ -113,7 +121,7 @@ async def rotate(
     return Family(row["account_id"], row["scope"], row["auth_time"]), following
 
 
-async def end(connection: Connection, tenant_id: UUID, family_id: UUID | None) -> None:
+async def end_family(connection: Connection, tenant_id: UUID, family_id: UUID | None) -> None:
     """No token of this family, if there is one, is good for anything any more."""
     await connection.execute(_END, tenant_id, family_id)
 
@@ -129,3 +137,27 @@ def _family_of(token: str) -> UUID | None:
     except ValueError:
         return None
     return UUID(bytes=raw[:_FAMILY_BYTES]) if len(raw) == _FAMILY_BYTES + _SECRET_BYTES else None
+
+
+_SIGN_IN_AGAIN = "The refresh token has ended, was used before, or is not of this program. Sign in again."
+
+
+async def grant_for_refresh_token(
+    platform: IdentityPlatform, tenant_id: UUID, request: Request, form: Mapping[str, str]
+) -> dict[str, object]:
+    """Tokens for the person that the refresh token is of, and the next refresh token."""
+    client = await identify(platform, tenant_id, request, form)
+    if "refresh_token" not in form:
+        raise InvalidRequest("Send refresh_token, the one of the last answer.")
+    async with transaction(platform.pool, tenant_id) as connection:
+        rotated = await rotate(connection, client, form["refresh_token"], platform.now())
+        # A scope that is refused leaves the token unused.
+        chosen = None if rotated is None else choose_for_user(client, form.get("scope", rotated[0].scope))
+    if rotated is None or chosen is None:
+        raise InvalidGrant(_SIGN_IN_AGAIN)
+    family, following = rotated
+    account = await find_account_by_id(platform.pool, tenant_id, family.account_id)
+    if account is None:
+        raise InvalidGrant(_SIGN_IN_AGAIN)
+    sign_in = SignIn(account, family.auth_time)
+    return await token_response(platform, client, sign_in, chosen=chosen, refresh_token=following)

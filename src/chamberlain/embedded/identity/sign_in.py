@@ -7,14 +7,13 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from chamberlain.embedded.identity import attempts
+from chamberlain.embedded.identity import throttling
+from chamberlain.embedded.identity.clients import Account
 from chamberlain.embedded.identity.database import transaction
-from chamberlain.embedded.identity.errors import TemporarilyUnavailable
-from chamberlain.embedded.identity.estate import Account
+from chamberlain.embedded.identity.errors import NobodySignsIn, TemporarilyUnavailable
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
-from chamberlain.embedded.identity.page import render
-from chamberlain.embedded.identity.page_refusals import NobodySignsIn
-from chamberlain.embedded.identity.visits import Visit
+from chamberlain.embedded.identity.rendering import render
+from chamberlain.embedded.identity.session import Browser
 
 _LONGEST_ADDRESS = 320
 
@@ -46,7 +45,7 @@ class SignInPage:
     kept: Mapping[str, str] = field(default_factory=dict)
     leads_to: Sequence[str] = ()
 
-    def show(self, visit: Visit, fault: Fault | None = None, address: str | None = None) -> Response:
+    def show(self, visit: Browser, fault: Fault | None = None, address: str | None = None) -> Response:
         """The page. Raises NobodySignsIn."""
         if not visit.platform.serves_people:
             raise NobodySignsIn
@@ -66,7 +65,7 @@ class SignInPage:
         return response
 
 
-async def sign_in(visit: Visit, tenant_id: UUID, form: Mapping[str, str]) -> Account | Fault:
+async def sign_in(visit: Browser, tenant_id: UUID, form: Mapping[str, str]) -> Account | Fault:
     """The person whose address and password these are. Raises NobodySignsIn and TooManyAttempts.
 
     The form has to be known as one of ours.
@@ -76,16 +75,16 @@ async def sign_in(visit: Visit, tenant_id: UUID, form: Mapping[str, str]) -> Acc
     address, password = form.get("address", "").strip(), form.get("password", "")
     if not address or not password or len(address) > _LONGEST_ADDRESS:
         return Fault.EMPTY
-    counted = attempts.of_password(address, visit.network)
-    await attempts.begin(visit.platform, counted)
+    counted = throttling.password_subjects(address, visit.network)
+    await throttling.begin_attempt(visit.platform, counted)
     try:
         account = await find_by_password(visit.platform, tenant_id, address, password)
     except TemporarilyUnavailable:
-        await attempts.left_out(visit.platform, counted)
+        await throttling.cancel_attempt(visit.platform, counted)
         raise
     if account is None:
         return Fault.WRONG
-    await attempts.succeeded(visit.platform, counted)
+    await throttling.record_success(visit.platform, counted)
     return account
 
 

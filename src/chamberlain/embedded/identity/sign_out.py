@@ -7,15 +7,13 @@ from uuid import UUID
 
 from starlette.responses import RedirectResponse, Response
 
-from chamberlain.embedded.identity import sessions
-from chamberlain.embedded.identity.bodies import read_form
-from chamberlain.embedded.identity.clients import RegisteredClient, find_clients
-from chamberlain.embedded.identity.id_token_hints import Hint, read_hint
-from chamberlain.embedded.identity.page import protect, render
-from chamberlain.embedded.identity.page_refusals import FormNotOurs, NothingThere, RequestNotOurs
-from chamberlain.embedded.identity.redirects import is_registered
-from chamberlain.embedded.identity.sessions import Session
-from chamberlain.embedded.identity.visits import Visit, drop_session
+from chamberlain.embedded.identity import session as identity_session
+from chamberlain.embedded.identity.clients import RegisteredClient, find_clients, is_registered_redirect
+from chamberlain.embedded.identity.errors import FormNotOurs, NothingThere, RequestNotOurs
+from chamberlain.embedded.identity.rendering import add_security_headers, render
+from chamberlain.embedded.identity.request_body import read_form
+from chamberlain.embedded.identity.session import Browser, Session, delete_session_cookie
+from chamberlain.embedded.identity.tokens import Hint, read_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class _Asked:
     parameters: Mapping[str, str]
 
 
-async def show_sign_out(visit: Visit, tenant_id: UUID) -> Response:
+async def show_sign_out(visit: Browser, tenant_id: UUID) -> Response:
     """Sign out whom the program's token names; without such a token the person is asked: any site can lead here."""
     asked = await _read(visit, tenant_id, dict(visit.request.query_params))
     session = visit.session
@@ -38,14 +36,14 @@ async def show_sign_out(visit: Visit, tenant_id: UUID) -> Response:
     return _question(visit, tenant_id, asked, session)
 
 
-async def take_sign_out(visit: Visit, tenant_id: UUID) -> Response:
+async def take_sign_out(visit: Browser, tenant_id: UUID) -> Response:
     """A program may post its request (RP-Initiated Logout 1.0, 2). It goes on as one in the address."""
     response = RedirectResponse(f"{_path(visit, tenant_id)}/logout?{urlencode(await read_form(visit.request))}", 303)
-    protect(response)
+    add_security_headers(response)
     return response
 
 
-async def take_sign_out_answer(visit: Visit, tenant_id: UUID) -> Response:
+async def take_sign_out_answer(visit: Browser, tenant_id: UUID) -> Response:
     """The person says yes; the request stands in the address again."""
     form = await visit.read_own_form()
     if visit.session is None:
@@ -54,7 +52,7 @@ async def take_sign_out_answer(visit: Visit, tenant_id: UUID) -> Response:
     return await _sign_out(visit, await _read(visit, tenant_id, dict(visit.request.query_params)))
 
 
-async def _read(visit: Visit, tenant_id: UUID, parameters: Mapping[str, str]) -> _Asked:
+async def _read(visit: Browser, tenant_id: UUID, parameters: Mapping[str, str]) -> _Asked:
     clients = await find_clients(visit.platform.pool, tenant_id)
     if not clients:
         raise NothingThere
@@ -70,7 +68,7 @@ def _goes_to(client: RegisteredClient | None, parameters: Mapping[str, str]) -> 
     address, state = parameters.get("post_logout_redirect_uri"), parameters.get("state")
     if not address:
         return None
-    if client is None or not is_registered(client.redirect_uris, address):
+    if client is None or not is_registered_redirect(client.redirect_uris, address):
         raise RequestNotOurs(
             "The address to go to afterwards (post_logout_redirect_uri) is not registered with the program, or the "
             "program is not named (client_id or id_token_hint). Nobody is sent there."
@@ -80,18 +78,18 @@ def _goes_to(client: RegisteredClient | None, parameters: Mapping[str, str]) -> 
     return f"{address}{'&' if '?' in address else '?'}{urlencode({'state': state})}"
 
 
-async def _sign_out(visit: Visit, asked: _Asked) -> Response:
-    await sessions.end(visit.platform, visit.session_secret)
+async def _sign_out(visit: Browser, asked: _Asked) -> Response:
+    await identity_session.end_session(visit.platform, visit.session_secret)
     if asked.goes_to is None:
         response = render(visit.platform.base_url, "signed_out.html")
     else:
         response = RedirectResponse(asked.goes_to, 303)
-        protect(response)
-    drop_session(response, visit.platform.base_url)
+        add_security_headers(response)
+    delete_session_cookie(response, visit.platform.base_url)
     return response
 
 
-def _question(visit: Visit, tenant_id: UUID, asked: _Asked, session: Session) -> Response:
+def _question(visit: Browser, tenant_id: UUID, asked: _Asked, session: Session) -> Response:
     response = render(
         visit.platform.base_url,
         "sign_out.html",
@@ -108,5 +106,5 @@ def _purpose(session: Session) -> str:
     return f"sign-out:{session.digest.hex()}"
 
 
-def _path(visit: Visit, tenant_id: UUID) -> str:
+def _path(visit: Browser, tenant_id: UUID) -> str:
     return f"{urlsplit(visit.platform.base_url).path}/{tenant_id}/oauth2/v2.0"

@@ -5,11 +5,11 @@ stays published until the last token it signed has ended.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Protocol
+from typing import Final, Protocol
 
 from joserfc.jwk import DictKey, RSAKey
 
@@ -91,7 +91,7 @@ class SigningKeys:
         ]
 
     def _open(self, key_id: str, sealed: bytes, signs_from: datetime) -> SigningKey:
-        return SigningKey(key_id, RSAKey.import_key(self._sealer.open(sealed, place_of(key_id))), signs_from)
+        return SigningKey(key_id, RSAKey.import_key(self._sealer.open(sealed, sealing_context(key_id))), signs_from)
 
     async def _with_next(self, now: datetime) -> Sequence[SigningKey]:
         """All keys with the next one, which another process may have made meanwhile."""
@@ -103,13 +103,13 @@ class SigningKeys:
                 return keys
             # With no key at all nobody can have learned of one that is to come.
             key = SigningKey(pair.thumbprint(), pair, now + _PUBLISHED_AHEAD if keys else now)
-            sealed = self._sealer.seal(pair.as_der(private=True), place_of(key.id))
+            sealed = self._sealer.seal(pair.as_der(private=True), sealing_context(key.id))
             await connection.execute(_INSERT, key.id, sealed, key.signs_from)
             await connection.execute(_DELETE, _ended(keys, now))
             return await self._read(connection)
 
 
-def place_of(key_id: str) -> str:
+def sealing_context(key_id: str) -> str:
     """What the key pair with this id is sealed for."""
     return f"identity.signing_keys/{key_id}"
 
@@ -126,3 +126,35 @@ def _next_is_due(keys: Sequence[SigningKey], now: datetime) -> bool:
 def _ended(keys: Sequence[SigningKey], now: datetime) -> list[str]:
     """The ids of keys whose last token has ended: their successor has been signing for long enough."""
     return [key.id for key, successor in pairwise(keys) if now >= successor.signs_from + _PUBLISHED_AFTER]
+
+
+# Whoever seals puts the length of the key's id first, and the id behind it.
+_COUNT_BY_SEALING_KEY: Final = """
+SELECT convert_from(substring(sealed FROM 2 FOR get_byte(sealed, 0)), 'UTF8') AS key_id, count(*) AS number
+FROM identity.signing_keys WHERE length(sealed) > 1 GROUP BY 1 ORDER BY 1
+"""
+_LOCK_ALL: Final = "SELECT id, sealed FROM identity.signing_keys ORDER BY id FOR UPDATE"
+_RESEAL: Final = "UPDATE identity.signing_keys SET sealed = $2 WHERE id = $1"
+
+
+async def sealing_keys(pool: Pool) -> Mapping[str, int]:
+    """How many are sealed with each of those keys. Raises IdentityUnreachable."""
+    async with transaction(pool) as connection:
+        return {row["key_id"]: row["number"] for row in await connection.fetch(_COUNT_BY_SEALING_KEY)}
+
+
+async def reseal(pool: Pool, sealer: Sealer, unusable: type[Exception]) -> tuple[int, int]:
+    """Seal all of them anew; one that does not open, for which the sealer raises `unusable`, stays as it is. Gives how
+    many were sealed and how many were left. Raises IdentityUnreachable."""
+    left = 0
+    async with transaction(pool) as connection:
+        rows = await connection.fetch(_LOCK_ALL)
+        for row in rows:
+            place = sealing_context(row["id"])
+            try:
+                sealed = sealer.seal(sealer.open(row["sealed"], place), place)
+            except unusable:
+                left += 1
+            else:
+                await connection.execute(_RESEAL, row["id"], sealed)
+    return len(rows) - left, left

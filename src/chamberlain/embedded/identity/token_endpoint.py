@@ -6,13 +6,13 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from chamberlain.embedded.identity.bodies import read_form
+from chamberlain.embedded.identity.authorization_codes import grant_for_code
 from chamberlain.embedded.identity.client_authentication import authenticate
-from chamberlain.embedded.identity.code_grant import give_for_code
-from chamberlain.embedded.identity.device_grant import give_for_device_code
+from chamberlain.embedded.identity.device_authorization import grant_for_device_code
 from chamberlain.embedded.identity.errors import AccessDenied, InvalidRequest, InvalidScope, UnsupportedGrantType
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform
-from chamberlain.embedded.identity.refresh_grant import give_for_refresh_token
+from chamberlain.embedded.identity.refresh_tokens import grant_for_refresh_token
+from chamberlain.embedded.identity.request_body import read_form
 from chamberlain.embedded.identity.scopes import choose_application
 from chamberlain.embedded.identity.tokens import issue_for_application
 
@@ -21,9 +21,9 @@ Give = Callable[[IdentityPlatform, UUID, Request, Form], Awaitable[dict[str, obj
 
 CLIENT_CREDENTIALS = "client_credentials"
 _FOR_USERS: Mapping[str, Give] = {
-    "authorization_code": give_for_code,
-    "refresh_token": give_for_refresh_token,
-    "urn:ietf:params:oauth:grant-type:device_code": give_for_device_code,
+    "authorization_code": grant_for_code,
+    "refresh_token": grant_for_refresh_token,
+    "urn:ietf:params:oauth:grant-type:device_code": grant_for_device_code,
 }
 GRANT_TYPES = (CLIENT_CREDENTIALS, *_FOR_USERS)
 

@@ -38,11 +38,11 @@ def render(
     path = urlsplit(base_url).path
     text = _TEMPLATES.get_template(template).render(platform_path=path, **values)
     response = HTMLResponse(text, status_code=status)
-    protect(response, leads_to)
+    add_security_headers(response, leads_to)
     return response
 
 
-def protect(response: Response, leads_to: Sequence[str] = ()) -> None:
+def add_security_headers(response: Response, leads_to: Sequence[str] = ()) -> None:
     """Give an answer to a browser the headers of every page."""
     response.headers.update(_HEADERS)
     targets = " ".join(["'self'", *map(_source, leads_to)])

@@ -18,14 +18,14 @@ def token_for(key: str, purpose: str) -> str:
     return hmac.new(key.encode(), purpose.encode(), sha256).hexdigest()
 
 
-def is_own(form: Mapping[str, str], key: str | None, purpose: str) -> bool:
+def is_valid_token(form: Mapping[str, str], key: str | None, purpose: str) -> bool:
     """Whether a form has the token that we gave for this purpose to this browser."""
     if key is None:
         return False
     return hmac.compare_digest(form.get(TOKEN_FIELD, "").encode(), token_for(key, purpose).encode())
 
 
-def is_from_here(headers: Headers, origin: str) -> bool:
+def is_same_origin(headers: Headers, origin: str) -> bool:
     """Whether the browser says that what it sends comes from a page of this origin.
 
     Our pages send no referrer, so browsers write `null` as their origin and the other header has to tell. One of the

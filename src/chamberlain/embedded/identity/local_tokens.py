@@ -10,8 +10,9 @@ from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from chamberlain.embedded.identity.bodies import FORM, content_type, read_body, read_form
 from chamberlain.embedded.identity.clients import (
+    Account,
+    ClientKind,
     RegisteredClient,
     find_account,
     find_clients,
@@ -19,8 +20,8 @@ from chamberlain.embedded.identity.clients import (
     tenants_of_client,
 )
 from chamberlain.embedded.identity.errors import AccessDenied, InvalidRequest, UnauthorizedClient
-from chamberlain.embedded.identity.estate import Account, ClientKind
 from chamberlain.embedded.identity.identity_platform import IdentityPlatform, LocalToken
+from chamberlain.embedded.identity.request_body import FORM, content_type, read_body, read_form
 from chamberlain.embedded.identity.scopes import Chosen, choose_application, choose_delegated
 from chamberlain.embedded.identity.tokens import AccessToken, issue_for_application, issue_for_user
 
