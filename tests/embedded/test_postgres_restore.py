@@ -82,7 +82,7 @@ async def test_it_works() -> None:
     [
         (full_disk, postgres.RoomMissing, "nothing of it is left there. Make room"),
         (cut_off, EOFError, "ended before"),
-        (of_elsewhere, postgres.FolderNotUsable, "'../passwd', which is none of a database"),
+        (of_elsewhere, postgres.FolderNotUsable, "'../passwd', which is not part of a database"),
     ],
 )
 async def test_it_leaves_nothing_of_what_it_could_not_put_back(

@@ -1,5 +1,5 @@
-"""Separate products that come along so that all works on a laptop: a database, a directory, an identity platform.
+"""Separate products that make the service work on a laptop.
 
-Each stands by itself: it knows nothing of the product, nor of the other two, and could be replaced by a real one by
-changing an address. No rule, no use case and no setting of the product may live here.
+They are a database, a directory, an identity platform and sample data. Each is independent of the service and of the
+others: changing an address replaces it by a real one. No rule, use case or setting of the service may be here.
 """

@@ -1,4 +1,4 @@
-"""The adapter for the embedded directory: converts between the ports and the directory.
+"""The adapter between the ports and the embedded directory.
 
 The directory itself is a separate product in `chamberlain.embedded`. No decision about the desired state may be here.
 """

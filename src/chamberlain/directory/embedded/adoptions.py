@@ -1,4 +1,4 @@
-"""The adoption port of the embedded directory: lists existing mailboxes, and marks existing mailboxes and groups."""
+"""The adoption port: lists existing mailboxes and marks existing objects."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
@@ -19,7 +19,10 @@ from chamberlain.embedded.directory.markings import MarkedObject, Markings
 
 
 class EmbeddedAdoptions(Adoptions):
-    """Lists mailboxes of one tenant with any role; marks need the worker's role."""
+    """Lists mailboxes of one tenant with any role.
+
+    Marks need the worker's role.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

@@ -1,4 +1,4 @@
-"""The directory port for groups and mailboxes of the embedded directory, with and without injected faults."""
+"""The directory port, with and without injected faults."""
 
 from collections.abc import Sequence
 from datetime import timedelta

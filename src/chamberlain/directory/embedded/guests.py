@@ -1,4 +1,4 @@
-"""The guest port of the embedded directory: all steps at once, or step by step with injected faults."""
+"""The guest port, with and without injected faults."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
@@ -58,10 +58,13 @@ class _Guests(Guests, Generic[_Kept]):
 
 
 class EmbeddedGuests(_Guests[guests.Guests]):
-    """Sets the guest rules of each group or site entirely or not at all."""
+    """Sets the guest rules of each subject entirely or not at all."""
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
-        """Set the guest rules of each. Several works for one group run one after the other."""
+        """Set the guest rules of each.
+
+        Several works for one group run one after the other.
+        """
         outcomes: dict[int, GuestOutcome] = {}
         for numbers in _rounds(works):
             with port_errors():
@@ -103,7 +106,10 @@ class EmbeddedGuests(_Guests[guests.Guests]):
 
 
 class FaultyGuests(_Guests[FaultyGuestRules]):
-    """Sets guest rules step by step. A fault stops the steps of one group; the next run continues there."""
+    """Sets guest rules step by step.
+
+    A fault stops the steps of one group; the next run continues there.
+    """
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
         """Run the steps of each work in their order until a fault.
@@ -164,7 +170,10 @@ class FaultyGuests(_Guests[FaultyGuestRules]):
 
 
 def _rounds(works: Sequence[GuestWork]) -> Iterator[Sequence[int]]:
-    """Split the indexes of works into rounds with at most one work for each group, in their order."""
+    """Split the indexes of works into rounds with unique groups.
+
+    Works for one group keep their order.
+    """
     left = list(range(len(works)))
     while left:
         first = {name_of(works[number].wanted): number for number in reversed(left)}

@@ -1,4 +1,4 @@
-"""The marks of requests in the directory, and the ids of new objects."""
+"""The marks of requests, and the ids of new objects."""
 
 from hashlib import sha1
 from typing import Protocol
@@ -12,7 +12,7 @@ KEY_MEMBER = "requestId"
 
 
 class Reference(Protocol):
-    """The request of a group or mailbox, and the extension attribute of its mark."""
+    """The request of an object, and the extension attribute of its mark."""
 
     @property
     def tenant_id(self) -> TenantId: ...
@@ -30,10 +30,11 @@ def mark_of(reference: Reference) -> Mark:
 
 
 def object_id_of(reference: Reference) -> UUID:
-    """Derive the id of a new object, so that creating it twice creates one object.
+    """Derive the id of a new object from its request.
 
-    The id starts with the first bytes of the request's id, so that objects are stored in the order of their requests.
-    The rest is a digest of the request, its tenant and the extension (a version 8 UUID, RFC 9562).
+    So creating the object twice creates one object. The id starts with the first bytes of the request's id, so that
+    objects are stored in the order of their requests. The rest is a digest of the request, its tenant and the extension
+    (a version 8 UUID, RFC 9562).
     """
     own = reference.request_id.bytes
     key = own + f"{reference.tenant_id}/{reference.extension}".encode()

@@ -1,4 +1,4 @@
-"""The people port of the embedded directory: lookups of users, labels, addresses and groups."""
+"""The people port: lookups of users, labels, addresses and groups."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID

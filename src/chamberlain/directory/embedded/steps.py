@@ -1,4 +1,4 @@
-"""Provisions groups and mailboxes: all steps at once, or step by step with injected faults."""
+"""Provisions groups and mailboxes, at once or step by step."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -31,7 +31,7 @@ Shown = TypeVar("Shown")
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[Work, Outcome, Observed, Entry, Shown]):
-    """Conversions between the port and the embedded directory for one type of object.
+    """Conversions between port and directory for one type of object.
 
     `outcome` takes the object, the completed steps, the fault and the id of a new object. `remaining` selects the steps
     whose effect an object does not show yet. `created` and `parts` select the part of an entry that a step sets.
@@ -55,11 +55,17 @@ class Provisioner(ABC, Generic[Work, Outcome, Observed]):
 
     @abstractmethod
     async def observe(self, references: Sequence[Reference]) -> Sequence[Observed | None]:
-        """Read the state of each; None if it does not exist or is not visible. Raises TryAgain."""
+        """Read the state of each.
+
+        None if it does not exist or is not visible. Raises TryAgain.
+        """
 
     @abstractmethod
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        """Provision each object. Two works of one batch for the same object provision it once."""
+        """Provision each object.
+
+        Two works of one batch for the same object provision it once.
+        """
 
 
 class AtomicProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Outcome, Observed, Entry, Shown]):
@@ -106,7 +112,10 @@ class AtomicProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Outc
 
 
 class StepwiseProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Outcome, Observed, Entry, Shown]):
-    """Provisions each object step by step. A fault stops the steps of one object; the next run continues there."""
+    """Provisions each object step by step.
+
+    A fault stops the steps of one object; the next run continues there.
+    """
 
     def __init__(self, objects: Faulty[Entry, Shown], kind: Kind[Work, Outcome, Observed, Entry, Shown]) -> None:
         self._objects = objects
@@ -158,9 +167,9 @@ class StepwiseProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Ou
 
 @dataclass(frozen=True, slots=True)
 class StepResult(Generic[Shown]):
-    """The result of several steps: the final state (None after a fault), the completed steps, and the fault.
+    """The final state, the completed steps, and the fault.
 
-    `taken` are the steps whose calls succeeded.
+    The state is None after a fault. `taken` are the steps whose calls succeeded.
     """
 
     shown: Shown | None

@@ -1,4 +1,4 @@
-"""Converts groups, sites and guest rules between the port and the embedded directory, and reads them for the API."""
+"""Converts groups, sites and guest rules, and reads them for the API."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -82,7 +82,10 @@ def removal_of(tenant_id: TenantId, group_id: GroupId, guests: Collection[UserId
 
 
 def observed_of(shown: SubjectShown) -> ObservedSubject:
-    """Convert the state of a group or site. Marks that contain no id are ignored."""
+    """Convert the state of a group or site.
+
+    Marks that contain no id are ignored.
+    """
     values = {member: UUID(value) for member, value in shown.values.items() if WRITTEN_ID.fullmatch(value)}
     request, template, policy = (values.get(member) for member in (KEY_MEMBER, TEMPLATE_MEMBER, POLICY_MEMBER))
     site = None if shown.site is None else _site(shown.site)
@@ -162,7 +165,10 @@ def _guest(shown: GuestShown) -> Guest:
 
 
 class EmbeddedSubjects:
-    """Reads groups and sites with a role that sees one tenant. `answer` raises during an injected outage."""
+    """Reads groups and sites with a role that sees one tenant.
+
+    `answer` raises during an injected outage.
+    """
 
     def __init__(self, pool: Pool, answer: Callable[[], None] = lambda: None) -> None:
         self._pool = pool

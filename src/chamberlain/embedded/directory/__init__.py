@@ -1,5 +1,6 @@
-"""A small Graph-compatible directory: users, groups, teams, labels and sites of many tenants, in a schema of its own.
+"""A small Graph-compatible directory for many tenants.
 
-Here live its tables (`migrations/`, `sql/`), what reads and writes them, and its HTTP surface below `/v1.0`. It is a
-product of its own: it knows no rule, no table and no setting of the service that comes along with it.
+It has users, groups, teams, labels and sites, in its own database schema. The package contains the tables
+(`migrations/`, `sql/`), their queries, and the HTTP surface below `/v1.0`. It is a separate product: it does not know
+the rules, tables and settings of the service.
 """

@@ -1,4 +1,4 @@
-"""Lists the groups of a tenant page by page, and then the changed ones.
+"""Lists the groups of a tenant, and later the changed ones.
 
 The client keeps the cursor. It contains snapshots of the database (see sql/group_changes.sql), so it is valid only in
 this database.
@@ -18,7 +18,10 @@ from chamberlain.embedded.directory.guests import SubjectShown, decode_subject
 
 @dataclass(frozen=True, slots=True)
 class ChangesShown:
-    """A page: current groups, removed groups, and the cursor of the next page. The last page is complete."""
+    """A page of current and removed groups, with the next cursor.
+
+    The last page is complete.
+    """
 
     subjects: tuple[SubjectShown, ...]
     removed: tuple[UUID, ...]
@@ -63,9 +66,10 @@ class Changes:
         self._pool = pool
 
     async def read(self, tenant_id: UUID, extension: str, cursor: str | None, *, most: int) -> ChangesShown:
-        """Read the page of the cursor, with the values of this extension attribute.
+        """Read the page of the cursor.
 
-        None starts a scan of all groups. Raises CursorUnknown and Unreachable.
+        The groups have the values of this extension attribute. None starts a scan of all groups. Raises CursorUnknown
+        and Unreachable.
         """
         place = None if cursor is None else _decode_cursor(cursor, tenant_id)
         rows = await self._fetch(tenant_id, extension, place, most + 1)

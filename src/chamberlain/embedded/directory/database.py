@@ -43,7 +43,10 @@ def database_errors() -> Iterator[None]:
 
 @asynccontextmanager
 async def one_tenant(pool: Pool, tenant_id: UUID) -> AsyncIterator[Connection]:
-    """Open a read-only transaction that sees one tenant; row-level security applies to each statement."""
+    """Open a read-only transaction that sees one tenant.
+
+    Row-level security applies to each statement.
+    """
     with database_errors():
         async with pool.acquire() as connection, connection.transaction(readonly=True):
             await connection.execute("SELECT set_config('chamberlain.tenant_id', $1, true)", str(tenant_id))

@@ -1,4 +1,4 @@
-"""The members of dynamic groups: queries for the users that a rule selects, and updates after users change.
+"""Finds and updates the members of dynamic groups.
 
 The database evaluates the rules, so that the users of a large tenant are not transferred, and because it matches
 patterns without backtracking.
@@ -62,7 +62,10 @@ async def follow_all(connection: Connection, tenants: Sequence[UUID]) -> None:
 
 
 async def follow_changed(connection: Connection, users: Sequence[tuple[UUID, UUID]]) -> None:
-    """Update the dynamic groups for changed users, given by tenant and id; other members stay."""
+    """Update the dynamic groups for changed users, given by tenant and id.
+
+    Other members stay.
+    """
     by_tenant: dict[UUID, list[UUID]] = {}
     for tenant_id, user_id in sorted(users):
         by_tenant.setdefault(tenant_id, []).append(user_id)
@@ -104,7 +107,10 @@ async def users_by_rule(database: Queryable, tenant_id: UUID, rule: str) -> list
 async def rules_by_user(
     database: Queryable, tenant_id: UUID, users: Sequence[UUID], rules: Sequence[Rule]
 ) -> list[tuple[int, UUID]]:
-    """Find the rules that select these users; returns pairs of a rule's index and a user."""
+    """Find the rules that select these users.
+
+    Returns pairs of a rule's index and a user.
+    """
     found: list[tuple[int, UUID]] = []
     for start in range(0, len(rules), _RULES_PER_STATEMENT):
         parameters: list[object] = [tenant_id, users]
@@ -125,7 +131,10 @@ def _user_condition(rule: Rule, parameters: list[object]) -> str:
 
 
 def condition_of(rule: Rule, parameters: list[object]) -> str:
-    """Return the rule as SQL and append its values to the parameters. A missing value equals only null."""
+    """Return the rule as SQL and append its values to the parameters.
+
+    A missing value equals only null.
+    """
     return _RuleTranslator(parameters).translate(rule)
 
 

@@ -1,4 +1,4 @@
-"""Groups and mailboxes of all tenants, read and provisioned in batches by the mark that each carries.
+"""Groups and mailboxes of all tenants, identified by their marks.
 
 A mark is one member of an extension attribute with a unique value. Two calls with the same mark get the same object, so
 an entry also contains the id that a new object gets.
@@ -22,7 +22,10 @@ Columns = tuple[list[object], ...]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The identity of a group or mailbox: the name of an extension attribute, and the value of its key member."""
+    """The identity of a group or mailbox.
+
+    It consists of the name of an extension attribute, and the value of its key member.
+    """
 
     tenant_id: UUID
     extension: str
@@ -30,7 +33,10 @@ class Mark:
 
 
 class Marked(Protocol):
-    """The desired state of an object, with its mark and the id that a new object gets."""
+    """The desired state of an object, with its mark.
+
+    A new object gets this id.
+    """
 
     @property
     def mark(self) -> Mark: ...
@@ -46,7 +52,10 @@ Entry = TypeVar("Entry", bound=Marked)
 
 @dataclass(frozen=True, slots=True)
 class Ensured(Generic[Shown]):
-    """The result of one entry: the current state (None without an object), and the fault of a refused entry."""
+    """The result of one entry: the current state and the fault.
+
+    The state is None if there is no object. The fault is None unless the entry was refused.
+    """
 
     shown: Shown | None
     fault: Refused | None
@@ -54,7 +63,7 @@ class Ensured(Generic[Shown]):
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[Entry, Shown]):
-    """The statements of one type of object, its shapes, and the sentences of its faults.
+    """The statements, conversions and error messages of one type of object.
 
     The parameters of both statements are the key member and the columns of marks.
     """
@@ -67,7 +76,10 @@ class Kind(Generic[Entry, Shown]):
 
 
 class MarkedObjects(ABC, Generic[Entry, Shown]):
-    """Objects of one type, of all tenants. Needs the worker's role. Marks are in the member `key_member`."""
+    """Objects of one type, of all tenants.
+
+    Needs the worker's role. Marks are in the member `key_member`.
+    """
 
     def __init__(self, database: Queryable, kind: Kind[Entry, Shown], *, key_member: str) -> None:
         self._database = database
@@ -76,14 +88,23 @@ class MarkedObjects(ABC, Generic[Entry, Shown]):
 
     @abstractmethod
     async def ensure(self, entries: Sequence[Entry]) -> Sequence[Ensured[Shown]]:
-        """Create or complete each object, entirely or not at all; the possible ones in one transaction."""
+        """Create or complete each object, entirely or not at all.
+
+        The possible ones in one transaction.
+        """
 
     @abstractmethod
     async def describe(self, entries: Sequence[Entry]) -> None:
-        """Set the names and descriptions of existing objects; `ensure` keeps those that users changed."""
+        """Set the names and descriptions of existing objects.
+
+        `ensure` keeps those that users changed.
+        """
 
     async def observe(self, marks: Sequence[Mark]) -> Sequence[Shown | None]:
-        """Read the state of each; None for an object that does not exist."""
+        """Read the state of each.
+
+        None for an object that does not exist.
+        """
         if not marks:
             return []
         with database_errors():
@@ -91,13 +112,19 @@ class MarkedObjects(ABC, Generic[Entry, Shown]):
         return in_order({item: self._kind.decode(text) for item, text in rows}, len(marks))
 
     async def made_at(self, marks: Sequence[Mark]) -> Sequence[datetime | None]:
-        """Read the creation time of each; None for an object that does not exist."""
+        """Read the creation time of each.
+
+        None for an object that does not exist.
+        """
         with database_errors():
             rows = await self._database.fetch(self._kind.made_at, self._key_member, *mark_columns(marks))
         return in_order({row["item"]: row["created_at"] for row in rows}, len(marks))
 
     async def _results(self, entries: Sequence[Entry], row: asyncpg.Record) -> Sequence[Ensured[Shown]]:
-        """Decode the row of a database function: ids found, ids created, fault codes and their causes."""
+        """Decode the row of a database function.
+
+        Its columns are the ids found, the ids created, the fault codes and their causes.
+        """
         found, made, faults, culprits = row
         new = frozenset(made)
         older = [entry.mark for entry, each in zip(entries, found, strict=True) if each and each not in new]
@@ -112,7 +139,10 @@ class MarkedObjects(ABC, Generic[Entry, Shown]):
 
 
 def in_order(found: Mapping[int, Item], count: int) -> list[Item | None]:
-    """List results that a statement numbered from 1; None for the missing ones."""
+    """List results that a statement numbered from 1.
+
+    None for the missing ones.
+    """
     return [found.get(item) for item in range(1, count + 1)]
 
 
@@ -122,7 +152,10 @@ def mark_columns(marks: Sequence[Mark]) -> Columns:
 
 
 def item_columns(rows_by_entry: Iterable[Iterable[tuple[object, ...]]], *, width: int) -> Columns:
-    """Return the rows of all entries as columns, with the number of each row's entry as the first column."""
+    """Return the rows of all entries as columns.
+
+    The first column is the number of each row's entry.
+    """
     rows = [(item, *row) for item, rows in enumerate(rows_by_entry, 1) for row in rows]
     return tuple([row[column] for row in rows] for column in range(width + 1))
 
@@ -133,7 +166,10 @@ _NOT_STORABLE = "A text contains a character that the directory cannot store: a 
 async def ensure_storable(
     entries: Sequence[Item], ensure: Callable[[Sequence[Item]], Awaitable[Sequence[Ensured[Shown]]]]
 ) -> Sequence[Ensured[Shown]]:
-    """Call `ensure`, but refuse entries with texts that the database cannot store, so that the others succeed."""
+    """Call `ensure`, but refuse entries with texts that cannot be stored.
+
+    So the other entries of the batch succeed.
+    """
     if not entries:
         return []
     try:

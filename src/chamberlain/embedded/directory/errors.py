@@ -67,11 +67,17 @@ class BadRule(Refused):
 
 
 class CursorUnknown(DirectoryFault):
-    """The cursor is from another database; the client must start again without one."""
+    """The cursor is from another database.
+
+    The client must start again without one.
+    """
 
 
 class Unauthorized(DirectoryFault):
-    """The token is missing (`had_token` is False) or invalid. The client sees the text."""
+    """The token is missing (`had_token` is False) or invalid.
+
+    The client sees the text.
+    """
 
     def __init__(self, detail: str, *, had_token: bool) -> None:
         super().__init__(detail)

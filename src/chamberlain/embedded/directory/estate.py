@@ -1,6 +1,7 @@
-"""The `directory:` section of a configuration file: the initial users, groups, sites and labels.
+"""The `directory:` section of a configuration file, validated.
 
-Properties have the names and values of Graph. Every entry has its tenant and its id.
+It has the initial users, groups, sites and labels. Properties have the names and values of Graph. Every entry has its
+tenant and its id.
 """
 
 from collections.abc import Mapping
@@ -30,7 +31,10 @@ class Entry(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fi
 
 
 class ServicePlan(Entry, frozen=True):
-    """A part of a licence, such as `TEAMS1`; it is valid only in the state `Success`."""
+    """A part of a licence, such as `TEAMS1`.
+
+    It is valid only in the state `Success`.
+    """
 
     service_plan_name: Name
     provisioning_status: Literal["Success", "Disabled", "Error", "PendingInput", "PendingActivation"] = "Success"
@@ -44,7 +48,10 @@ class License(Entry, frozen=True):
 
 
 class User(Entry, frozen=True):
-    """A user. Naming and membership rules can use all text properties. `lastSeenAt` is a guest's last activity."""
+    """A user.
+
+    Naming and membership rules can use all text properties. `lastSeenAt` is a guest's last activity.
+    """
 
     id: UUID
     tenant: UUID
@@ -74,7 +81,10 @@ class User(Entry, frozen=True):
 
 
 class GuestSettings(Entry, frozen=True):
-    """The guest settings of a group. Without allowed domains, all domains are allowed except the blocked ones."""
+    """The guest settings of a group.
+
+    Without allowed domains, all domains are allowed except the blocked ones.
+    """
 
     allow_to_add_guests: bool = True
     guests_added_by: GuestsAddedBy = "members"
@@ -89,10 +99,11 @@ class GuestDefault(GuestSettings, frozen=True, kw_only=True):
 
 
 class Group(Entry, frozen=True):
-    """A group, or the security group of a site. Members are users or groups; a membership rule selects users.
+    """A group, or the security group of a site.
 
-    A group with `channels` is a team. `extensions` contains extension attributes by name, each an object of strings.
-    Without `guestSettings` the tenant's default applies.
+    Members are users or groups; a membership rule selects users. A group with `channels` is a team. `extensions`
+    contains extension attributes by name, each an object of strings. Without `guestSettings` the tenant's default
+    applies.
     """
 
     id: UUID
@@ -115,7 +126,10 @@ class Group(Entry, frozen=True):
 
 
 class Site(Entry, frozen=True):
-    """A site. Its id is that of its security group, which is one of the groups."""
+    """A site.
+
+    Its id is that of its security group, which is one of the groups.
+    """
 
     security_group_id: UUID
     tenant: UUID

@@ -1,4 +1,7 @@
-"""Boolean expressions, for membership rules and for `$filter`: the tree, the parser of its operators, and its SQL."""
+"""Parses boolean expressions and translates them to SQL.
+
+Membership rules and `$filter` share this code.
+"""
 
 import re
 from abc import ABC, abstractmethod

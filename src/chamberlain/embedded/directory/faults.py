@@ -1,7 +1,7 @@
-"""Fault injection: makes the directory as difficult as a cloud directory. All faults are off by default.
+"""Fault injection: makes the directory as difficult as a cloud directory.
 
-Time and counting decide the faults, never chance, so that tests are deterministic. With faults, each part of a group,
-mailbox or guest rule is a separate write call, as in a cloud directory.
+All faults are off by default. Time and counting decide the faults, never chance, so that tests are deterministic. With
+faults, each part of a group, mailbox or guest rule is a separate write call, as in a cloud directory.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Outages:
-    """An outage of `lasting` at the start of each period `every`, counted from 1970: equal in all processes."""
+    """An outage of `lasting` at the start of each period `every`.
+
+    Periods start in 1970, so that all processes agree.
+    """
 
     lasting: timedelta
     every: timedelta
@@ -63,12 +66,12 @@ class Faults:
 
     @property
     def known_after(self) -> timedelta:
-        """The age at which a lookup by id finds a group or mailbox."""
+        """The age at which a lookup by id finds an object."""
         return max(self.visibility_delay, self.not_found_after_create)
 
 
 class Injection:
-    """The faults of one process, with its clock and its number of calls."""
+    """The faults of one process, with its clock and call counter."""
 
     def __init__(self, faults: Faults, now: Callable[[], datetime]) -> None:
         self.faults = faults
@@ -83,7 +86,10 @@ class Injection:
             raise Unreachable(AWAY, left)
 
     def take_call(self) -> None:
-        """Count a call. Raises Unreachable during an outage, and Throttled for one call in `throttle`."""
+        """Count a call.
+
+        Raises Unreachable during an outage, and Throttled for one call in `throttle`.
+        """
         self.answer()
         self._calls += 1
         if self.faults.throttle is not None and self._calls % self.faults.throttle == 0:
@@ -94,11 +100,11 @@ class Injection:
         return self._now() - self.faults.visibility_delay
 
     def known_until(self) -> datetime:
-        """Return the latest creation time of groups and mailboxes that a lookup by id finds."""
+        """Return the latest creation time that a lookup by id finds."""
         return self._now() - self.faults.known_after
 
     def require_known(self, made_at: datetime, *, not_shown: str = NOT_SHOWN, not_found: str = NOT_FOUND) -> None:
-        """Raise NotYet for an object that a lookup by id does not find yet."""
+        """Raise NotYet unless a lookup by id finds the object."""
         if made_at > self.visible_until():
             raise NotYet(not_shown, _RETRY_AFTER)
         if made_at > self.known_until():
@@ -124,7 +130,10 @@ class FaultyRegister(Register):
 
 
 class Faulty(Generic[Entry, Shown]):
-    """Groups or mailboxes with faults. `objects` returns them on the pool or on a connection."""
+    """Groups or mailboxes with faults.
+
+    `objects` returns them on the pool or on a connection.
+    """
 
     def __init__(
         self,
@@ -161,9 +170,9 @@ class Faulty(Generic[Entry, Shown]):
         return shown
 
     async def create(self, whole: Entry, first: Entry) -> None:
-        """Create an object with the part `first`, if the whole is possible. Raises Refused and NotNow.
+        """Create an object with the part `first`, if the whole is possible.
 
-        An existing object is found by its id, which takes no write call.
+        Raises Refused and NotNow. An existing object is found by its id, which takes no write call.
         """
         self._injection.answer()
         [made_at] = await self._objects.made_at([whole.mark])
@@ -191,7 +200,10 @@ class Faulty(Generic[Entry, Shown]):
         self._injection.require_known(made_at, not_shown=self._not_shown, not_found=self._not_found)
 
     async def check(self, entry: Entry) -> None:
-        """Raise Refused if the object is not possible: create it, and roll back."""
+        """Create the object and roll back, to validate it.
+
+        Raises Refused.
+        """
         with database_errors():
             async with self._pool.acquire() as connection:
                 attempt = connection.transaction()
@@ -251,13 +263,19 @@ class FaultyGuestRules:
         return shown
 
     async def disable(self, tenant_id: UUID, user_id: UUID) -> Refused | None:
-        """Disable the account of a guest and return the refusal, if any. Raises NotNow."""
+        """Disable the account of a guest and return the refusal, if any.
+
+        Raises NotNow.
+        """
         self._injection.take_call()
         [refused] = await self._guests.disable([(tenant_id, user_id)])
         return refused
 
     async def change(self, part: GuestEntry) -> SubjectShown | None:
-        """Set this part of the rules and return the new state. Raises Refused and NotNow."""
+        """Set this part of the rules and return the new state.
+
+        Raises Refused and NotNow.
+        """
         self._injection.take_call()
         [made_at] = await self._guests.made_at([part.name])
         # A group that does not exist is refused below.

@@ -1,4 +1,4 @@
-"""Groups: read and provisioned in batches by their marks, and found by the values of extension attributes."""
+"""Reads, provisions and finds groups in batches."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from chamberlain.embedded.directory.errors import BadRule
 
 @dataclass(frozen=True, slots=True)
 class GroupEntry:
-    """The desired state of a group, with the id that a new group gets.
+    """The desired state of a group; a new group gets this id.
 
     `values` are all members of the mark's extension attribute, including the key. With a membership rule, the members
     follow from it. A group with `channels` is a team.
@@ -117,7 +117,10 @@ class Groups(MarkedObjects[GroupEntry, GroupShown]):
             )
 
     async def ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured[GroupShown]]:
-        """Create or complete each group, entirely or not at all; the possible ones in one transaction."""
+        """Create or complete each group, entirely or not at all.
+
+        The possible ones in one transaction.
+        """
         members_by_rule = await self._members_by_rule(entries)
         results: dict[Mark, Ensured[GroupShown]] = {}
         possible: dict[Mark, GroupEntry] = {}
@@ -224,9 +227,10 @@ _BEFORE_ALL = UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class GroupQuery:
-    """A query for the groups of a tenant with this extension value, sorted by id, case-insensitive.
+    """A query for the groups of a tenant with this extension value.
 
-    The result has at most `most` groups, with ids greater than `after`.
+    Values are case-insensitive, and groups are sorted by id. The result has at most `most` groups, with ids greater
+    than `after`.
     """
 
     tenant_id: UUID

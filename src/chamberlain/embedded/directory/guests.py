@@ -1,4 +1,4 @@
-"""Guest rules of groups and sites, read and set in batches by the ids of the groups."""
+"""Reads and sets the guest rules of groups and sites in batches."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from chamberlain.embedded.directory.errors import Refused
 
 @dataclass(frozen=True, slots=True)
 class SubjectName:
-    """The id of a group, and the name of the extension attribute to read."""
+    """The id of a group, and the extension attribute to read."""
 
     tenant_id: UUID
     id: UUID
@@ -41,7 +41,10 @@ class SiteShown(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class GuestShown(msgspec.Struct, frozen=True, rename="camel"):
-    """A guest who is an owner or member of the group. `last_seen_at` is the last activity, if it is known."""
+    """A guest who is an owner or member of the group.
+
+    `last_seen_at` is the last activity, if it is known.
+    """
 
     id: UUID
     mail: str | None
@@ -73,12 +76,12 @@ class SubjectShown(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuestEntry:
-    """The desired guest rules of a group. The `sets_` flags select the parts to change.
+    """The desired guest rules of a group.
 
-    `values` are set in the group's extension attribute; those that are None are cleared. Without `settings` the
-    tenant's default applies again, and without a `sharing_capability` the site's default. A group without a site has no
-    sharing. Guests in `removed` leave the group. The last owner stays, and so do guests whom the membership rule would
-    add again.
+    The `sets_` flags select the parts to change. `values` are set in the group's extension attribute; those that are
+    None are cleared. Without `settings` the tenant's default applies again, and without a `sharing_capability` the
+    site's default. A group without a site has no sharing. Guests in `removed` leave the group. The last owner stays,
+    and so do guests whom the membership rule would add again.
     """
 
     name: SubjectName
@@ -124,7 +127,10 @@ class Guests:
         self._database = database
 
     async def observe(self, names: Sequence[SubjectName]) -> Sequence[SubjectShown | None]:
-        """Read the state of each group; None for a group that does not exist."""
+        """Read the state of each group.
+
+        None for a group that does not exist.
+        """
         if not names:
             return []
         with database_errors():
@@ -132,20 +138,27 @@ class Guests:
         return in_order({item: decode_subject(text) for item, text in rows}, len(names))
 
     async def made_at(self, names: Sequence[SubjectName]) -> Sequence[datetime | None]:
-        """Read the creation time of each group; None for a group that does not exist."""
+        """Read the creation time of each group.
+
+        None for a group that does not exist.
+        """
         tenants, ids, _ = _name_columns(names)
         with database_errors():
             rows = await self._database.fetch(_MADE_AT, tenants, ids)
         return in_order({row["item"]: row["created_at"] for row in rows}, len(names))
 
     async def ensure(self, entries: Sequence[GuestEntry]) -> Sequence[Ensured[SubjectShown]]:
-        """Change each group, entirely or not at all; the possible ones in one transaction. Groups must be unique."""
+        """Change each group, entirely or not at all.
+
+        The possible ones in one transaction. Groups must be unique.
+        """
         return await ensure_storable(entries, self._ensure)
 
     async def disable(self, users: Sequence[tuple[UUID, UUID]]) -> Sequence[Refused | None]:
-        """Disable the accounts of guests, given by tenant and id, and update dynamic groups.
+        """Disable the accounts of guests, and update dynamic groups.
 
-        Users without an account are skipped. Refused (`notAGuest`) for users who are not guests.
+        Guests are given by tenant and id. Users without an account are skipped. Refused (`notAGuest`) for users who are
+        not guests.
         """
         if not users:
             return []
@@ -197,6 +210,9 @@ def _columns(entries: Sequence[GuestEntry]) -> Columns:
 
 
 def _array_literal(texts: Sequence[str]) -> str:
-    """Encode texts as a PostgreSQL array literal; an array cannot contain arrays of different lengths."""
+    """Encode texts as a PostgreSQL array literal.
+
+    An array cannot contain arrays of different lengths.
+    """
     quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
     return "{" + ",".join(f'"{text}"' for text in quoted) + "}"

@@ -1,7 +1,7 @@
-"""Loads the `directory:` section of a configuration file. Loading it again changes nothing.
+"""Loads the `directory:` section of a configuration file.
 
-Users, labels and defaults are set to the values of the file. Groups and sites are only created: users change them
-later, and a start of the service must not undo their changes.
+Loading it again changes nothing. Users, labels and defaults are set to the values of the file. Groups and sites are
+only created: users change them later, and a start of the service must not undo their changes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

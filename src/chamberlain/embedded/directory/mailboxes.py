@@ -1,4 +1,4 @@
-"""Mailboxes: read and provisioned in batches by their marks, and listed page by page."""
+"""Reads and provisions mailboxes in batches, and lists them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class Permission(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailboxEntry:
-    """The desired state of a mailbox, with the id that a new one gets.
+    """The desired state of a mailbox; a new mailbox gets this id.
 
     Properties that are None or empty stay unchanged. `permissions` are set for the named users and removed from those
     in `revoked`; other users keep theirs. `values` are all members of the mark's extension attribute, including the
@@ -135,7 +135,10 @@ RETURNING u.tenant_id, u.id
 
 
 class Mailboxes(MarkedObjects[MailboxEntry, MailboxShown]):
-    """The mailboxes of all tenants. A mailbox is a user, so each change updates the dynamic groups."""
+    """The mailboxes of all tenants.
+
+    A mailbox is a user, so each change updates the dynamic groups.
+    """
 
     def __init__(self, database: Queryable, *, key_member: str) -> None:
         super().__init__(database, _KIND, key_member=key_member)
@@ -151,7 +154,10 @@ class Mailboxes(MarkedObjects[MailboxEntry, MailboxShown]):
             await follow_changed(connection, [(row["tenant_id"], row["id"]) for row in rows])
 
     async def ensure(self, entries: Sequence[MailboxEntry]) -> Sequence[Ensured[MailboxShown]]:
-        """Create or complete each mailbox, entirely or not at all; the possible ones in one transaction."""
+        """Create or complete each mailbox, entirely or not at all.
+
+        The possible ones in one transaction.
+        """
         return await ensure_storable(entries, self._ensure)
 
     async def _ensure(self, entries: Sequence[MailboxEntry]) -> Sequence[Ensured[MailboxShown]]:
@@ -249,7 +255,10 @@ _LIST = "SELECT shown FROM directory.list_mailboxes($1, $2, $3, coalesce($4, now
 async def list_mailboxes(
     pool: Pool, tenant_id: UUID, extension: str, *, behind: UUID | None, until: datetime | None, most: int
 ) -> Sequence[MailboxShown]:
-    """List at most `most` mailboxes of a tenant by id, after `behind`, created at `until` or before."""
+    """List at most `most` mailboxes of a tenant by id.
+
+    Their ids are greater than `behind`, and they were created at `until` or before.
+    """
     async with one_tenant(pool, tenant_id) as connection:
         rows = await connection.fetch(_LIST, tenant_id, extension, behind, until, most)
     return [_decode(row["shown"]) for row in rows]

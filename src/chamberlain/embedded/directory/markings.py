@@ -1,4 +1,7 @@
-"""Adds marks to existing mailboxes and groups, and removes them. Nothing else changes."""
+"""Adds marks to existing mailboxes and groups, and removes them.
+
+Nothing else changes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +16,10 @@ from chamberlain.embedded.directory.errors import Refused
 
 @dataclass(frozen=True, slots=True)
 class MarkedObject:
-    """A mailbox (by the id of its user) or group, and the mark to add or remove."""
+    """A mailbox or group, and the mark to add or remove.
+
+    A mailbox has the id of its user.
+    """
 
     id: UUID
     mark: Mark
@@ -81,7 +87,10 @@ _SENTENCES = {
 
 
 class Markings:
-    """The marks of the mailboxes or groups of all tenants, in the member `key_member`. Needs the worker's role."""
+    """The marks of the mailboxes or groups of all tenants.
+
+    They are in the member `key_member`. Needs the worker's role.
+    """
 
     def __init__(self, database: Queryable, statements: _Statements, *, key_member: str) -> None:
         self._database = database
@@ -89,7 +98,10 @@ class Markings:
         self._key_member = key_member
 
     async def made_at(self, objects: Sequence[MarkedObject]) -> Sequence[datetime | None]:
-        """Read the creation time of each; None for an object that does not exist."""
+        """Read the creation time of each.
+
+        None for an object that does not exist.
+        """
         async with one_transaction(self._database) as connection:
             found = await self._lock(connection, objects)
         return [None if one is None else one[0] for one in found]
@@ -103,7 +115,10 @@ class Markings:
         return [_refusal(each, one) for each, one in zip(objects, found, strict=True)]
 
     async def unmark(self, objects: Sequence[MarkedObject]) -> None:
-        """Remove the mark from each object that has it; other objects stay unchanged."""
+        """Remove the mark from each object that has it.
+
+        Other objects stay unchanged.
+        """
         async with one_transaction(self._database) as connection:
             found = await self._lock(connection, objects)
             marked = [
@@ -116,7 +131,10 @@ class Markings:
     async def _lock(
         self, connection: Connection, objects: Sequence[MarkedObject]
     ) -> Sequence[tuple[datetime, str | None] | None]:
-        """Lock the objects, and read the creation time and the mark of each; None if it does not exist."""
+        """Lock the objects and read the creation time and mark of each.
+
+        None for an object that does not exist.
+        """
         rows = await connection.fetch(self._statements.lock, *_columns(objects), self._key_member)
         return in_order({row["item"]: (row["created_at"], row["carried"]) for row in rows}, len(objects))
 

@@ -24,7 +24,7 @@ MOST_CHARACTERS = 3072
 
 
 class Kind(StrEnum):
-    """The type of object that a property belongs to, as the prefix of its name."""
+    """The type of object of a property; the prefix of its name."""
 
     USER = "user"
     DEVICE = "device"
@@ -32,9 +32,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A property by its directory name; `expression` reads it from a row `u` of directory.users.
+    """A property by its directory name.
 
-    The directory has no devices, so it never evaluates the expressions of their properties.
+    `expression` reads it from a row `u` of directory.users. The directory has no devices, so it never evaluates the
+    expressions of their properties.
     """
 
     name: str
@@ -78,7 +79,7 @@ _BY_NAME = {name.lower(): known for name, known in KNOWN.items()}
 
 
 def find_property(name: str) -> Property | None:
-    """Find a property by its name, such as `user.department`, in any letter case."""
+    """Find a property by its case-insensitive name, such as `user.department`."""
     return _BY_NAME.get(name.lower())
 
 
@@ -104,7 +105,10 @@ OPPOSITES = {
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A property compared with a value; `value` is a tuple of texts for IN, and a validated pattern for MATCH."""
+    """A property compared with a value.
+
+    `value` is a tuple of texts for IN, and a validated pattern for MATCH.
+    """
 
     property: Property
     operator: Operator
@@ -309,7 +313,10 @@ _RANGE = re.compile(r"(\\.|[^\\])-(\\.|[^\\])|\\.|[^\\]", re.DOTALL)
 
 
 def _has_valid_ranges(characters: str) -> bool:
-    """Check that each range of a class is ascending, and that each other dash is first or last."""
+    """Check that the ranges of a class are ascending.
+
+    Each other dash must be first or last.
+    """
     return all(_is_range(one[1], one[2]) if one[1] else _is_single(one) for one in _RANGE.finditer(characters))
 
 

@@ -1,4 +1,4 @@
-"""Lookups in several tenants at once: users and their licences, labels, addresses, managers, members and owners."""
+"""Looks up users, labels, addresses and groups of several tenants."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Card(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Relative(msgspec.Struct, frozen=True, rename="camel"):
-    """The manager of a user, or a member or owner of a group; `of` is the id of the user or group."""
+    """A manager, member or owner; `of` is the user or group."""
 
     of: UUID
     id: UUID
@@ -183,12 +183,15 @@ def _by_group(relatives: str) -> Mapping[UUID, Sequence[Relative]]:
 
 
 def _flat(keys: Sequence[Collection[Key]]) -> tuple[list[Key], list[int]]:
-    """Join the keys of all tenants, with the end of each tenant's keys."""
+    """Join the keys of all tenants, and return their ends."""
     return list(chain.from_iterable(keys)), list(accumulate(map(len, keys)))
 
 
 def _storable(texts: Iterable[str]) -> Sequence[str]:
-    """Return the texts that the database can store; a query with another one would fail for all tenants."""
+    """Return the texts that the database can store.
+
+    A query with another one would fail for all tenants.
+    """
     return [text for text in texts if not _NOT_STORABLE.search(text)]
 
 

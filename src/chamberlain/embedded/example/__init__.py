@@ -1,11 +1,11 @@
-"""The example estate: a configuration file that the documentation, tests and benchmarks start from.
+"""The sample configuration file of documentation, tests and benchmarks.
 
-Here lives data, `estate.yaml`, and its loading. No code that makes example data may live here, and no secret.
+It contains only data, `estate.yaml`, and its loading: no code that generates data, and no secrets.
 """
 
 from importlib.resources import files
 
 
 def example_estate() -> bytes:
-    """The configuration file of the example estate."""
+    """Read the configuration file of the example estate."""
     return files(__name__).joinpath("estate.yaml").read_bytes()

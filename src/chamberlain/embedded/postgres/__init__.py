@@ -1,8 +1,8 @@
-"""A real PostgreSQL that the service starts for itself, keeps running and stops.
+"""A PostgreSQL server that the service starts, supervises and stops.
 
-Here lives what is needed to find the programs, make the data, start the server and start it again. What is stored in
-it may not be known here: whoever starts it gets addresses and nothing else. It is reached through a socket inside a
-closed folder, by the user who runs the service; there is no password and no network port.
+The package finds the programs, creates the data folder, and starts and restarts the server. It does not know the stored
+data: the caller gets only addresses. Only the user who runs the service can connect, through a socket in a private
+folder, without a password or a network port.
 """
 
 from chamberlain.embedded.postgres.backup import FILES, OpenFile, back_up, forget, restore

@@ -1,7 +1,7 @@
-"""Takes what a running server has, as it is at one moment, into two files, and puts them into a new place.
+"""Backs up a running server into two files, and restores them.
 
-They are copies of the server's own files with the part of the write-ahead log that makes them whole: everything is in
-them, for programs of the same major version.
+The files are a copy of the whole data folder and the write-ahead log that makes it consistent. They need programs of
+the same major version.
 """
 
 import asyncio
@@ -32,37 +32,44 @@ from chamberlain.embedded.postgres.server_user import ServerUser, choose_server_
 if TYPE_CHECKING:
     import tarfile
 
-# The files that a backup is made of, by the names that pg_basebackup gives them.
+# The files of a backup, as pg_basebackup names them.
 FILES = BASE, LOG = "base.tar.gz", "pg_wal.tar.gz"
 
-# Gives the content of one of these files.
+# Opens one of these files.
 OpenFile: TypeAlias = Callable[[str], AbstractContextManager[IO[bytes]]]
 
-# What is no part of the data: the server's own log, and what pg_basebackup says of its work.
+# Not part of the data: the server's log, and the manifest of pg_basebackup.
 _LEFT_OUT = {"log", "backup_manifest"}
 
 
 async def back_up(folder: Path, target: Path, *, programs: Path | None) -> None:
-    """Write those files into a folder that is there and empty, beside all that goes on. Raises BackupFailed."""
+    """Write a backup into an existing empty folder, while the server runs.
+
+    Raises BackupFailed.
+    """
     await asyncio.to_thread(_back_up, folder, target, programs)
 
 
 async def restore(path: Path, open_file: OpenFile, *, run_as: str | None) -> None:
-    """Put them where no data is yet; the next start brings them to the moment at which they were taken. Cut short,
-    nothing is there."""
-    putting = asyncio.create_task(asyncio.to_thread(_restore, path, open_file, run_as))
+    """Restore a backup into a folder without data.
+
+    A cancelled restore leaves nothing. The next start recovers the state at the time of the backup.
+    """
+    restoring = asyncio.create_task(asyncio.to_thread(_restore, path, open_file, run_as))
     try:
-        await asyncio.shield(putting)
+        await asyncio.shield(restoring)
     except asyncio.CancelledError:
-        # The thread goes on to its end, whoever waits for it or not; what it has put there goes behind it.
-        await putting
+        # A thread cannot be cancelled, so its result is removed afterwards.
+        await restoring
         await forget(path)
         raise
 
 
 async def forget(path: Path) -> None:
-    """Remove data that was put into place and is of no use. Raises AlreadyRunning where somebody uses it; then it
-    stays."""
+    """Remove restored data that is not wanted.
+
+    Raises AlreadyRunning, and keeps the data, while it is in use.
+    """
     await asyncio.to_thread(_forget, path)
 
 
@@ -73,7 +80,7 @@ def _back_up(path: Path, target: Path, named_programs: Path | None) -> None:
         f"--dbname={address(folder.data, roles.SET_UP, 'postgres')}",
         f"--pgdata={target}",
         "--format=tar",
-        # Beside the copy and held by the server until then, so that nothing is missing however much is written.
+        # Streamed during the copy, so that no segment is missing under load.
         "--wal-method=stream",
         "--compress=client-gzip:1",
         "--checkpoint=fast",
@@ -96,19 +103,19 @@ def _restore(path: Path, open_file: OpenFile, run_as: str | None) -> None:
         user = choose_server_user(run_as)
         open_to(folder, user)
         if folder.data.exists():
-            raise FolderNotUsable(folder.path, "there is a database in it already")
-        with ExitStack() as otherwise:
-            # It may be much, and personal; and whoever lacks room needs this room first.
-            otherwise.callback(shutil.rmtree, folder.unfinished_data, ignore_errors=True)
+            raise FolderNotUsable(folder.path, "it already contains a database")
+        with ExitStack() as undo:
+            # The data can be large and personal, and the disk may be full.
+            undo.callback(shutil.rmtree, folder.unfinished_data, ignore_errors=True)
             data = new_data_folder(folder, user)
             with open_file(BASE) as file:
                 _unpack(file, data, user)
             with open_file(LOG) as file:
                 _unpack(file, data / "pg_wal", user)
-            # The name must not outlive a power cut without the rest.
+            # The data must be on disk before the rename is.
             os.sync()
             put_in_place(folder)
-            otherwise.pop_all()
+            undo.pop_all()
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise RoomMissing(folder.path, os.strerror(error.errno)) from error
@@ -127,17 +134,20 @@ def _forget(path: Path) -> None:
 
 
 def _unpack(file: IO[bytes], target: Path, user: ServerUser) -> None:
-    """Folders and files alone, below the target: a backup comes from elsewhere, and root may be the one who reads."""
-    # Whoever starts a server needs neither, and reading them takes as long as half of what is here.
+    """Extract folders and regular files below the target, nothing else.
+
+    The archive is untrusted, and the user may be root.
+    """
+    # Imported late: starting a server needs neither, and they take half of this module's import time.
     import gzip
     import tarfile
 
-    # The log comes in several pieces of gzip, of which tarfile by itself would read the first.
+    # The log has several gzip members; tarfile alone would read only the first.
     with gzip.open(file) as plain, tarfile.open(fileobj=plain, mode="r|") as archive:
         for member in archive:
             place = PurePosixPath(member.name)
             if place.is_absolute() or ".." in place.parts or not (member.isdir() or member.isreg()):
-                raise FolderNotUsable(target, f"the backup holds {member.name!r}, which is none of a database")
+                raise FolderNotUsable(target, f"the backup contains {member.name!r}, which is not part of a database")
             if not place.parts or place.parts[0] in _LEFT_OUT:
                 continue
             _put(archive, member, target / place, user)
@@ -146,7 +156,7 @@ def _unpack(file: IO[bytes], target: Path, user: ServerUser) -> None:
 def _put(archive: "tarfile.TarFile", member: "tarfile.TarInfo", path: Path, user: ServerUser) -> None:
     content = archive.extractfile(member)
     if content is None:
-        # The folder of the write-ahead log is in both archives.
+        # Both archives contain the folder of the write-ahead log.
         path.mkdir(mode=stat.S_IRWXU, exist_ok=True)
     else:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)

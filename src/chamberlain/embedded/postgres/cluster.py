@@ -1,4 +1,4 @@
-"""Makes the data of a new server, roles and database included, or checks that the data fits the programs."""
+"""Creates the data, roles, database and configuration of a server."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,17 +10,20 @@ from chamberlain.embedded.postgres.process import end_left_over
 from chamberlain.embedded.postgres.roles import PORT
 from chamberlain.embedded.postgres.server_user import ServerUser, run_child
 
-# The locale that sorts alike on all systems and never changes comes with PostgreSQL from this version on.
+# The first version with a built-in locale, which sorts equally on all systems and never changes.
 _BUILTIN_LOCALE_SINCE = 17
 
 
 def make_cluster(folder: Folder, *, programs: Path, version: int, user: ServerUser, database: str) -> None:
-    """Make the data beside its place and move it there when it is whole: a first start may be cut short."""
+    """Create the data in a temporary folder, and rename the folder.
+
+    So an aborted first start leaves no incomplete data.
+    """
     end_left_over(folder.unfinished_data)
     data = new_data_folder(folder, user)
     _run([programs / "initdb", f"--pgdata={data}", *_initdb_options(version)], folder, user)
-    # Set up without a server: nobody can connect before everything is closed. The superuser is needed for
-    # backups alone, from then on (decision 25).
+    # In single-user mode, so that no client can connect before the privileges are revoked. Later, only backups need the
+    # superuser (decision 25).
     single: list[str | Path] = [programs / "postgres", "--single", "-D", data, "-c", "exit_on_error=true"]
     _run([*single, "template1"], folder, user, roles.closing_statements())
     _run([*single, "postgres"], folder, user, roles.role_statements() + roles.database_statements(database))
@@ -49,7 +52,7 @@ def _initdb_options(version: int) -> list[str]:
 
 
 def _run(command: list[str | Path], folder: Folder, user: ServerUser, statements: list[str] | None = None) -> None:
-    # The single-user server takes one statement a line.
+    # Single-user mode reads one statement per line.
     text = "".join(f"{statement}\n" for statement in statements or [])
     status, output = run_child(command, user=user, folder=folder.path, text=text)
     if status != 0:
@@ -63,30 +66,29 @@ _SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
     "unix_socket_permissions": "0700",
-    # Durable before all else.
+    # Durability is more important than speed.
     "fsync": "on",
     "full_page_writes": "on",
     "synchronous_commit": "on",
-    # A laptop's share: pools of a few processes, and memory that nobody misses.
+    # Enough for the connection pools of a few processes, and little memory.
     "max_connections": "100",
     "shared_buffers": "128MB",
-    # A new segment of the write-ahead log costs the commit that needs it (seen in the 99th percentile); old ones are
-    # kept for use again.
+    # A new WAL segment delays the commit that needs it, visibly in the 99th percentile. So old segments are recycled.
     "min_wal_size": "512MB",
     "max_wal_size": "2GB",
-    # To fill a new one with zeros keeps a commit waiting for a tenth of a second and more. Without that, its place on
-    # the disk is found bit by bit, as it is written.
+    # Filling a new segment with zeros delays a commit by 100 ms or more. Without it, the file system allocates the
+    # segment gradually.
     "wal_init_zero": "off",
-    # Behind each checkpoint, pages are logged whole when they are first written to. To compress one takes as long as a
-    # statement, and groups that are asked for touch pages everywhere: at a million of them it was a fifth of the time.
+    # After a checkpoint, the first change of a page logs the whole page. Compression takes as long as a statement;
+    # with a million groups it took a fifth of the time, because their pages are scattered.
     "wal_compression": "off",
-    # Compiling a plan takes longer than any statement of the service.
+    # JIT compilation takes longer than any statement of the service.
     "jit": "off",
-    # The table of jobs turns over quickly; the defaults wait for a fifth of a table to be dead.
+    # The job table changes quickly; by default, vacuum waits until a fifth of a table is dead rows.
     "autovacuum_naptime": "10s",
     "autovacuum_vacuum_scale_factor": "0.05",
     "autovacuum_analyze_scale_factor": "0.05",
-    # One file for each day of the week, written over a week later.
+    # One file for each weekday, overwritten after a week.
     "logging_collector": "on",
     "log_directory": "log",
     "log_filename": "postgresql-%a.log",
@@ -94,7 +96,7 @@ _SETTINGS = {
     "log_rotation_age": "1d",
     "log_rotation_size": "0",
     "log_line_prefix": "%m [%p] %q%u@%d %a ",
-    # Values of rows and parameters may be personal or secret; they have no place in a log.
+    # Values of rows and parameters can be personal or secret, so they are not logged.
     "log_error_verbosity": "terse",
     "log_parameter_max_length": "0",
     "log_parameter_max_length_on_error": "0",
@@ -110,7 +112,10 @@ _SETTINGS = {
 
 
 def write_configuration(folder: Folder, *, visitor: str, extra_settings: Mapping[str, str]) -> Path:
-    """Write the files and answer the first; the visitor is the system user who may take any of the roles."""
+    """Write the configuration files and return the main one.
+
+    The system user `visitor` may log in as any role.
+    """
     access = folder.path / "pg_hba.conf"
     users = folder.path / "pg_ident.conf"
     settings = folder.path / "postgresql.conf"
@@ -119,7 +124,7 @@ def write_configuration(folder: Folder, *, visitor: str, extra_settings: Mapping
         "ident_file": str(users),
         "unix_socket_directories": '"' + str(folder.data).replace('"', '""') + '"',
     }
-    # The second line is for backups.
+    # pg_basebackup needs the second line.
     lines = [f"local all {','.join(roles.ALL)} peer map={_MAP}", f"local replication {roles.SET_UP} peer map={_MAP}"]
     _write(access, lines)
     _write(users, [f'{_MAP} "{visitor}" {role}' for role in roles.ALL])
@@ -128,11 +133,11 @@ def write_configuration(folder: Folder, *, visitor: str, extra_settings: Mapping
 
 
 def _write(path: Path, lines: list[str]) -> None:
-    # Never through a link that lies there already: root may have been given somebody's folder.
+    # Never follow an existing link: the service may be root, and the folder another user's.
     path.unlink(missing_ok=True)
     with path.open("x") as file:
         file.write(_HEAD + "\n".join(lines) + "\n")
-    # The server's user reads them; there is nothing secret in them.
+    # The server's user reads the files; they contain no secrets.
     path.chmod(0o644)
 
 

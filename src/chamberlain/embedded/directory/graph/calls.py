@@ -45,7 +45,7 @@ class Call:
     known_until: datetime | None = None
 
     def knows(self, made_at: datetime) -> bool:
-        """Check whether a lookup by id finds a group or mailbox created at this time."""
+        """Check whether a lookup by id finds an object created then."""
         return self.known_until is None or made_at <= self.known_until
 
     @asynccontextmanager
@@ -55,11 +55,17 @@ class Call:
             yield connection
 
     async def fetch_by_id(self, connection: Connection, statement: str) -> Row:
-        """Fetch the row of the id in the path; it has the column created_at. Raises NotThere."""
+        """Fetch the row of the id in the path.
+
+        It has the column created_at. Raises NotThere.
+        """
         return self._require_known(await connection.fetchrow(statement, self.tenant_id, self.id))
 
     async def fetch_by_name(self, connection: Connection, *, by_id: str, by_address: str) -> Row:
-        """Fetch the row of the id or address in the path. Raises NotThere."""
+        """Fetch the row of the id or address in the path.
+
+        Raises NotThere.
+        """
         if self.id is not None:
             return await self.fetch_by_id(connection, by_id)
         return self._require_known(await connection.fetchrow(by_address, self.tenant_id, self.address))

@@ -1,7 +1,8 @@
-"""Translates a filter into a SQL condition on a row `g` of directory.groups or `u` of directory.users.
+"""Translates a filter into a SQL condition.
 
-The condition consists of the fixed pieces below, with a parameter for each value of the filter; `$1` is the tenant.
-Texts are case-insensitive, and a missing value equals only null.
+The rows are `g` of directory.groups and `u` of directory.users. The condition consists of the fixed pieces below, with
+a parameter for each value of the filter; `$1` is the tenant. Texts are case-insensitive, and a missing value equals
+only null.
 """
 
 import re
@@ -15,7 +16,7 @@ from chamberlain.embedded.directory.graph.filters import Comparison, Equals, Fil
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The resource of a filter: its id, the columns of its properties, and the query for its extension values.
+    """The SQL of a resource: its id, columns and extension values.
 
     `addresses` are the properties with addresses. `lowered` are columns with a property in lower case, never null.
     """

@@ -24,7 +24,7 @@ _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The names that a filter can use: text properties, and collections of texts."""
+    """The text properties and text collections that a filter can use."""
 
     properties: frozenset[str]
     collections: frozenset[str] = frozenset()
@@ -35,7 +35,10 @@ GROUP_VOCABULARY = Vocabulary(frozenset({"id", "displayName", "mailNickname", "m
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A property, or a member of an extension attribute (`extension` is None for a property)."""
+    """A property, or a member of an extension attribute.
+
+    `extension` is None for a property.
+    """
 
     extension: str | None
     member: str
@@ -43,7 +46,10 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Equals:
-    """The value at the path is one of `values`; None matches a missing value."""
+    """The value at the path is one of `values`.
+
+    None matches a missing value.
+    """
 
     path: Path
     values: tuple[str | None, ...]

@@ -57,7 +57,10 @@ GROUP_LISTING = Listing(
 
 
 async def list_groups(call: Call) -> Shape:
-    """List the groups that match the filter, by id or in the requested order."""
+    """List the groups that match the filter.
+
+    They are sorted by id unless the query has an order.
+    """
     options = read_options(call.query_string, known=_LIST_OPTIONS)
     check_select(options, _PROPERTIES, "group")
     page = await _page(call, read_query(call, GROUP_LISTING, options))
@@ -144,7 +147,10 @@ WHERE g.tenant_id = $1 AND g.id = $2
 
 
 async def list_settings(call: Call) -> Shape:
-    """List the guest settings of the group; empty while the tenant's default applies."""
+    """List the guest settings of the group.
+
+    Empty while the tenant's default applies.
+    """
     read_options(call.query_string)
     async with call.connected() as connection:
         row = await call.fetch_by_id(connection, _SETTINGS)

@@ -35,7 +35,10 @@ class Options:
 
 
 def read_options(query_string: bytes, *, known: frozenset[str] = frozenset()) -> Options:
-    """Parse a query string. Raises BadQuery for an unknown parameter that begins with `$`; others are ignored."""
+    """Parse a query string.
+
+    Raises BadQuery for an unknown parameter that begins with `$`; others are ignored.
+    """
     given = _parameters(query_string)
     unknown = sorted(given.keys() - known)
     if unknown:
@@ -52,7 +55,7 @@ def read_options(query_string: bytes, *, known: frozenset[str] = frozenset()) ->
 
 
 def next_query(options: Options, skip_token: str) -> str:
-    """Encode the query string of the next page: the same options, with its skip token."""
+    """Encode the query string of the next page."""
     pairs: Sequence[tuple[str, str | None]] = (
         ("$filter", options.filter),
         ("$select", None if options.select is None else ",".join(options.select)),
@@ -114,7 +117,7 @@ KeyValue = str | datetime
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A property to sort by: its SQL expression, its SQL type, and whether it can be null.
+    """The SQL expression and type of a property to sort by.
 
     Texts sort case-insensitively, by code point.
     """
@@ -126,9 +129,10 @@ class SortKey:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order of a list. Entries with equal keys are sorted by id, in the same direction.
+    """The order of a list.
 
-    Entries without a value are first in ascending order, and last in descending order.
+    Entries with equal keys are sorted by id, in the same direction. Entries without a value are first in ascending
+    order, and last in descending order.
     """
 
     key: SortKey

@@ -34,7 +34,10 @@ _DIGEST_BYTES = 12
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position in a list, after the entry with this id. `key` is its sort key; None if it has no value."""
+    """A position in a list, after the entry with this id.
+
+    `key` is its sort key; None if it has no value.
+    """
 
     id: UUID
     key: KeyValue | None = None
@@ -124,13 +127,19 @@ class Query:
     after: Place | None
 
     def counts(self, call: Call) -> bool:
-        """Check whether the first page includes the count. As in Graph, this needs the consistency header."""
+        """Check whether the first page includes the count.
+
+        As in Graph, this needs the consistency header.
+        """
         return self.options.count and call.is_eventual and self.after is None
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The rows of a page, the query string of the next page, if any, and the number of all entries, if requested."""
+    """The rows of a page, the next query string, and the count.
+
+    The query string is None for the last page. The count of all entries is None unless requested.
+    """
 
     rows: Sequence[Row]
     next_query: str | None
@@ -174,7 +183,10 @@ async def fetch_page(call: Call, listing: Listing, query: Query) -> Page:
 
 
 def page_of(call: Call, query: Query, rows: Sequence[Row], count: int | None = None) -> Page:
-    """Make a page of these rows; one row more than the page size means that there is a next page."""
+    """Make a page of these rows.
+
+    One row more than the page size means that there is a next page.
+    """
     shown = rows[: query.options.top]
     if len(rows) == len(shown):
         return Page(shown, None, count)
@@ -207,7 +219,10 @@ async def count_entries(call: Call, listing: Listing) -> int:
 
 
 def page_statement(call: Call, listing: Listing, query: Query, parameters: Parameters) -> str:
-    """Return the statement that reads a page and one more row, and add its values to the parameters."""
+    """Return the statement that reads a page and one more row.
+
+    Its values are added to the parameters.
+    """
     key = "" if query.order is None else f", {query.order.key.expression} AS sort_key"
     conditions = _conditions(call, listing, query.filter, parameters)
     if query.after is not None:
@@ -258,5 +273,5 @@ def _behind(place: Place, order: Order | None, id_column: str, parameters: Param
 
 
 def _binding(call: Call, options: Options) -> Sequence[str | None]:
-    """Return the parts of a query that the skip token is bound to."""
+    """Return the parts of a query that its skip token depends on."""
     return (str(call.tenant_id), call.path, options.filter, options.order)

@@ -92,7 +92,7 @@ def _seconds(after: timedelta) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The access of a token: its tenant, its permissions (`Group.Read.All`), and its user.
+    """The tenant, permissions (`Group.Read.All`) and user of a token.
 
     An application token has no user.
     """
@@ -120,7 +120,10 @@ _READ_SITES = frozenset({"Sites.Read.All", "Sites.ReadWrite.All", "Directory.Rea
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """A path, its handler, and the permissions of which one is required; None means the calling user."""
+    """A path, its handler, and the permissions of which one is required.
+
+    None means the calling user.
+    """
 
     path: re.Pattern[str]
     handler: Handler
@@ -291,7 +294,10 @@ def _require(access: Access, route: _Route) -> None:
 
 
 def _named(call: Call, named: str | None) -> Call:
-    """Set the id or address in the path; without one, the call is about the calling user."""
+    """Set the id or address in the path.
+
+    Without one, the call is about the calling user.
+    """
     if named is None:
         return call
     if re.fullmatch(_ID, named):

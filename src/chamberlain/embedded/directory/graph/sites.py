@@ -14,7 +14,7 @@ WHERE g.tenant_id = $1 AND g.id = $2
 
 
 async def get_site(call: Call) -> Shape:
-    """Return one site, by its Graph id or the id of its security group."""
+    """Return one site, by its own or its security group's id."""
     read_options(call.query_string)
     group_id = call.id if call.address is None else _group_id(call.address)
     row = None if group_id is None else await _find(call, group_id)
@@ -58,7 +58,10 @@ def _shape(call: Call, row: Row) -> Shape:
 
 
 def _site_id(row: Row) -> str:
-    """Return the Graph id: host, id of the site collection (the security group), and id of its only site."""
+    """Return the Graph id of the site.
+
+    It consists of the host, the id of the site collection (the security group), and the id of its only site.
+    """
     return f"{urlsplit(row['web_url']).netloc.lower()},{row['id']},{uuid5(row['id'], 'root')}"
 
 

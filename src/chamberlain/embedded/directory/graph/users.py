@@ -1,4 +1,7 @@
-"""`/users`, `/users/{id}` and `/me` with licences and mailbox settings. A mailbox is a user too."""
+"""`/users`, `/users/{id}` and `/me` with licences and mailbox settings.
+
+A mailbox is a user too.
+"""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -54,7 +57,10 @@ USER_LISTING = Listing(
 
 
 async def list_users(call: Call) -> Shape:
-    """List the users that match the filter, by id or in the requested order."""
+    """List the users that match the filter.
+
+    They are sorted by id unless the query has an order.
+    """
     options = read_options(call.query_string, known=_LIST_OPTIONS)
     check_select(options, _PROPERTIES, "user")
     page = await fetch_page(call, USER_LISTING, read_query(call, USER_LISTING, options))
@@ -197,7 +203,10 @@ WHERE p.tenant_id = $1 AND p.mailbox_id = $2 ORDER BY p.user_id
 
 
 async def get_mailbox_settings(call: Call) -> Shape:
-    """Return the settings of a user's mailbox; `mailbox` contains the properties that Graph does not have."""
+    """Return the settings of a user's mailbox.
+
+    `mailbox` contains the properties that Graph does not have.
+    """
     read_options(call.query_string)
     async with call.connected() as connection:
         user = await _fetch_user(call, connection)

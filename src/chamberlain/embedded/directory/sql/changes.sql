@@ -1,8 +1,8 @@
--- Notes in each group which transaction last changed it or anything that belongs to it: members, settings for guests,
--- its site, its team, and the guests themselves. Triggers do that, so that no way of writing can forget it.
+-- Records in each group the last transaction that changed the group, its members, guest settings, site, team or guests.
+-- These are triggers, so that they include every write.
 --
--- A group that is made is noted by the default of its column. Each function takes the locks of groups in the order of
--- their keys, as all that writes groups does.
+-- The default of the column records new groups. Each function locks groups in the order of their keys, as every other
+-- write does, to avoid deadlocks.
 
 CREATE OR REPLACE FUNCTION directory.note_change() RETURNS trigger
 LANGUAGE plpgsql
@@ -32,8 +32,8 @@ CREATE OR REPLACE TRIGGER note_removal AFTER DELETE ON directory.groups
 FOR EACH ROW EXECUTE FUNCTION directory.note_removal();
 
 
--- What belongs to groups; `touched` are the rows that were written or removed. Those of a group that this transaction
--- has made or changed already need nothing: most members come with their group.
+-- For the tables that belong to groups; `touched` are the written or deleted rows. Groups that this transaction has
+-- already created or changed are skipped, as most members are added with their group.
 CREATE OR REPLACE FUNCTION directory.note_change_of_group() RETURNS trigger
 LANGUAGE plpgsql
 SET enable_seqscan = off
@@ -106,8 +106,8 @@ CREATE OR REPLACE TRIGGER keep_default_sharing BEFORE INSERT ON directory.sites
 FOR EACH ROW EXECUTE FUNCTION directory.keep_default_sharing();
 
 
--- A guest who is shown otherwise, or is gone. It happens rarely, so nothing is kept that would find the groups of one
--- user: all memberships of the tenant are read.
+-- For changed and deleted guests. It happens rarely, so there is no index by user, and all memberships of the tenant are
+-- read.
 CREATE OR REPLACE FUNCTION directory.note_change_of_guest() RETURNS trigger
 LANGUAGE plpgsql
 AS $$

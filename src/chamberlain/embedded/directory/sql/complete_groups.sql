@@ -1,5 +1,5 @@
--- Sets the label that is wanted, and adds the extension attributes that groups of a batch lack which were there before;
--- part of directory.ensure_groups. What nobody speaks of is left as it is.
+-- Sets the label and adds missing extension attributes of existing groups; part of directory.ensure_groups. Other
+-- properties stay unchanged.
 
 CREATE OR REPLACE FUNCTION directory.complete_groups(
     tenants uuid[],

@@ -1,5 +1,5 @@
--- Sets what mailboxes of a batch which were there before show otherwise than wanted; part of directory.ensure_mailboxes.
--- What is null is left as it is, and so are aliases and extension attributes that nobody asks for.
+-- Sets the properties of existing mailboxes that differ from the desired ones; part of directory.ensure_mailboxes.
+-- Properties that are null stay unchanged, and so do other aliases and extension attributes.
 
 CREATE OR REPLACE FUNCTION directory.complete_mailboxes(
     tenants uuid[],

@@ -1,12 +1,11 @@
--- Brings a batch of groups about, each one whole or not at all: what exists by its mark is completed, what does not is
--- made. An item that cannot be has its fault in the answer and leaves no trace; it never harms the others.
+-- Provisions a batch of groups, each entirely or not at all: existing groups (by mark) are completed, missing ones
+-- created. An item that is not possible has a fault in the result; it changes nothing and does not affect the others.
 --
--- Two calls at once for one group end in one group: both would give it the same id, and reserving its address makes the
--- later one wait for the earlier. Rows are locked and reserved in the order of their keys, so that two batches do not
--- wait for each other in a circle.
+-- Two concurrent calls for one group create one group: both use the same id, and reserving its address makes the later
+-- call wait for the earlier. Rows are locked and reserved in the order of their keys, to avoid deadlocks.
 --
--- The first arrays have one entry for each item; `relation_items`, `value_items` and `channel_items` say to which item
--- (counted from 1) the entries beside them belong. The same group must not come twice.
+-- The first arrays have one entry for each item. `relation_items`, `value_items` and `channel_items` are the numbers
+-- (from 1) of the items that the entries next to them belong to. Groups must be unique.
 
 CREATE OR REPLACE FUNCTION directory.ensure_groups(
     key_member text,
@@ -38,7 +37,7 @@ CREATE OR REPLACE FUNCTION directory.ensure_groups(
     OUT culprits text[]
 )
 LANGUAGE plpgsql
--- Plans outlive the moment they were made in; one made while a table was empty would read all of it for ever.
+-- Plans are cached. A plan from the time when a table was empty would always read the whole table.
 SET enable_seqscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
@@ -52,8 +51,8 @@ DECLARE
     known uuid[];
     all_made boolean;
 BEGIN
-    -- Whoever asks does so again until it is on record that this is done, and what is on record is on the disk with all that came
-    -- before it: so nobody waits for the disk here.
+    -- No wait for the disk: the caller repeats the call until its own commit records the result, and that commit also
+    -- makes this one durable.
     PERFORM set_config('synchronous_commit', 'off', true);
     faults := array_fill(NULL::text, ARRAY[cardinality(ids)]);
     culprits := faults;
@@ -127,7 +126,7 @@ BEGIN
     )
     SELECT coalesce(array_agg(new.id), '{}') INTO made FROM new;
 
-    -- What another call made meanwhile is there by now: whoever reserved the address first has committed.
+    -- Objects of a concurrent call exist by now, because the call that reserved the address first has committed.
     SELECT array_agg(CASE WHEN i.fault IS NULL THEN coalesce(i.known, i.id) ELSE i.known END ORDER BY i.item)
     INTO group_ids
     FROM unnest(ids, known, faults) WITH ORDINALITY AS i (id, known, fault, item);

@@ -1,11 +1,10 @@
--- Sets what groups of a batch shall let guests do, each one whole or not at all, and nothing but what is asked for. An
--- item that cannot be has its fault in the answer and leaves no trace; it never harms the others. What is as wanted
--- already is not written again. Who stays although he shall go is no fault: whoever asks sees him afterwards.
+-- Sets the requested guest rules of a batch of groups, each entirely or not at all. An item that is not possible has a
+-- fault in the result; it changes nothing and does not affect the others. Equal values are not written again. A guest
+-- who could not be removed is no fault: the caller reads the guests afterwards.
 --
--- The first arrays have one entry for each item; `value_items` and `removal_items` say to which item (counted from 1)
--- the entries beside them belong. A value that is null is cleared. `accesses`, `domains` and `sharings` say what of the
--- settings is to be set; `settings` says whether there are any, or the tenant's default is to hold again. The same
--- group must not come twice.
+-- The first arrays have one entry for each item. `value_items` and `removal_items` are the numbers (from 1) of the items
+-- that the entries next to them belong to. A null value is cleared. `accesses`, `domains` and `sharings` select the
+-- settings to change. `settings` is false to restore the tenant's default. Groups must be unique.
 
 CREATE OR REPLACE FUNCTION directory.ensure_guest_rules(
     tenants uuid[],
@@ -51,7 +50,7 @@ BEGIN
         faults[bad.item] := 'groupUnknown';
     END LOOP;
 
-    -- Values as they are looked for, then as they are shown; the former are found by what the latter say.
+    -- First the index of values, then the values themselves, because the values identify the index rows.
     DELETE FROM directory.extension_values e
     USING unnest(value_items, value_members, value_values) AS v (item, member, value)
     JOIN directory.groups g ON g.tenant_id = tenants[v.item] AND g.id = ids[v.item]
@@ -129,8 +128,8 @@ BEGIN
     WHERE i.fault IS NULL AND i.sharing AND s.tenant_id = i.tenant_id AND s.security_group_id = i.id
         AND s.sharing_capability <> coalesce(i.capability, s.default_sharing_capability);
 
-    -- Whoever has become a user of the house meanwhile is not thrown out, and nobody is whom the rule of the group would
-    -- bring back. Of owners the first one stays where no other would be left: somebody has to look after the group.
+    -- Not removed are users who are no longer guests, members whom the group's rule would add again, and the first owner
+    -- of a group that would have no owner left.
     WITH going AS (
         SELECT DISTINCT m.tenant_id, m.group_id, m.member_id, m.is_owner
         FROM unnest(removal_items, removal_users) AS r (item, user_id)

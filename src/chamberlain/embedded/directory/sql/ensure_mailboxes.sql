@@ -1,9 +1,9 @@
--- Brings a batch of mailboxes about, in the same way as directory.ensure_groups does groups: each one whole or not at
--- all, found by its mark, and two calls at once for one mailbox end in one.
+-- Provisions a batch of mailboxes as directory.ensure_groups does groups: each entirely or not at all, identified by its
+-- mark; two concurrent calls for one mailbox create one.
 --
--- The first arrays have one entry for each item; `value_items`, `alias_items`, `owner_items` and `permission_items` say
--- to which item (counted from 1) the entries beside them belong. A permission without a right is one to be taken away.
--- What is null or empty is left as it is. The same mailbox must not come twice.
+-- The first arrays have one entry for each item. `value_items`, `alias_items`, `owner_items` and `permission_items` are
+-- the numbers (from 1) of the items that the entries next to them belong to. A permission without a right is removed.
+-- Null and empty properties stay unchanged. Mailboxes must be unique.
 
 CREATE OR REPLACE FUNCTION directory.ensure_mailboxes(
     key_member text,
@@ -59,8 +59,8 @@ DECLARE
     reserved_holders uuid[];
     all_made boolean;
 BEGIN
-    -- Whoever asks does so again until it is on record that this is done, and what is on record is on the disk with all that came
-    -- before it: so nobody waits for the disk here.
+    -- No wait for the disk: the caller repeats the call until its own commit records the result, and that commit also
+    -- makes this one durable.
     PERFORM set_config('synchronous_commit', 'off', true);
     faults := array_fill(NULL::text, ARRAY[cardinality(ids)]);
     culprits := faults;
@@ -126,7 +126,7 @@ BEGIN
             culprits[bad.item] := bad.culprit;
         END LOOP;
 
-        -- Whoever gets none of it all gives back those of its addresses that were free.
+        -- An item with a taken address releases its other addresses.
         DELETE FROM directory.addresses a
         USING unnest(reserved_tenants, reserved_addresses, reserved_holders) AS r (tenant_id, address, holder_id)
         WHERE a.tenant_id = r.tenant_id AND a.address = r.address AND EXISTS (
@@ -160,7 +160,7 @@ BEGIN
         quota, is_hidden, owners, extensions)
     WHERE i.id = ANY (made);
 
-    -- What another call made meanwhile is there by now: whoever reserved the address first has committed.
+    -- Objects of a concurrent call exist by now, because the call that reserved the address first has committed.
     SELECT array_agg(CASE WHEN i.fault IS NULL THEN coalesce(i.known, i.id) ELSE i.known END ORDER BY i.item)
     INTO mailbox_ids
     FROM unnest(ids, known, faults) WITH ORDINALITY AS i (id, known, fault, item);

@@ -1,11 +1,11 @@
--- A page of the groups of a tenant: of all of them in the order of their ids, or, with the snapshot `since`, of those
--- that were changed or removed by what was not committed in it, in the order of the changing transactions.
+-- A page of a tenant's groups: all groups by id, or, with the snapshot `since`, the groups changed or removed by
+-- transactions that were not committed in the snapshot, in the order of these transactions.
 --
--- Whether something is new is never told by comparing numbers or times: a transaction with a low number may be
--- committed after one with a high number was seen. A snapshot knows which were committed, so nothing is missed and
--- nothing comes twice. What was changed again after `until`, the snapshot of the first page, comes with the next lot.
+-- Comparing transaction ids or times is not sufficient: a transaction with a lower id can commit after one with a higher
+-- id was seen. A snapshot knows the committed transactions, so no change is missed or repeated. Changes after `until`,
+-- the snapshot of the first page, are in a later scan.
 --
--- `shown` is null for a group that is gone. A page begins behind the place (after_change, after_id).
+-- `shown` is null for a removed group. The page starts after the position (after_change, after_id).
 
 CREATE OR REPLACE FUNCTION directory.group_changes(
     this_tenant uuid, name text, since pg_snapshot, until pg_snapshot, after_change xid8, after_id uuid, most integer
@@ -19,7 +19,7 @@ SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
-    -- What was not running yet in this snapshot comes from here on, and what was running from before.
+    -- Transactions that were not committed in the snapshot start here or later.
     earliest xid8 := greatest(pg_snapshot_xmin(since), after_change);
     latest pg_snapshot := coalesce(until, pg_current_snapshot());
     changes xid8[];

@@ -1,6 +1,6 @@
--- Which users own these groups: for several tenants in one call, one row for each. What belongs to tenant N stands in
--- `groups` behind what belongs to tenant N-1; `group_ends` says where it ends. Owners come as JSON, each beside the group
--- that was asked for; of a group, the first `most` by name.
+-- The owners of groups, for several tenants in one call, with one row per tenant. `groups` contains the ids of all
+-- tenants in order, and `group_ends` the end of each tenant's ids. Owners are JSON with the id of the group; at most
+-- `most` per group, sorted by name.
 
 CREATE OR REPLACE FUNCTION directory.group_owners(tenants uuid[], groups uuid[], group_ends integer[], most integer)
 RETURNS TABLE (tenant_id uuid, owners text)

@@ -1,7 +1,6 @@
--- Groups whose extension attribute has a value: the question that is asked most, by everybody who waits for a group. So
--- it is one call for all that are asked at the same time, and one statement for those of one tenant. `item` is the place
--- of the question in the arrays, and each is answered in the order of ids. The other columns are those of
--- graph/groups.py.
+-- Groups by the value of an extension attribute: the most frequent query, from clients that wait for a group. So one
+-- call answers all concurrent queries, with one statement per tenant. `item` is the number of the query in the arrays;
+-- groups are sorted by id. The other columns are the same as in graph/groups.py.
 
 CREATE OR REPLACE FUNCTION directory.groups_by_values(
     tenants uuid[], names text[], members text[], sought text[], afters uuid[], most integer[]
@@ -22,7 +21,7 @@ AS $$
 DECLARE
     this_tenant uuid;
     answered uuid[] := '{}';
-    -- In lower case beforehand: lower() beside the index would keep row-level security from using the index.
+    -- Converted to lower case first: with lower() in the condition, row-level security prevents the index.
     lowered text[] := directory.lowered(sought);
 BEGIN
     FOREACH this_tenant IN ARRAY tenants LOOP
@@ -41,10 +40,10 @@ BEGIN
             FROM directory.extension_values v
             JOIN directory.groups g ON g.tenant_id = this_tenant AND g.id = v.group_id
             LEFT JOIN directory.labels l ON l.tenant_id = this_tenant AND l.id = g.label_id
-            -- With EXISTS all teams are read where the plan was made while there were few.
+            -- Not EXISTS: a plan from the time with few teams would read all teams.
             LEFT JOIN directory.teams t ON t.tenant_id = this_tenant AND t.group_id = g.id
             WHERE v.tenant_id = this_tenant AND v.name = w.name AND v.member = w.member AND v.value = w.value
-                -- Alone, so that the index begins there: behind row-level security a condition with OR would pass by all before it.
+                -- A single condition, so that the index starts there: with row-level security, OR would scan all rows before it.
                 AND v.group_id > w.after
             ORDER BY v.group_id
             LIMIT w.most

@@ -1,4 +1,4 @@
--- Which of these addresses somebody has, by their places: tenants[n] is the tenant of addresses[n].
+-- The positions of the taken addresses; tenants[n] is the tenant of addresses[n].
 
 CREATE OR REPLACE FUNCTION directory.held_addresses(tenants uuid[], addresses text[]) RETURNS bigint[]
 LANGUAGE plpgsql
@@ -8,8 +8,8 @@ AS $$
 DECLARE
     tenant uuid;
     answered uuid[] := '{}';
-    -- In lower case beforehand: lower() beside the index would keep row-level security from using the index. As one text, which needs
-    -- no query; no address holds the character between them.
+    -- Converted to lower case first: with lower() in the condition, row-level security prevents the index. One joined text
+    -- needs no query, and no address contains the separator.
     lowered text[] := string_to_array(lower(array_to_string(addresses, E'\x1f')), E'\x1f');
     held bigint[] := '{}';
     setting text;
@@ -18,12 +18,12 @@ BEGIN
         CONTINUE WHEN tenant = ANY (answered);
         answered := answered || tenant;
         setting := set_config('chamberlain.tenant_id', tenant::text, true);
-        -- Mostly nobody has any of them, which is soon found.
+        -- Usually none is taken, which is quickly found.
         IF EXISTS (SELECT FROM directory.addresses t WHERE t.tenant_id = tenant AND t.address = ANY (lowered)) THEN
             held := held || ARRAY(
                 SELECT a.place FROM unnest(tenants, lowered) WITH ORDINALITY AS a (tenant_id, address, place)
                 CROSS JOIN LATERAL (
-                    -- One probe for each: a join planned while the table was small would go through all of it.
+                    -- One probe for each: a join planned for a small table would read all rows.
                     SELECT FROM directory.addresses t WHERE t.tenant_id = tenant AND t.address = a.address LIMIT 1
                 ) AS held
                 WHERE a.tenant_id = tenant);

@@ -1,5 +1,5 @@
--- Which of these groups there are: for several tenants in one call, one row for each. What belongs to tenant N stands in
--- `groups` behind what belongs to tenant N-1; `group_ends` says where it ends.
+-- The existing ones of these groups, for several tenants in one call, with one row per tenant. `groups` contains the ids
+-- of all tenants in order, and `group_ends` the end of each tenant's ids.
 
 CREATE OR REPLACE FUNCTION directory.known_groups(tenants uuid[], groups uuid[], group_ends integer[])
 RETURNS TABLE (tenant_id uuid, known uuid[])

@@ -1,5 +1,5 @@
--- The mailboxes of a tenant in the order of their ids, behind one of them (null at the beginning): each as JSON, in the form of
--- directory.observe_mailboxes. Those that were made after `until` are left out.
+-- The mailboxes of a tenant by id, after one of them (null for the first page), as JSON like that of
+-- directory.observe_mailboxes. Mailboxes created after `until` are excluded.
 
 CREATE OR REPLACE FUNCTION directory.list_mailboxes(
     tenant uuid, extension_name text, behind uuid, until timestamptz, most integer

@@ -1,8 +1,8 @@
--- Answers questions about several tenants in one call: which of these users, labels and addresses are there, and who is
--- in which of these groups, directly or through others. One row for each tenant.
+-- Looks up users, labels, addresses and memberships (direct or nested) of several tenants in one call, with one row per
+-- tenant.
 --
--- What belongs to tenant N stands in each array behind what belongs to tenant N-1; `..._ends` say where it ends. The
--- people come as JSON: they have a shape, and it is cheaper to read than rows.
+-- Each array contains the keys of all tenants in order, and `..._ends` the end of each tenant's keys. People are JSON,
+-- which is cheaper to decode than rows.
 
 CREATE OR REPLACE FUNCTION directory.look_up(
     tenants uuid[],
@@ -47,13 +47,13 @@ BEGIN
                 WHERE l.tenant_id = tenants[i] AND l.id = ANY (labels[label_from : label_ends[i]]));
         END IF;
         IF address_from <= address_ends[i] THEN
-            -- In lower case beforehand: lower() beside the index would keep row-level security from using the index.
+            -- Converted to lower case first: with lower() in the condition, row-level security prevents the index.
             asked := addresses[address_from : address_ends[i]];
             lowered := directory.lowered(asked);
             taken_addresses := ARRAY(
                 SELECT a.asked FROM unnest(asked, lowered) AS a (asked, lowered)
                 CROSS JOIN LATERAL (
-                    -- One probe for each: a join planned while the table was small would go through all of it.
+                    -- One probe for each: a join planned for a small table would read all rows.
                     SELECT FROM directory.addresses t WHERE t.tenant_id = tenants[i] AND t.address = a.lowered LIMIT 1
                 ) AS taken);
         END IF;

@@ -1,4 +1,4 @@
--- Texts in lower case, as the database makes it of those that they are compared with.
+-- Texts in lower case, converted like the stored texts that they are compared with.
 
 CREATE OR REPLACE FUNCTION directory.lowered(texts text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

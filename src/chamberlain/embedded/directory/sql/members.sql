@@ -1,5 +1,5 @@
--- Which of these users are in the group beside them, directly or through groups in it. It walks down from the groups:
--- few groups hold others, while one user may be in thousands of groups.
+-- The users who are direct or nested members of the group next to them. It descends from the groups, because few groups
+-- contain groups, while a user can be in thousands of groups.
 
 CREATE OR REPLACE FUNCTION directory.members_among(this_tenant uuid, members uuid[], groups uuid[])
 RETURNS TABLE (member_id uuid, group_id uuid)

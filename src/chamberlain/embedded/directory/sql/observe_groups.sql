@@ -1,5 +1,5 @@
--- What the directory shows of groups that are named by their marks: one row for each that is there, with the number of
--- the question (counted from 1) and the group as JSON, which is cheaper to read than rows of many columns.
+-- The state of groups by mark: one row for each existing group, with the number (from 1) of its mark in the arrays. The
+-- group is JSON, which is cheaper to decode than rows of many columns.
 
 CREATE OR REPLACE FUNCTION directory.observe_groups(key_member text, tenants uuid[], names text[], keys text[])
 RETURNS TABLE (item bigint, shown text)

@@ -1,5 +1,5 @@
--- What the directory shows of groups that are named by their ids, as far as it has to do with guests: one row for each
--- that is there, with the number of the question (counted from 1) and the group as JSON.
+-- The state of groups by id, with guests and guest settings: one row for each existing group, with the number (from 1) of
+-- its id in the arrays. The group is JSON.
 
 CREATE OR REPLACE FUNCTION directory.observe_subjects(tenants uuid[], ids uuid[], names text[])
 RETURNS TABLE (item bigint, shown text)
@@ -32,7 +32,7 @@ AS $$
                     'lastSeenAt', u.last_seen_at) ORDER BY u.id),
                 '[]')
             FROM directory.memberships m
-            -- Each by its own key: joined, all users of the tenant would be read for each member.
+            -- One probe per member; a join would read all users of the tenant for each member.
             CROSS JOIN LATERAL (
                 SELECT u.id, u.mail, u.display_name, u.last_seen_at FROM directory.users u
                 WHERE u.tenant_id = g.tenant_id AND u.id = m.member_id AND u.user_type = 'Guest' OFFSET 0

@@ -1,5 +1,4 @@
--- What is known of these users of a tenant, as a JSON array. A team licence is any valid licence whose plan for team
--- collaboration is switched on and ready.
+-- The users of a tenant as a JSON array. A team licence is a valid licence with an active service plan for teams.
 
 CREATE OR REPLACE FUNCTION directory.people_of(this_tenant uuid, users uuid[]) RETURNS text
 LANGUAGE plpgsql STABLE

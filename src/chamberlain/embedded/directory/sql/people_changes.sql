@@ -1,7 +1,7 @@
--- Whoever remembers users and labels is told when they may be other ones. Only of what was there already: what is not there is not
--- remembered. A licence is a row of its own, so that a new one changes its user.
+-- Notifies caches of users and labels about changes. New users and labels need no notification, because missing ones are
+-- not cached. A licence is a separate row, so a new licence is a change of its user.
 --
--- NOTIFY takes a lock of the whole cluster until the end of its transaction; users change seldom enough for that.
+-- NOTIFY locks the whole cluster until the end of its transaction. Users change rarely enough for that.
 
 CREATE OR REPLACE FUNCTION directory.tell_of_people() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

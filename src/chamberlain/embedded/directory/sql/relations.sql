@@ -1,6 +1,6 @@
--- Who manages these users, and who is in these groups, directly or through others: for several tenants in one call, one
--- row for each. What belongs to tenant N stands in each array behind what belongs to tenant N-1; `..._ends` say where it
--- ends. Managers and members come as JSON, each beside the id that was asked for. Of a group, the first `most` by name.
+-- The managers of users, and the direct and nested members of groups, for several tenants in one call, with one row per
+-- tenant. Each array contains the keys of all tenants in order, and `..._ends` the end of each tenant's keys. Managers
+-- and members are JSON with the id of the user or group; at most `most` members per group, sorted by name.
 
 CREATE OR REPLACE FUNCTION directory.relations(
     tenants uuid[], employees uuid[], employee_ends integer[], groups uuid[], group_ends integer[], most integer
