@@ -1,4 +1,4 @@
-"""What is left of a backup that could not be put back."""
+"""Restoring a backup, and cleaning up after a failed restore."""
 
 import errno
 import io
@@ -32,13 +32,12 @@ def packed(name: str) -> IO[bytes]:
 
 @contextmanager
 def archive(_: str) -> Iterator[IO[bytes]]:
-    """What each file of the backup has."""
     yield packed("PG_VERSION")
 
 
 @contextmanager
 def full_disk(name: str) -> Iterator[IO[bytes]]:
-    """The second file finds no room any more."""
+    """Open the files; the disk is full at the second one."""
     if name != postgres.FILES[0]:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with archive(name) as file:
@@ -46,22 +45,22 @@ def full_disk(name: str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def cut_off(name: str) -> Iterator[IO[bytes]]:
-    """The second file ends in its middle."""
+def truncated(name: str) -> Iterator[IO[bytes]]:
+    """Open the files; the second one is truncated."""
     with archive(name) as file:
         yield file if name == postgres.FILES[0] else io.BytesIO(file.read(20))
 
 
 @contextmanager
-def of_elsewhere(name: str) -> Iterator[IO[bytes]]:
-    """The second file has something for a folder above."""
+def path_traversal(name: str) -> Iterator[IO[bytes]]:
+    """Open the files; the second one contains a path outside of the target."""
     with archive(name) as file:
         yield file if name == postgres.FILES[0] else packed("../passwd")
 
 
 @contextmanager
 def no_room() -> Iterator[None]:
-    """No file of this process grows meanwhile."""
+    """Prevent this process from writing to files."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
     try:
@@ -78,23 +77,23 @@ async def test_it_works() -> None:
 
 
 @pytest.mark.parametrize(
-    ("backup", "expected", "said"),
+    ("backup", "expected", "named"),
     [
-        (full_disk, postgres.RoomMissing, "nothing of it is left there. Make room"),
-        (cut_off, EOFError, "ended before"),
-        (of_elsewhere, postgres.FolderNotUsable, "'../passwd', which is not part of a database"),
+        (full_disk, postgres.RoomMissing, "No space left on device"),
+        (truncated, EOFError, "ended before"),
+        (path_traversal, postgres.FolderNotUsable, r"'\.\./passwd'"),
     ],
 )
-async def test_it_leaves_nothing_of_what_it_could_not_put_back(
-    backup: postgres.OpenFile, expected: type[Exception], said: str
+async def test_a_failed_restore_leaves_no_data(
+    backup: postgres.OpenFile, expected: type[Exception], named: str
 ) -> None:
     with short_folder() as folder:
-        with pytest.raises(expected, match=said):
+        with pytest.raises(expected, match=named):
             await postgres.restore(folder, backup, run_as=None)
 
         assert [each.name for each in folder.iterdir()] == ["lock"]
 
 
-def test_a_full_disk_is_not_told_of_by_the_lock(tmp_path: Path) -> None:
+def test_the_lock_ignores_a_full_disk(tmp_path: Path) -> None:
     with no_room():
         os.close(hold(Folder(tmp_path)))
