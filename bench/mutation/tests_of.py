@@ -8,10 +8,8 @@ from pathlib import Path
 from bench.mutation.mutants import Mutant
 from bench.mutation.python_mutants import executable_lines
 
-# Tests without a database run first: they take milliseconds.
-NEAR = ("tests/rules", "tests/bearer")
-# Tests that reach the rules through a database or HTTP. Each mutant that survives the first ones meets these.
-FAR = ("tests/shapes", "tests/usecases", "tests/directory", "tests/api")
+# Folders of tests that are no tests of a module, or that take long.
+_OTHERS = frozenset({"bench", "cli", "client", "clients", "deploy", "docs", "embedded", "faults", "frame", "service"})
 # Seconds of tests for each mutant, by the record. Quick tests run first, so this cuts off few and slow ones.
 NEAR_SECONDS = 6.0
 FAR_SECONDS = 6.0
@@ -107,15 +105,29 @@ def users_of(root: Path, files: Sequence[str]) -> Mapping[str, Sequence[str]]:
     return users
 
 
+def near_tests(root: Path) -> Sequence[str]:
+    """List the test files without a database. They take milliseconds and run first."""
+    return [file for file in _test_files(root) if _is_pure(root / file)]
+
+
+def far_tests(root: Path) -> Sequence[str]:
+    """List the test files that reach a module through a database or HTTP. Survivors of the first ones meet these."""
+    files = [file for file in _test_files(root) if Path(file).parts[1] not in _OTHERS]
+    return [file for file in files if not _is_pure(root / file)]
+
+
 def near_importers(root: Path, file: str) -> Sequence[str]:
     """List the test files without a database that import this module."""
     name = ".".join(Path(file).with_suffix("").parts[1:])
-    return [
-        path.relative_to(root).as_posix()
-        for folder in NEAR
-        for path in sorted((root / folder).glob("test_*.py"))
-        if f"from {name} import" in path.read_text()
-    ]
+    return [test for test in near_tests(root) if f"from {name} import" in (root / test).read_text()]
+
+
+def _test_files(root: Path) -> Sequence[str]:
+    return sorted(path.relative_to(root).as_posix() for path in (root / "tests").rglob("test_*.py"))
+
+
+def _is_pure(test: Path) -> bool:
+    return "pytest.mark.pure" in test.read_text(encoding="utf-8")
 
 
 def lines_at_import(root: Path, file: str) -> frozenset[int]:

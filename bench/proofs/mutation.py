@@ -13,6 +13,7 @@ tests that need a database: a first look.
 """
 
 import argparse
+import configparser
 import hashlib
 import json
 import multiprocessing
@@ -31,14 +32,14 @@ from bench.mutation.python_mutants import python_edits
 from bench.mutation.runs import Bench, Task, Verdict
 from bench.mutation.sql_mutants import sql_edits
 from bench.mutation.tests_of import (
-    FAR,
     FAR_SECONDS,
-    NEAR,
     NEAR_SECONDS,
     TESTS_OF_SQL,
     Record,
+    far_tests,
     lines_at_import,
     near_importers,
+    near_tests,
     users_of,
 )
 
@@ -46,8 +47,7 @@ ROOT = Path(__file__).parents[2]
 EQUIVALENT = ROOT / "bench/mutation/equivalent.toml"
 CACHE = ROOT / ".pytest_cache/mutation"
 # The share of mutants in the sample, and the least number of each file. Token verification is small and guards all.
-FOLDERS = (("src/chamberlain/rules", "*.py", 0.13, 2), ("src/chamberlain/bearer", "*.py", 0.35, 3))
-SQL = ("src/chamberlain/database/sql", "*.sql", 0.1, 6)
+PARTS: Mapping[str, tuple[float, int]] = {"rules": (0.13, 2), "tokens": (0.35, 3), "SQL functions": (0.1, 6)}
 PROMISED = 0.95
 
 
@@ -104,12 +104,27 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
 def sampled(root: Path, *, whole: bool = False) -> Sequence[Mutant]:
     """List the mutants to run."""
     found: list[Mutant] = []
-    for folder, pattern, share, least in (*FOLDERS, SQL):
-        find = python_edits if pattern == "*.py" else sql_edits
-        for path in sorted((root / folder).glob(pattern)):
-            mutants = mutants_of(root, path.relative_to(root).as_posix(), find)
-            found += mutants if whole else sample(mutants, share, least)
+    for part, files in files_of_parts(root).items():
+        for file in files:
+            mutants = mutants_of(root, file, sql_edits if file.endswith(".sql") else python_edits)
+            found += mutants if whole else sample(mutants, *PARTS[part])
     return found
+
+
+def files_of_parts(root: Path) -> Mapping[str, Sequence[str]]:
+    """List the files of each part. The rules are the modules that the contract `pure` of the imports names."""
+    contracts = configparser.ConfigParser()
+    contracts.read(root / ".importlinter")
+    names = contracts["importlinter:contract:pure"]["source_modules"].split()
+    patterns = {
+        "rules": [f"src/{name.replace('.', '/')}.py" for name in names if not name.startswith("chamberlain.auth.")],
+        "tokens": ["src/chamberlain/auth/*.py"],
+        "SQL functions": ["src/chamberlain/database/sql/*.sql"],
+    }
+    return {
+        part: sorted({path.relative_to(root).as_posix() for each in globs for path in root.glob(each)})
+        for part, globs in patterns.items()
+    }
 
 
 def read_reviewed(file: Path) -> Sequence[Reviewed]:
@@ -168,8 +183,8 @@ def judged(mutants: Sequence[Mutant], *, jobs: int, far: bool = True) -> Iterato
     context = multiprocessing.get_context("fork")
     with context.Pool(jobs, _open_bench, (far or any(mutant.file.endswith(".sql") for mutant in mutants),)) as pool:
         python = [mutant for mutant in mutants if mutant.file.endswith(".py")]
-        near = recorded(pool.imap(_record, NEAR)) if python else Record({}, {})
-        distant = recorded(pool.imap(_record, FAR)) if python and far else Record({}, {})
+        near = recorded(pool.imap(_record, halves(near_tests(ROOT)))) if python else Record({}, {})
+        distant = recorded(pool.imap(_record, halves(far_tests(ROOT)))) if python and far else Record({}, {})
         tasks = list(tasks_of(mutants, near, distant))
         yield from pool.imap_unordered(_judge, tasks)
         # The servers end with their processes.
@@ -199,7 +214,7 @@ def tasks_of(mutants: Sequence[Mutant], near: Record, far: Record) -> Iterator[T
             continue
         at_import = lines_at_import(ROOT, mutant.file)
         stages, sessions = [], []
-        for record, seconds, places in ((near, NEAR_SECONDS, NEAR), (far, FAR_SECONDS, FAR)):
+        for record, seconds, places in ((near, NEAR_SECONDS, near_tests(ROOT)), (far, FAR_SECONDS, far_tests(ROOT))):
             tests = record.within(record.tests_of(mutant, users[mutant.file], at_import), seconds)
             if tests:
                 stages.append((sorted({test.split("::")[0] for test in tests}), tests))
@@ -220,10 +235,14 @@ def _judge(task: Task) -> Verdict:
     return _bench.judge(task)
 
 
-def _record(folder: str) -> Mapping[str, Mapping[str, object]]:
-    """Record the test files of a folder that changed since their last record, and read the records of all."""
-    watched = [place for place, *_ in FOLDERS]
-    tests = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("test_*.py"))
+def halves(tests: Sequence[str]) -> Sequence[Sequence[str]]:
+    """Share tests between two processes."""
+    return tests[::2], tests[1::2]
+
+
+def _record(tests: Sequence[str]) -> Mapping[str, Mapping[str, object]]:
+    """Record the test files that changed since their last record, and read the records of all."""
+    watched = [file for part in ("rules", "tokens") for file in files_of_parts(ROOT)[part]]
     records = {test: CACHE / f"lines-{digest_of(*watched, test)}.json" for test in tests}
     missing = [test for test, record in records.items() if not record.exists()]
     if missing:
@@ -257,9 +276,8 @@ def report(verdicts: Sequence[Verdict], reviewed: Sequence[Reviewed], *, missing
     for file, count in sorted(counts.items()):
         print(row(file.removeprefix("src/chamberlain/"), count))
     print()
-    for name, *_ in (*FOLDERS, SQL):
-        total = sum((count for file, count in counts.items() if file.startswith(f"{name}/")), Counter[str]())
-        print(row(f"All of {name.removeprefix('src/chamberlain/')}", total))
+    for part, files in files_of_parts(ROOT).items():
+        print(row(f"All {part}", sum((count for file, count in counts.items() if file in files), Counter[str]())))
     total = sum(counts.values(), Counter[str]())
     print(row("All", total))
     refused = total["refused"]

@@ -15,10 +15,8 @@ NOT_POSSIBLE = "## In `errors`, of what is not possible (422)"
 NOT_YET = "## Not given yet"
 OF_A_REQUEST = "## In the `error` of a request that failed"
 
-# The reading of bodies; the rest of `shapes` reads configuration files, whose faults are told without codes.
-BODIES = [path for name in ("bodies.py", "faults.py", "fields.py") for path in (SOURCE / "shapes").glob(name)]
-# Templates are checked where they are read.
-TEMPLATES = [SOURCE / "shapes" / name for name in ("mailbox_templates.py", "custom_fields.py")]
+# Faults of configuration files are shown without codes. Embedded products have errors of their own.
+WITHOUT_CODES = ("configuration", "embedded")
 # Where codes are listed, not given: the table of statuses, what the OpenAPI document promises, the family's drawing.
 LISTS = ("http/problems.py", "http/openapi.py", "groups/endpoints.py", "requests/endpoints.py")
 
@@ -31,29 +29,25 @@ def test_it_works_for_every_code_on_top_of_a_document() -> None:
     assert {**given, **reserved} == dict(STATUSES)
 
 
-def test_it_names_every_fault_of_form_and_no_other() -> None:
-    fields = "".join(path.read_text(encoding="utf-8") for path in SOURCE.glob("*/fields.py"))
-    found = codes_of_faults(SOURCE / "api", *BODIES) | set(re.findall(r'"code": "(\w+)"', fields))
+def test_it_names_every_code_of_a_fault_and_no_other() -> None:
+    of_form, not_possible = (set(named(section(PAGE, title))) for title in (OF_FORM, NOT_POSSIBLE))
+    packages = [path for path in SOURCE.iterdir() if path.is_dir() and path.name not in WITHOUT_CODES]
+    validation = "".join(path.read_text(encoding="utf-8") for path in (SOURCE / "core").glob("*.py"))
+    found = codes_of_faults(*packages) | set(re.findall(r'"code": "(\w+)"', validation))
 
-    assert set(named(section(PAGE, OF_FORM))) == found
-
-
-def test_it_names_every_reason_against_an_order_and_no_other() -> None:
-    # How a tenant has drift treated is refused as a fault of form, which the rules alone can see.
-    rules = [path for path in (SOURCE / "rules").glob("*.py") if path.name != "drift_properties.py"]
-
-    assert set(named(section(PAGE, NOT_POSSIBLE))) == codes_of_faults(*rules, *TEMPLATES)
+    assert not of_form & not_possible
+    assert of_form | not_possible == found
 
 
 def test_it_names_every_code_of_a_failed_request_and_no_other() -> None:
-    sentences = text_of("embedded/directory/groups.py") + text_of("embedded/directory/guests.py")
-    refused = set(re.findall(r'^    "(\w+)": "', sentences, re.MULTILINE))
+    directory = "".join(text_of(f"embedded/directory/{noun}.py") for noun in ("groups", "guests", "mailboxes"))
+    refused = set(re.findall(r'^ +"(\w+)": "(?:The|There|This) ', directory, re.MULTILINE))
     refused |= first_arguments(SOURCE / "embedded" / "directory", {"Refused"})
     # `BadRule` is a kind of Refused that hands its one code on.
     refused |= set(re.findall(r'super\(\).__init__\("(\w+)"', text_of("embedded/directory/errors.py")))
     # Nobody asks for what a policy does: the sentence stands in the finding.
     refused.remove("notAGuest")
-    given_up = first_arguments(SOURCE / "rules", {"GiveUp"})
+    given_up = first_arguments(SOURCE / "requests", {"GiveUp"})
     # What a submission would be refused with may be found later, when the directory did not answer then.
     late = {"notPossible", "teamLicenseRequired", "templateNotAllowed"}
 

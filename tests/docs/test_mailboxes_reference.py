@@ -22,7 +22,13 @@ from chamberlain.templates.mailbox_types import RESTRICTED, applicability_faults
 from chamberlain.templates.models import template_fault
 from chamberlain.templates.naming import LOCAL_PART_LENGTH
 from chamberlain.templates.rules import default_faults
-from chamberlain.templates.schema import MailboxTemplateBody, naming_rule_faults
+from chamberlain.templates.schema import (
+    MailboxTemplateBody,
+    custom_field_faults,
+    mailbox_domain_faults,
+    mailbox_template_faults,
+    naming_rule_faults,
+)
 from tests.docs.codes import codes_of_faults, codes_of_functions
 from tests.docs.pages import REFERENCE, ROOT, named, rows, section
 from tests.docs.schemas import Json, bound_of, properties, type_of
@@ -168,11 +174,18 @@ def test_it_names_every_code_on_top_and_who_gives_it() -> None:
 
 def test_it_names_every_code_in_errors_and_who_gives_it() -> None:
     of_form, not_possible = tables(section(PAGE, "## Codes in `errors`"))
-    rules, shapes = SOURCE / "rules", SOURCE / "shapes"
-    asking = codes_of_faults(*rules.glob("mailbox_*.py"), rules / "custom_fields.py")
+    templates = SOURCE / "templates"
+    asking = codes_of_faults(SOURCE / "mailboxes", templates / "mailbox_types.py", templates / "rules.py")
     asking |= codes_of_functions(template_fault)
-    creating = codes_of_faults(shapes / "mailbox_templates.py", shapes / "custom_fields.py")
-    creating |= codes_of_functions(naming_rule_faults, applicability_faults, unknown_people, default_faults)
+    creating = codes_of_functions(
+        mailbox_template_faults,
+        mailbox_domain_faults,
+        custom_field_faults,
+        naming_rule_faults,
+        applicability_faults,
+        unknown_people,
+        default_faults,
+    )
     replacing = creating | codes_of_functions(kind_faults)
     expected = {"createMailbox": asking, "createMailboxTemplate": creating, "replaceMailboxTemplate": replacing}
 
@@ -193,7 +206,7 @@ def test_it_names_the_length_of_an_address() -> None:
 def codes_of_form(body: type) -> set[str]:
     """What the reading of bodies can find in one of this type."""
     forms = list(forms_within(inspect.type_info(body)))
-    codes = codes_of_faults(SOURCE / "shapes" / "faults.py")
+    codes = codes_of_faults(SOURCE / "core") - {"ruleInvalid"}
     extras = [form.extra for form in forms if isinstance(form, inspect.Metadata) and form.extra]
     codes |= {str(extra["code"]) for extra in extras if "code" in extra}
     fields = [field for form in forms if isinstance(form, inspect.StructType) for field in form.fields]
