@@ -12,7 +12,7 @@ from chamberlain.core.ids import AdoptionId, TenantId
 from chamberlain.directory.models import PeopleAnswer, PeopleQuestion
 from chamberlain.directory.port import MailboxPage, Marking
 from tests.adoptions.adopters import Adopter, TroubledAdoptions, adopter_of
-from tests.directory.wanted_mailboxes import plain
+from tests.directory.mailbox_work import plain
 from tests.estates import ESTATE, PREFIXES, Estate
 from tests.guests.assignments.stewards import expire_leases, make_due
 from tests.troubles import TroubledPeople

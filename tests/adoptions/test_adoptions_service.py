@@ -25,7 +25,7 @@ from chamberlain.mailboxes.models import MailboxRecord, ProvisioningState
 from chamberlain.requests.models import RequestState
 from chamberlain.templates.models import TemplateKind
 from tests.adoptions.adopters import RULE, Adopter, TroubledAdoptions, adopter_of, chosen, elsewhere, make_group
-from tests.directory.wanted_mailboxes import plain, room, shared
+from tests.directory.mailbox_work import plain, room, shared
 from tests.drift.drifters import watchman_of
 from tests.estates import (
     ADA,

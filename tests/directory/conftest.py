@@ -1,6 +1,6 @@
-"""The stage of the conformance suite: one for each adapter, each filled with the same population.
+"""The adapters of the conformance suite, each with the same sample directory.
 
-Another adapter is added by a function such as `embedded_stage` in STAGES; the tests stay as they are.
+To add an adapter, add a function such as `embedded_adapter` to ADAPTERS.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -39,10 +39,10 @@ from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
 from tests.databases import Databases, filled_database
-from tests.directory.patience import Clock, PatientAdoptions, PatientDirectory, PatientGuests, PatientPeople
-from tests.directory.population import SECTION
+from tests.directory.retries import Clock, RetryingAdoptions, RetryingDirectory, RetryingGuests, RetryingPeople
+from tests.directory.sample_directory import SECTION
 
-# All of them at once.
+# All faults at once.
 FAULTS = Faults(
     visibility_delay=timedelta(seconds=15),
     throttle=3,
@@ -52,9 +52,12 @@ FAULTS = Faults(
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """An adapter as the product has it, and what writes a second time, as another worker has it. `remove_group` and
-    `see` are what somebody does in the directory itself, `accounts` is which guests may sign in there."""
+class Adapter:
+    """The ports of an adapter, and a second instance for another worker.
+
+    `remove_group` and `record_activity` change the directory itself. `accounts` returns the guests, and whether they
+    can sign in.
+    """
 
     people: People
     directory: Directory
@@ -64,34 +67,39 @@ class Stage:
     adoptions: Adoptions
     remove_group: Callable[[TenantId, GroupId], Awaitable[None]]
     accounts: Callable[[], Awaitable[Mapping[UserId, bool]]]
-    see: Callable[[UserId], Awaitable[datetime]]
+    record_activity: Callable[[UserId], Awaitable[datetime]]
 
 
 @asynccontextmanager
-async def embedded_stage(databases: Databases) -> AsyncIterator[Stage]:
+async def embedded_adapter(databases: Databases) -> AsyncIterator[Adapter]:
     pool = databases.worker.pool
     first, second = (
         EmbeddedDirectory(Groups(pool, key_member=KEY_MEMBER), Mailboxes(pool, key_member=KEY_MEMBER)) for _ in range(2)
     )
     rules = [EmbeddedGuests(guests.Guests(pool), Changes(pool)) for _ in range(2)]
     people = EmbeddedPeople(Register(databases.application.pool))
-    others = (EmbeddedAdoptions(pool), remover(databases), reader(databases), seer(databases))
-    yield Stage(people, first, second, rules[0], rules[1], *others)
+    others = (
+        EmbeddedAdoptions(pool),
+        group_remover(databases),
+        account_reader(databases),
+        activity_recorder(databases),
+    )
+    yield Adapter(people, first, second, rules[0], rules[1], *others)
 
 
 @asynccontextmanager
-async def difficult_stage(databases: Databases) -> AsyncIterator[Stage]:
-    """The embedded directory with faults on purpose, and somebody who is patient with it."""
+async def faulty_adapter(databases: Databases) -> AsyncIterator[Adapter]:
+    """Open the embedded directory with injected faults, and retry its temporary errors."""
     clock = Clock()
     people = EmbeddedPeople(FaultyRegister(databases.application.pool, Injection(FAULTS, clock)))
-    # Whoever was loaded has been there for long.
+    # The sample groups are old, so they are visible.
     clock.wait(timedelta(minutes=1))
-    first, second = (PatientDirectory(faulty_directory(databases, Injection(FAULTS, clock)), clock) for _ in range(2))
-    rules = [PatientGuests(faulty_guests(databases, Injection(FAULTS, clock)), clock) for _ in range(2)]
-    patient = PatientPeople(people, clock)
-    adoptions = PatientAdoptions(FaultyAdoptions(databases.worker.pool, Injection(FAULTS, clock)), clock)
-    others = (adoptions, remover(databases), reader(databases), seer(databases))
-    yield Stage(patient, first, second, rules[0], rules[1], *others)
+    first, second = (RetryingDirectory(faulty_directory(databases, Injection(FAULTS, clock)), clock) for _ in range(2))
+    rules = [RetryingGuests(faulty_guests(databases, Injection(FAULTS, clock)), clock) for _ in range(2)]
+    patient = RetryingPeople(people, clock)
+    adoptions = RetryingAdoptions(FaultyAdoptions(databases.worker.pool, Injection(FAULTS, clock)), clock)
+    others = (adoptions, group_remover(databases), account_reader(databases), activity_recorder(databases))
+    yield Adapter(patient, first, second, rules[0], rules[1], *others)
 
 
 def faulty_directory(databases: Databases, injection: Injection) -> FaultyDirectory:
@@ -106,7 +114,7 @@ def faulty_guests(databases: Databases, injection: Injection) -> FaultyGuests:
     return FaultyGuests(FaultyGuestRules(pool, injection), Changes(pool))
 
 
-def remover(databases: Databases) -> Callable[[TenantId, GroupId], Awaitable[None]]:
+def group_remover(databases: Databases) -> Callable[[TenantId, GroupId], Awaitable[None]]:
     async def remove(tenant_id: TenantId, group_id: GroupId) -> None:
         await databases.worker.pool.execute(
             "DELETE FROM directory.groups WHERE tenant_id = $1 AND id = $2", tenant_id, group_id
@@ -115,7 +123,7 @@ def remover(databases: Databases) -> Callable[[TenantId, GroupId], Awaitable[Non
     return remove
 
 
-def reader(databases: Databases) -> Callable[[], Awaitable[Mapping[UserId, bool]]]:
+def account_reader(databases: Databases) -> Callable[[], Awaitable[Mapping[UserId, bool]]]:
     async def accounts() -> Mapping[UserId, bool]:
         rows = await databases.worker.pool.fetch(
             "SELECT id, account_enabled FROM directory.users WHERE user_type = 'Guest'"
@@ -125,30 +133,30 @@ def reader(databases: Databases) -> Callable[[], Awaitable[Mapping[UserId, bool]
     return accounts
 
 
-def seer(databases: Databases) -> Callable[[UserId], Awaitable[datetime]]:
-    async def see(user_id: UserId) -> datetime:
+def activity_recorder(databases: Databases) -> Callable[[UserId], Awaitable[datetime]]:
+    async def record(user_id: UserId) -> datetime:
         at = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
         await databases.worker.pool.execute("UPDATE directory.users SET last_seen_at = $2 WHERE id = $1", user_id, at)
         return at
 
-    return see
+    return record
 
 
-STAGES = [embedded_stage, difficult_stage]
+ADAPTERS = [embedded_adapter, faulty_adapter]
 
 
 @pytest.fixture
 async def filled(postgres_server: postgres.Server) -> AsyncIterator[Databases]:
-    """The population in a database of its own."""
-    async with filled_database(postgres_server, "population", populate) as databases:
+    """Load the sample directory into its own database."""
+    async with filled_database(postgres_server, "population", load_sample_directory) as databases:
         yield databases
 
 
-async def populate(databases: Databases) -> None:
+async def load_sample_directory(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
 
 
-@pytest.fixture(params=STAGES, ids=["embedded", "difficult"])
-async def stage(request: pytest.FixtureRequest, filled: Databases) -> AsyncIterator[Stage]:
+@pytest.fixture(params=ADAPTERS, ids=["embedded", "difficult"])
+async def adapter(request: pytest.FixtureRequest, filled: Databases) -> AsyncIterator[Adapter]:
     async with request.param(filled) as found:
         yield found

@@ -1,4 +1,4 @@
-"""Which groups and sites there are, and what has changed since: complete, nothing lost, nothing of another tenant."""
+"""Scans of groups and sites, and their changes: complete and per tenant."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,9 +9,10 @@ import pytest
 from chamberlain.core.errors import Rejected
 from chamberlain.core.ids import GroupId, TenantId
 from chamberlain.directory.port import MOST_CHANGES, Guests, SubjectChanges
-from tests.directory import wanted
-from tests.directory.conftest import Stage
-from tests.directory.population import (
+from tests.directory import group_work
+from tests.directory.conftest import Adapter
+from tests.directory.guest_work import ASSIGNMENTS, EXTENSION, assign, reference, subject_of
+from tests.directory.sample_directory import (
     HANDBOOK,
     INNER,
     OTHER_GROUP,
@@ -23,7 +24,6 @@ from tests.directory.population import (
     VISITORS,
 )
 from tests.directory.test_observe_guests import OBSERVED_HANDBOOK, OBSERVED_PARTNERS
-from tests.directory.wanted_guests import ASSIGNMENTS, EXTENSION, assign, reference, subject_of
 
 CLEAR, FORBID, *_ = ASSIGNMENTS
 EVERYBODY = {OUTER, INNER, PARTNERS, VISITORS, HANDBOOK}
@@ -32,7 +32,7 @@ EVERYBODY = {OUTER, INNER, PARTNERS, VISITORS, HANDBOOK}
 async def pages(
     guests: Guests, cursor: str | None = None, tenant_id: TenantId = TENANT
 ) -> AsyncIterator[SubjectChanges]:
-    """The pages from a cursor on, until nothing is left."""
+    """Read all pages from a cursor on."""
     is_complete = False
     while not is_complete:
         page = await guests.changes(tenant_id, EXTENSION, cursor)
@@ -43,7 +43,7 @@ async def pages(
 async def follow(
     guests: Guests, cursor: str | None = None, tenant_id: TenantId = TENANT
 ) -> tuple[list[GroupId], list[GroupId], str]:
-    """What is told from a cursor on: groups, removed groups, and the cursor for later."""
+    """Read all changes: groups, removed groups, and the next cursor."""
     found: list[GroupId] = []
     removed: list[GroupId] = []
     async for page in pages(guests, cursor, tenant_id):
@@ -52,13 +52,13 @@ async def follow(
     return found, removed, page.cursor
 
 
-async def make(stage: Stage, count: int) -> set[GroupId]:
-    outcomes = await stage.directory.ensure([wanted.work() for _ in range(count)])
+async def make(adapter: Adapter, count: int) -> set[GroupId]:
+    outcomes = await adapter.directory.ensure([group_work.work() for _ in range(count)])
     return {outcome.group.id for outcome in outcomes if outcome.group is not None}
 
 
-async def test_it_works(stage: Stage) -> None:
-    page = await stage.guests.changes(TENANT, EXTENSION, None)
+async def test_it_works(adapter: Adapter) -> None:
+    page = await adapter.guests.changes(TENANT, EXTENSION, None)
 
     assert page.is_complete
     assert {subject.id: subject for subject in page.subjects}.keys() == EVERYBODY
@@ -67,50 +67,50 @@ async def test_it_works(stage: Stage) -> None:
     assert (page.removed, len(page.subjects)) == ((), len(EVERYBODY))
 
 
-async def test_it_tells_each_change_once(stage: Stage) -> None:
-    _, _, cursor = await follow(stage.guests)
+async def test_it_reports_each_change_once(adapter: Adapter) -> None:
+    _, _, cursor = await follow(adapter.guests)
 
-    [outcome] = await stage.guests.ensure([assign(PARTNERS, FORBID)])
-    page = await stage.guests.changes(TENANT, EXTENSION, cursor)
-    later = await stage.second_guests.changes(TENANT, EXTENSION, page.cursor)
+    [outcome] = await adapter.guests.ensure([assign(PARTNERS, FORBID)])
+    page = await adapter.guests.changes(TENANT, EXTENSION, cursor)
+    later = await adapter.second_guests.changes(TENANT, EXTENSION, page.cursor)
 
     assert page.subjects == (subject_of(outcome),)
     assert (later.subjects, later.removed, later.is_complete) == ((), (), True)
 
 
-async def test_it_tells_nothing_when_nothing_has_changed(stage: Stage) -> None:
-    await stage.guests.ensure([assign(HANDBOOK, FORBID)])
-    _, _, cursor = await follow(stage.guests)
+async def test_it_is_empty_without_changes(adapter: Adapter) -> None:
+    await adapter.guests.ensure([assign(HANDBOOK, FORBID)])
+    _, _, cursor = await follow(adapter.guests)
 
-    await stage.guests.ensure([assign(HANDBOOK, FORBID)])
+    await adapter.guests.ensure([assign(HANDBOOK, FORBID)])
 
-    assert (await follow(stage.guests, cursor))[:2] == ([], [])
+    assert (await follow(adapter.guests, cursor))[:2] == ([], [])
 
 
-async def test_it_tells_of_groups_that_were_made_or_removed(stage: Stage) -> None:
-    _, _, cursor = await follow(stage.guests)
+async def test_it_reports_new_and_removed_groups(adapter: Adapter) -> None:
+    _, _, cursor = await follow(adapter.guests)
 
-    made = await make(stage, 2)
-    await stage.remove_group(TENANT, INNER)
-    found, removed, cursor = await follow(stage.guests, cursor)
+    made = await make(adapter, 2)
+    await adapter.remove_group(TENANT, INNER)
+    found, removed, cursor = await follow(adapter.guests, cursor)
     gone = made.pop()
-    await stage.remove_group(TENANT, gone)
+    await adapter.remove_group(TENANT, gone)
 
     assert (set(found), removed) == ({gone, *made}, [INNER])
-    assert (await follow(stage.guests, cursor))[:2] == ([], [gone])
-    # A new scan does not show what is gone, and what was gone before it began is not told.
-    assert set((await follow(stage.guests))[0]) == EVERYBODY - {INNER} | made
+    assert (await follow(adapter.guests, cursor))[:2] == ([], [gone])
+    # A new scan neither shows removed groups nor reports earlier removals.
+    assert set((await follow(adapter.guests))[0]) == EVERYBODY - {INNER} | made
 
 
-async def test_it_comes_in_pages(stage: Stage) -> None:
-    made = await make(stage, MOST_CHANGES + 50)
+async def test_it_pages(adapter: Adapter) -> None:
+    made = await make(adapter, MOST_CHANGES + 50)
 
-    scanned = [page async for page in pages(stage.guests)]
-    _, _, cursor = await follow(stage.guests)
+    scanned = [page async for page in pages(adapter.guests)]
+    _, _, cursor = await follow(adapter.guests)
     ids = sorted(made)
     for begin in range(0, len(ids), 100):
-        await stage.guests.ensure([assign(group_id, FORBID) for group_id in ids[begin : begin + 100]])
-    changed = [page async for page in pages(stage.guests, cursor)]
+        await adapter.guests.ensure([assign(group_id, FORBID) for group_id in ids[begin : begin + 100]])
+    changed = [page async for page in pages(adapter.guests, cursor)]
 
     assert [len(page.subjects) for page in scanned] == [MOST_CHANGES, 50 + len(EVERYBODY)]
     assert [len(page.subjects) for page in changed] == [MOST_CHANGES, 50]
@@ -120,29 +120,29 @@ async def test_it_comes_in_pages(stage: Stage) -> None:
     assert all(subject.rules is not None for page in changed for subject in page.subjects)
 
 
-async def test_it_misses_nothing_that_happens_while_pages_are_read(stage: Stage) -> None:
-    await make(stage, MOST_CHANGES + 10)
-    first = await stage.guests.changes(TENANT, EXTENSION, None)
+async def test_it_includes_changes_during_a_scan(adapter: Adapter) -> None:
+    await make(adapter, MOST_CHANGES + 10)
+    first = await adapter.guests.changes(TENANT, EXTENSION, None)
     assert not first.is_complete
     passed, *_, seen_last = [subject.id for subject in first.subjects]
 
-    await stage.guests.ensure([assign(passed, FORBID)])
-    new = await make(stage, 1)
-    await stage.remove_group(TENANT, seen_last)
-    rest, removed, cursor = await follow(stage.guests, first.cursor)
-    found, gone, _ = await follow(stage.guests, cursor)
+    await adapter.guests.ensure([assign(passed, FORBID)])
+    new = await make(adapter, 1)
+    await adapter.remove_group(TENANT, seen_last)
+    rest, removed, cursor = await follow(adapter.guests, first.cursor)
+    found, gone, _ = await follow(adapter.guests, cursor)
 
     assert {passed, *new} <= {*rest, *found}
     assert seen_last in {*removed, *gone}
 
 
-async def test_it_misses_nothing_while_many_write(stage: Stage) -> None:
-    """Somebody who applies all that is told, page by page, knows in the end just what there is."""
+async def test_it_misses_nothing_under_concurrent_writes(adapter: Adapter) -> None:
+    """Applying all pages results in the current state."""
     known: dict[GroupId, object] = {}
     ended = asyncio.Event()
 
     async def apply(cursor: str | None) -> str:
-        async for page in pages(stage.guests, cursor):
+        async for page in pages(adapter.guests, cursor):
             known.update({subject.id: subject for subject in page.subjects})
             for gone in page.removed:
                 known.pop(gone, None)
@@ -156,67 +156,65 @@ async def test_it_misses_nothing_while_many_write(stage: Stage) -> None:
 
     async def write(number: int) -> None:
         for turn in range(8):
-            made = sorted(await make(stage, 3))
-            await stage.second_guests.ensure([assign(made[0], FORBID), assign(PARTNERS, ASSIGNMENTS[turn % 5])])
-            await stage.remove_group(TENANT, made[number % 3])
+            made = sorted(await make(adapter, 3))
+            await adapter.second_guests.ensure([assign(made[0], FORBID), assign(PARTNERS, ASSIGNMENTS[turn % 5])])
+            await adapter.remove_group(TENANT, made[number % 3])
 
     reading = asyncio.create_task(read())
     await asyncio.gather(*(write(number) for number in range(4)))
     ended.set()
     await reading
 
-    there = await follow(stage.guests)
+    there = await follow(adapter.guests)
     assert known.keys() == set(there[0])
-    assert list(known.values()) == list(await stage.guests.observe([reference(one) for one in known]))
+    assert list(known.values()) == list(await adapter.guests.observe([reference(one) for one in known]))
 
 
-async def test_it_tells_nothing_of_another_tenant(stage: Stage) -> None:
-    _, _, cursor = await follow(stage.guests, tenant_id=OTHER_TENANT)
-    await stage.guests.ensure([assign(PARTNERS, FORBID)])
-    await stage.remove_group(TENANT, INNER)
+async def test_it_reports_nothing_of_another_tenant(adapter: Adapter) -> None:
+    _, _, cursor = await follow(adapter.guests, tenant_id=OTHER_TENANT)
+    await adapter.guests.ensure([assign(PARTNERS, FORBID)])
+    await adapter.remove_group(TENANT, INNER)
 
-    assert set((await follow(stage.guests, tenant_id=OTHER_TENANT))[0]) == {OTHER_GROUP, OTHER_SITE}
-    assert (await follow(stage.guests, cursor, OTHER_TENANT))[:2] == ([], [])
+    assert set((await follow(adapter.guests, tenant_id=OTHER_TENANT))[0]) == {OTHER_GROUP, OTHER_SITE}
+    assert (await follow(adapter.guests, cursor, OTHER_TENANT))[:2] == ([], [])
 
 
-async def test_it_shows_the_marks_of_the_extension_that_was_asked_for(stage: Stage) -> None:
-    await stage.guests.ensure([assign(PARTNERS, FORBID)])
+async def test_it_shows_the_marks_of_the_requested_extension(adapter: Adapter) -> None:
+    await adapter.guests.ensure([assign(PARTNERS, FORBID)])
 
-    page = await stage.guests.changes(TENANT, "other_group", None)
+    page = await adapter.guests.changes(TENANT, "other_group", None)
 
     assert {subject.id: subject.template_id for subject in page.subjects}[PARTNERS] is None
 
 
-async def foreign(stage: Stage) -> str:
-    """A cursor of another tenant."""
-    return (await follow(stage.guests, tenant_id=OTHER_TENANT))[2]
+async def foreign(adapter: Adapter) -> str:
+    """Return a cursor of another tenant."""
+    return (await follow(adapter.guests, tenant_id=OTHER_TENANT))[2]
 
 
-async def cut(stage: Stage) -> str:
-    return (await follow(stage.guests))[2][:-4]
+async def cut(adapter: Adapter) -> str:
+    return (await follow(adapter.guests))[2][:-4]
 
 
-async def strange(stage: Stage) -> str:  # noqa: ARG001 - as the others are called.
+async def strange(adapter: Adapter) -> str:  # noqa: ARG001 - as the others are called.
     return "half \ud800"
 
 
 @pytest.mark.parametrize("made_by", [foreign, cut, strange])
-async def test_it_rejects_a_cursor_that_it_did_not_make(
-    stage: Stage, made_by: Callable[[Stage], Awaitable[str]]
-) -> None:
-    cursor = await made_by(stage)
+async def test_it_rejects_an_unknown_cursor(adapter: Adapter, made_by: Callable[[Adapter], Awaitable[str]]) -> None:
+    cursor = await made_by(adapter)
 
     with pytest.raises(Rejected) as rejected:
-        await stage.guests.changes(TENANT, EXTENSION, cursor)
+        await adapter.guests.changes(TENANT, EXTENSION, cursor)
 
     assert rejected.value.code == "cursorUnknown"
 
 
-async def test_it_tells_of_a_group_whose_marks_were_cleared(stage: Stage) -> None:
-    await stage.guests.ensure([assign(PARTNERS, FORBID)])
-    _, _, cursor = await follow(stage.guests)
+async def test_it_reports_a_group_with_cleared_marks(adapter: Adapter) -> None:
+    await adapter.guests.ensure([assign(PARTNERS, FORBID)])
+    _, _, cursor = await follow(adapter.guests)
 
-    await stage.guests.ensure([assign(PARTNERS, CLEAR)])
+    await adapter.guests.ensure([assign(PARTNERS, CLEAR)])
 
-    page = await stage.guests.changes(TENANT, EXTENSION, cursor)
+    page = await adapter.guests.changes(TENANT, EXTENSION, cursor)
     assert page.subjects == (replace(OBSERVED_PARTNERS, template_id=None),)

@@ -1,4 +1,4 @@
-"""Names that a directory sends with control characters are cleaned, and what stores them goes on."""
+"""Control characters in names of a directory are removed."""
 
 from uuid import UUID
 
@@ -17,7 +17,7 @@ def test_a_name_is_one_clean_line(bad: str) -> None:
     assert clean_lines(f"First\n{bad}second\tthird") == "First\nsecond\tthird"
 
 
-def test_marks_that_turn_the_direction_of_writing_stay() -> None:
+def test_directional_marks_stay() -> None:
     assert clean_line("\u200fعمر\u200f") == "\u200fعمر\u200f"
 
 

@@ -1,4 +1,4 @@
-"""What the adapter of the embedded directory makes of single faults: how far it goes, and what it says."""
+"""Single injected faults: the completed steps and the errors."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -21,9 +21,9 @@ from chamberlain.embedded.directory.faults import (
     Outages,
 )
 from tests.databases import Databases
-from tests.directory.patience import Clock
-from tests.directory.population import ADA, BEN, CLEO, INTERNAL, TENANT
-from tests.directory.wanted import reference, work
+from tests.directory.group_work import reference, work
+from tests.directory.retries import Clock
+from tests.directory.sample_directory import ADA, BEN, CLEO, INTERNAL, TENANT
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
@@ -37,7 +37,7 @@ def directory_with(faults: Faults, databases: Databases, clock: Clock) -> Faulty
     )
 
 
-def to_the_next_outage(clock: Clock) -> None:
+def time_to_next_outage(clock: Clock) -> None:
     clock.wait(2 * HOUR - (clock() - datetime(1970, 1, 1, tzinfo=UTC)) % (2 * HOUR))
 
 
@@ -68,7 +68,7 @@ async def test_it_works_step_by_step(filled: Databases) -> None:
     ]
 
 
-async def test_it_goes_as_far_as_the_group_is_known(filled: Databases) -> None:
+async def test_it_waits_until_the_group_is_known(filled: Databases) -> None:
     clock = Clock()
     directory = directory_with(Faults(visibility_delay=HOUR, not_found_after_create=2 * HOUR), filled, clock)
     one = work()
@@ -84,13 +84,13 @@ async def test_it_goes_as_far_as_the_group_is_known(filled: Databases) -> None:
     assert wait_of(hidden).reason == NOT_SHOWN
     assert (hidden.group, again.group) == (None, None)
     assert unknown.group is not None
-    # What the group shows already is done; nobody has to be told twice.
+    # Steps whose effect the group shows already are done.
     assert unknown.done == (Step.CREATE_GROUP, Step.ADD_OWNERS)
     assert wait_of(unknown).reason == NOT_FOUND
     assert (known.fault, known.done) == (None, one.steps)
 
 
-async def test_it_stops_the_throttled_item_alone(filled: Databases) -> None:
+async def test_throttling_stops_one_item(filled: Databases) -> None:
     directory = directory_with(Faults(throttle=3), filled, Clock())
     works = [Work(one.wanted, (Step.CREATE_GROUP,)) for one in (work(), work(), work(), work())]
 
@@ -105,13 +105,13 @@ async def test_it_stops_the_throttled_item_alone(filled: Databases) -> None:
     assert await directory.observe([reference(works[2])]) == [None]
 
 
-async def test_it_answers_nothing_during_an_outage(filled: Databases) -> None:
+async def test_it_is_unavailable_during_an_outage(filled: Databases) -> None:
     clock = Clock()
     one = work()
     directory = directory_with(Faults(outages=HOURLY), filled, clock)
     people = EmbeddedPeople(FaultyRegister(filled.application.pool, Injection(Faults(outages=HOURLY), clock)))
     question = PeopleQuestion(TENANT, users=frozenset({ADA}))
-    to_the_next_outage(clock)
+    time_to_next_outage(clock)
 
     with pytest.raises(TryAgain) as ensured:
         await directory.ensure([one])
@@ -128,7 +128,7 @@ async def test_it_answers_nothing_during_an_outage(filled: Databases) -> None:
     assert after.fault is None
 
 
-async def test_it_rejects_in_a_later_step_what_has_gone_meanwhile(filled: Databases) -> None:
+async def test_a_later_step_rejects_a_removed_object(filled: Databases) -> None:
     clock = Clock()
     directory = directory_with(Faults(visibility_delay=HOUR), filled, clock)
     one = work(members=(ADA, CLEO))
@@ -145,7 +145,7 @@ async def test_it_rejects_in_a_later_step_what_has_gone_meanwhile(filled: Databa
     assert outcome.group is not None
 
 
-async def test_it_says_to_look_when_everybody_can_see(filled: Databases) -> None:
+async def test_visible_after_includes_the_fault_delays(filled: Databases) -> None:
     clock = Clock()
 
     soon = directory_with(Faults(throttle=3), filled, clock).capabilities

@@ -1,5 +1,4 @@
-"""What the adapters of the embedded directory make of guest rules: whole or step by step, with single faults, and while
-its database is away."""
+"""Guest rules in the embedded directory: at once, step by step, and without a database."""
 
 import asyncio
 from dataclasses import replace
@@ -20,9 +19,7 @@ from chamberlain.embedded.directory.faults import NOT_FOUND, NOT_SHOWN, TOO_MANY
 from chamberlain.settings import Settings
 from tests.databases import Databases
 from tests.directory.conftest import faulty_guests
-from tests.directory.patience import Clock
-from tests.directory.population import ADA, GIL, HANA, HANDBOOK, PARTNERS, TENANT, VISITORS
-from tests.directory.wanted_guests import (
+from tests.directory.guest_work import (
     ASSIGNMENTS,
     EXTENSION,
     NO_GUESTS,
@@ -31,6 +28,8 @@ from tests.directory.wanted_guests import (
     reference,
     subject_of,
 )
+from tests.directory.retries import Clock
+from tests.directory.sample_directory import ADA, GIL, HANA, HANDBOOK, PARTNERS, TENANT, VISITORS
 
 HOUR = timedelta(hours=1)
 SECOND = timedelta(seconds=1)
@@ -58,7 +57,7 @@ async def test_it_works_by_the_settings(databases: Databases) -> None:
     assert isinstance(make_guests(difficult, databases.worker.pool), FaultyGuests)
 
 
-async def test_it_goes_step_by_step(filled: Databases) -> None:
+async def test_it_works_step_by_step(filled: Databases) -> None:
     one = assign(HANDBOOK, PARTNERS_ONLY)
     stepwise = guests_with(Faults(), filled, Clock())
 
@@ -69,7 +68,7 @@ async def test_it_goes_step_by_step(filled: Databases) -> None:
         assert remaining_of_subject(one.wanted, seen, one.steps) == one.steps[number:]
 
 
-async def test_it_never_mixes_two_that_are_whole(filled: Databases) -> None:
+async def test_concurrent_assignments_do_not_mix(filled: Databases) -> None:
     many = [assign(PARTNERS, (FORBID, NOT_RIVALS, CLEAR)[number % 3]) for number in range(30)]
     states = {(None, None), *((one.template_id, one.rules and one.rules.allowed) for one in (FORBID, NOT_RIVALS))}
 
@@ -79,7 +78,7 @@ async def test_it_never_mixes_two_that_are_whole(filled: Databases) -> None:
     assert {(one.template_id, one.rules and one.rules.allowed) for one in seen} <= states
 
 
-async def test_it_leaves_no_trace_of_what_is_refused(filled: Databases) -> None:
+async def test_a_refusal_changes_nothing(filled: Databases) -> None:
     whole = guests_on(filled.worker)
     [before] = await whole.observe([reference(PARTNERS)])
     assert before is not None
@@ -92,7 +91,7 @@ async def test_it_leaves_no_trace_of_what_is_refused(filled: Databases) -> None:
     assert await whole.observe([reference(PARTNERS)]) == [before]
 
 
-async def test_it_keeps_one_owner_of_several_who_shall_go(filled: Databases) -> None:
+async def test_it_keeps_one_of_several_removed_owners(filled: Databases) -> None:
     async with filled.worker.across_tenants() as tx:
         await tx.execute("DELETE FROM directory.memberships WHERE group_id = $1 AND member_id = $2", PARTNERS, ADA)
         await tx.execute("UPDATE directory.memberships SET is_owner = true WHERE group_id = $1", PARTNERS)
@@ -104,7 +103,7 @@ async def test_it_keeps_one_owner_of_several_who_shall_go(filled: Databases) -> 
         assert [guest.id for guest in subject_of(outcome).guests] == [GIL]
 
 
-async def test_it_tells_who_stayed_when_a_later_step_has_to_wait(filled: Databases) -> None:
+async def test_it_reports_stayed_guests_before_a_later_fault(filled: Databases) -> None:
     stepwise = guests_with(Faults(throttle=3), filled, Clock())
 
     [outcome] = await stepwise.ensure([assign(VISITORS, FORBID, remove=(GIL,))])
@@ -113,7 +112,7 @@ async def test_it_tells_who_stayed_when_a_later_step_has_to_wait(filled: Databas
     assert [each.id for each in outcome.stayed] == [GIL]
 
 
-async def test_it_goes_as_far_as_the_group_is_known(filled: Databases) -> None:
+async def test_it_waits_until_the_group_is_known(filled: Databases) -> None:
     clock = Clock()
     stepwise = guests_with(Faults(visibility_delay=HOUR, not_found_after_create=2 * HOUR), filled, clock)
 
@@ -130,7 +129,7 @@ async def test_it_goes_as_far_as_the_group_is_known(filled: Databases) -> None:
     assert (known.fault, len(known.done)) == (None, 3)
 
 
-async def test_it_stops_the_throttled_group_alone_and_goes_on_there(filled: Databases) -> None:
+async def test_throttling_stops_one_group(filled: Databases) -> None:
     stepwise = guests_with(Faults(throttle=4), filled, Clock())
     works = [assign(PARTNERS, FORBID), assign(HANDBOOK, FORBID), assign(HANDBOOK, CLEAR), assign(VISITORS, FORBID)]
 
@@ -145,7 +144,7 @@ async def test_it_stops_the_throttled_group_alone_and_goes_on_there(filled: Data
     assert subject_of(again).template_id == NO_GUESTS_TEMPLATE
 
 
-async def test_it_answers_nothing_during_an_outage(filled: Databases) -> None:
+async def test_it_is_unavailable_during_an_outage(filled: Databases) -> None:
     clock = Clock()
     stepwise = guests_with(Faults(outages=HOURLY), filled, clock)
     clock.wait(2 * HOUR - (clock() - datetime(1970, 1, 1, tzinfo=UTC)) % (2 * HOUR))
@@ -162,7 +161,7 @@ async def test_it_answers_nothing_during_an_outage(filled: Databases) -> None:
     assert subject_of(after).rules == replace(NO_GUESTS, sharing=None)
 
 
-async def test_it_says_to_come_back_when_the_database_cannot_be_reached() -> None:
+async def test_it_raises_try_again_without_a_database() -> None:
     away = await open_database("postgresql://nobody@127.0.0.1:1/nowhere", most=2, name="away")
     whole = guests_on(away)
 
@@ -177,7 +176,7 @@ async def test_it_says_to_come_back_when_the_database_cannot_be_reached() -> Non
     await away.close()
 
 
-async def test_it_reads_where_nothing_may_be_written(filled: Databases) -> None:
+async def test_reads_work_in_a_read_only_database(filled: Databases) -> None:
     [made] = await guests_on(filled.worker).ensure([assign(PARTNERS, FORBID)])
     address = f"{filled.addresses.worker}&options=-c%20default_transaction_read_only%3Don"
     read_only = await open_database(address, most=1, name="read only")

@@ -1,4 +1,4 @@
-"""Mailboxes step by step, in the embedded directory with faults on purpose: how far each run goes, and what it says."""
+"""Mailboxes step by step with injected faults."""
 
 from datetime import timedelta
 
@@ -10,9 +10,9 @@ from chamberlain.directory.steps import Step
 from chamberlain.embedded.directory.faults import MAILBOX_NOT_FOUND, MAILBOX_NOT_SHOWN, TOO_MANY, Faults, Injection
 from tests.databases import Databases
 from tests.directory.conftest import faulty_directory
-from tests.directory.patience import Clock
-from tests.directory.population import CLEO
-from tests.directory.wanted_mailboxes import Make, each_type, plain, reference, shared
+from tests.directory.mailbox_work import Make, each_type, plain, reference, shared
+from tests.directory.retries import Clock
+from tests.directory.sample_directory import CLEO
 
 HOUR = timedelta(hours=1)
 
@@ -36,11 +36,11 @@ async def test_it_works_step_by_step(filled: Databases, make: Make) -> None:
 
         [seen] = await directory.observe_mailboxes([reference(one)])
         left = remaining_of_mailbox(one.wanted, seen, one.steps)
-        # What is hidden or not by itself may be as wanted before its step is taken.
+        # The default visibility can be the desired one before its step runs.
         assert set(left) | {Step.SET_VISIBILITY} == {*one.steps[number:], Step.SET_VISIBILITY}
 
 
-async def test_it_goes_as_far_as_the_mailbox_is_known(filled: Databases) -> None:
+async def test_it_waits_until_the_mailbox_is_known(filled: Databases) -> None:
     clock = Clock()
     directory = directory_with(Faults(visibility_delay=HOUR, not_found_after_create=2 * HOUR), filled, clock)
     one = shared()
@@ -60,7 +60,7 @@ async def test_it_goes_as_far_as_the_mailbox_is_known(filled: Databases) -> None
     assert (known.fault, known.done) == (None, one.steps)
 
 
-async def test_it_stops_the_throttled_item_alone(filled: Databases) -> None:
+async def test_throttling_stops_one_item(filled: Databases) -> None:
     directory = directory_with(Faults(throttle=3), filled, Clock())
     works = [plain() for _ in range(4)]
 
@@ -71,7 +71,7 @@ async def test_it_stops_the_throttled_item_alone(filled: Databases) -> None:
     assert await directory.observe_mailboxes([reference(works[2])]) == [None]
 
 
-async def test_it_rejects_in_a_later_step_who_has_gone_meanwhile(filled: Databases) -> None:
+async def test_a_later_step_rejects_a_removed_user(filled: Databases) -> None:
     clock = Clock()
     directory = directory_with(Faults(visibility_delay=HOUR), filled, clock)
     one = plain(is_hidden=True, owners=(CLEO,))

@@ -7,9 +7,19 @@ from chamberlain.core.errors import Rejected
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.port import Outcome, Work
 from chamberlain.directory.steps import Step
-from tests.directory.conftest import Stage
-from tests.directory.population import ADA, BEN, CLEO, CONFIDENTIAL, INTERNAL, NOBODY, OTHER_LABEL, OTHER_TENANT, ZOE
-from tests.directory.wanted import reference, work
+from tests.directory.conftest import Adapter
+from tests.directory.group_work import reference, work
+from tests.directory.sample_directory import (
+    ADA,
+    BEN,
+    CLEO,
+    CONFIDENTIAL,
+    INTERNAL,
+    NOBODY,
+    OTHER_LABEL,
+    OTHER_TENANT,
+    ZOE,
+)
 
 
 def rejection(outcome: Outcome) -> Rejected:
@@ -17,10 +27,10 @@ def rejection(outcome: Outcome) -> Rejected:
     return outcome.fault
 
 
-async def test_it_works(stage: Stage) -> None:
+async def test_it_works(adapter: Adapter) -> None:
     one = work(display_name="Häfen & Kräne", label_id=INTERNAL, owners=(ADA, CLEO), members=(ADA, BEN, CLEO))
 
-    [outcome] = await stage.directory.ensure([one])
+    [outcome] = await adapter.directory.ensure([one])
 
     assert outcome.fault is None
     assert outcome.done == one.steps
@@ -35,52 +45,52 @@ async def test_it_works(stage: Stage) -> None:
     assert group.members == {ADA, BEN, CLEO}
     assert (group.label_id, group.channels) == (INTERNAL, None)
     assert group.marks == {"requestId": str(one.wanted.request_id)}
-    assert await stage.directory.observe([reference(one)]) == [group]
+    assert await adapter.directory.observe([reference(one)]) == [group]
 
 
-async def test_it_makes_a_team_with_its_channels_in_their_order(stage: Stage) -> None:
+async def test_it_makes_a_team_with_its_channels_in_their_order(adapter: Adapter) -> None:
     one = work(channels=("General", "Planning", "Archive"))
 
-    [outcome] = await stage.directory.ensure([one])
+    [outcome] = await adapter.directory.ensure([one])
 
     assert outcome.fault is None
-    [seen] = await stage.directory.observe([reference(one)])
+    [seen] = await adapter.directory.observe([reference(one)])
     assert seen is not None
     assert seen.channels == ("General", "Planning", "Archive")
 
 
-async def test_it_makes_one_group_when_asked_twice(stage: Stage) -> None:
+async def test_it_is_idempotent(adapter: Adapter) -> None:
     one = work(channels=("General",), label_id=INTERNAL)
-    [first] = await stage.directory.ensure([one])
+    [first] = await adapter.directory.ensure([one])
 
-    [again] = await stage.directory.ensure([one])
+    [again] = await adapter.directory.ensure([one])
 
     assert again == first
 
 
-async def test_it_makes_one_group_when_a_batch_holds_it_twice(stage: Stage) -> None:
+async def test_duplicates_in_a_batch_create_one_group(adapter: Adapter) -> None:
     one = work()
 
-    first, second = await stage.directory.ensure([one, one])
+    first, second = await adapter.directory.ensure([one, one])
 
     assert first == second
     assert first.fault is None
 
 
-async def test_it_makes_one_group_when_two_workers_ask_at_once(stage: Stage) -> None:
+async def test_concurrent_workers_create_one_group(adapter: Adapter) -> None:
     works = [work() for _ in range(40)]
 
     ahead, behind = await asyncio.gather(
-        stage.directory.ensure(works), stage.second_directory.ensure(list(reversed(works)))
+        adapter.directory.ensure(works), adapter.second_directory.ensure(list(reversed(works)))
     )
 
     assert [outcome.fault for outcome in (*ahead, *behind)] == [None] * 80
     assert list(ahead) == list(reversed(behind))
 
 
-async def test_it_adds_what_is_missing(stage: Stage) -> None:
+async def test_it_completes_a_group(adapter: Adapter) -> None:
     little = work(owners=(ADA,), members=(ADA,))
-    [before] = await stage.directory.ensure([little])
+    [before] = await adapter.directory.ensure([little])
     more = work(
         request_id=little.wanted.request_id,
         owners=(ADA, CLEO),
@@ -89,7 +99,7 @@ async def test_it_adds_what_is_missing(stage: Stage) -> None:
         channels=("General",),
     )
 
-    [outcome] = await stage.directory.ensure([more])
+    [outcome] = await adapter.directory.ensure([more])
 
     assert outcome.fault is None
     assert before.group is not None
@@ -100,33 +110,33 @@ async def test_it_adds_what_is_missing(stage: Stage) -> None:
         label_id=INTERNAL,
         channels=("General",),
     )
-    assert await stage.directory.observe([reference(little)]) == [outcome.group]
+    assert await adapter.directory.observe([reference(little)]) == [outcome.group]
 
 
-async def test_it_sets_the_label_that_is_wanted_in_the_place_of_another(stage: Stage) -> None:
+async def test_it_replaces_the_label(adapter: Adapter) -> None:
     labelled = work(label_id=INTERNAL)
-    await stage.directory.ensure([labelled])
+    await adapter.directory.ensure([labelled])
     other = work(request_id=labelled.wanted.request_id, label_id=CONFIDENTIAL)
 
-    [outcome] = await stage.directory.ensure([other])
+    [outcome] = await adapter.directory.ensure([other])
 
     assert outcome.group is not None
     assert (outcome.fault, outcome.group.label_id) == (None, CONFIDENTIAL)
 
 
-async def test_it_calls_and_describes_what_is_there_only_by_the_step_for_that(stage: Stage) -> None:
+async def test_only_one_step_renames_existing_groups(adapter: Adapter) -> None:
     one, other = work(description="Ships"), work()
-    await stage.directory.ensure([one, other])
+    await adapter.directory.ensure([one, other])
     renamed = replace(one.wanted, display_name="Port", description="Boats", member_ship_type=MemberShipType.PUBLIC)
     described = Work(renamed, (Step.SET_PROPERTIES,))
 
-    [left_alone] = await stage.directory.ensure([replace(one, wanted=renamed)])
-    [set_right, beside] = await stage.directory.ensure([described, other])
+    [left_alone] = await adapter.directory.ensure([replace(one, wanted=renamed)])
+    [set_right, beside] = await adapter.directory.ensure([described, other])
 
     assert left_alone.group is not None
     assert (left_alone.group.display_name, left_alone.group.description) == ("Harbour", "Ships")
     assert (set_right.fault, set_right.done) == (None, (Step.SET_PROPERTIES,))
-    [group, still] = await stage.directory.observe([reference(one), reference(other)])
+    [group, still] = await adapter.directory.observe([reference(one), reference(other)])
     assert set_right.group == group
     assert group is not None
     shown = (group.display_name, group.description, group.member_ship_type, group.mail)
@@ -136,20 +146,20 @@ async def test_it_calls_and_describes_what_is_there_only_by_the_step_for_that(st
     assert still.display_name == "Harbour"
 
 
-async def test_it_takes_nobody_out_whom_others_added(stage: Stage) -> None:
+async def test_it_keeps_other_members(adapter: Adapter) -> None:
     one = work(members=(ADA,))
-    await stage.directory.ensure([one])
+    await adapter.directory.ensure([one])
     by_others = work(request_id=one.wanted.request_id, owners=(ADA, BEN), members=(ADA, BEN, CLEO))
-    await stage.directory.ensure([by_others])
+    await adapter.directory.ensure([by_others])
 
-    [outcome] = await stage.directory.ensure([one])
+    [outcome] = await adapter.directory.ensure([one])
 
     assert outcome.group is not None
     assert outcome.group.owners == {ADA, BEN}
     assert outcome.group.members == {ADA, BEN, CLEO}
 
 
-async def test_it_makes_a_dynamic_group_of_those_whom_the_rule_names(stage: Stage) -> None:
+async def test_it_creates_a_dynamic_group(adapter: Adapter) -> None:
     one = work(
         member_ship_type=MemberShipType.DYNAMIC,
         membership_rule='user.department -eq "Sales"',
@@ -157,93 +167,95 @@ async def test_it_makes_a_dynamic_group_of_those_whom_the_rule_names(stage: Stag
         members=(),
     )
 
-    [outcome] = await stage.directory.ensure([one])
+    [outcome] = await adapter.directory.ensure([one])
 
     assert outcome.fault is None
-    [seen] = await stage.directory.observe([reference(one)])
+    [seen] = await adapter.directory.observe([reference(one)])
     assert seen is not None
     assert seen.members == {ADA, BEN}
     assert seen.owners == {CLEO}
 
 
-async def test_it_rejects_one_bad_item_and_makes_the_others(stage: Stage) -> None:
+async def test_it_rejects_only_the_invalid_item(adapter: Adapter) -> None:
     good, bad, also_good = work(), work(members=(ADA, NOBODY)), work()
 
-    outcomes = await stage.directory.ensure([good, bad, also_good])
+    outcomes = await adapter.directory.ensure([good, bad, also_good])
 
     assert [outcome.fault is None for outcome in outcomes] == [True, False, True]
-    seen = await stage.directory.observe([reference(good), reference(bad), reference(also_good)])
+    seen = await adapter.directory.observe([reference(good), reference(bad), reference(also_good)])
     assert [one is None for one in seen] == [False, True, False]
 
 
-async def test_it_rejects_an_unknown_user(stage: Stage) -> None:
-    [outcome] = await stage.directory.ensure([work(owners=(ADA, NOBODY))])
+async def test_it_rejects_an_unknown_user(adapter: Adapter) -> None:
+    [outcome] = await adapter.directory.ensure([work(owners=(ADA, NOBODY))])
 
     assert rejection(outcome).code == "userUnknown"
     assert str(NOBODY) in rejection(outcome).detail
     assert (outcome.group, outcome.done) == (None, ())
 
 
-async def test_it_rejects_a_user_of_another_tenant(stage: Stage) -> None:
-    [outcome] = await stage.directory.ensure([work(members=(ADA, ZOE))])
+async def test_it_rejects_a_user_of_another_tenant(adapter: Adapter) -> None:
+    [outcome] = await adapter.directory.ensure([work(members=(ADA, ZOE))])
 
     assert rejection(outcome).code == "userUnknown"
 
 
 @pytest.mark.parametrize("label_id", ["no such label", OTHER_LABEL])
-async def test_it_rejects_an_unknown_label(stage: Stage, label_id: str) -> None:
-    [outcome] = await stage.directory.ensure([work(label_id=label_id)])
+async def test_it_rejects_an_unknown_label(adapter: Adapter, label_id: str) -> None:
+    [outcome] = await adapter.directory.ensure([work(label_id=label_id)])
 
     assert rejection(outcome).code == "labelUnknown"
     assert label_id in rejection(outcome).detail
 
 
 @pytest.mark.parametrize("mail", ["ada@estate.example", "CLEO@Estate.example", "All-Staff@estate.example"])
-async def test_it_rejects_an_address_that_a_user_or_group_has(stage: Stage, mail: str) -> None:
+async def test_it_rejects_a_taken_address(adapter: Adapter, mail: str) -> None:
     bad, good = work(mail=mail), work()
 
-    outcome, other = await stage.directory.ensure([bad, good])
+    outcome, other = await adapter.directory.ensure([bad, good])
 
     assert rejection(outcome).code == "addressTaken"
     assert mail in rejection(outcome).detail
     assert other.fault is None
-    assert await stage.directory.observe([reference(bad)]) == [None]
+    assert await adapter.directory.observe([reference(bad)]) == [None]
 
 
-async def test_it_gives_an_address_that_two_ask_for_to_one_of_them(stage: Stage) -> None:
+async def test_one_of_two_groups_in_a_batch_gets_the_address(adapter: Adapter) -> None:
     works = [work(mail="quay@estate.example"), work(mail="Quay@estate.example")]
 
-    outcomes = await stage.directory.ensure(works)
+    outcomes = await adapter.directory.ensure(works)
 
     assert sorted(outcome.fault is None for outcome in outcomes) == [False, True]
     [taken] = [outcome for outcome in outcomes if outcome.fault is not None]
     assert rejection(taken).code == "addressTaken"
 
 
-async def test_it_gives_an_address_that_two_workers_ask_for_to_one_of_them(stage: Stage) -> None:
+async def test_one_of_two_workers_gets_the_address(adapter: Adapter) -> None:
     one, other = work(mail="pier@estate.example"), work(mail="pier@estate.example")
 
-    [[first], [second]] = await asyncio.gather(stage.directory.ensure([one]), stage.second_directory.ensure([other]))
+    [[first], [second]] = await asyncio.gather(
+        adapter.directory.ensure([one]), adapter.second_directory.ensure([other])
+    )
 
     assert sorted([first.fault is None, second.fault is None]) == [False, True]
 
 
-async def test_it_lets_two_tenants_have_one_address_each(stage: Stage) -> None:
+async def test_addresses_are_unique_per_tenant(adapter: Adapter) -> None:
     here = work(mail="dock@estate.example")
     there = work(tenant_id=OTHER_TENANT, mail="dock@estate.example", owners=(ZOE,), members=(ZOE,))
 
-    outcomes = await stage.directory.ensure([here, there])
+    outcomes = await adapter.directory.ensure([here, there])
 
     assert [outcome.fault for outcome in outcomes] == [None, None]
 
 
-async def test_it_keeps_the_groups_of_one_request_id_in_two_tenants_apart(stage: Stage) -> None:
+async def test_request_ids_are_unique_per_tenant(adapter: Adapter) -> None:
     here = work()
     there = work(
         request_id=here.wanted.request_id, tenant_id=OTHER_TENANT, mail="x@other.example", owners=(ZOE,), members=(ZOE,)
     )
 
-    first, second = await stage.directory.ensure([here, there])
+    first, second = await adapter.directory.ensure([here, there])
 
     assert first.group is not None
     assert second.group is not None
@@ -251,48 +263,48 @@ async def test_it_keeps_the_groups_of_one_request_id_in_two_tenants_apart(stage:
 
 
 @pytest.mark.parametrize("rule", ["", "user.department", 'user.shoeSize -eq "42"', 'user.city -match "(a+"'])
-async def test_it_rejects_a_rule_that_is_not_understood(stage: Stage, rule: str) -> None:
+async def test_it_rejects_an_invalid_rule(adapter: Adapter, rule: str) -> None:
     bad = work(member_ship_type=MemberShipType.DYNAMIC, membership_rule=rule, members=())
 
-    outcome, other = await stage.directory.ensure([bad, work()])
+    outcome, other = await adapter.directory.ensure([bad, work()])
 
     assert rejection(outcome).code == "ruleInvalid"
     assert "character" in rejection(outcome).detail
     assert other.fault is None
 
 
-async def test_it_rejects_a_text_that_cannot_be_stored_and_makes_the_others(stage: Stage) -> None:
+async def test_it_rejects_only_texts_that_cannot_be_stored(adapter: Adapter) -> None:
     works = [work(), work(display_name="Nul\x00"), work(), work(display_name="Half \ud800"), work()]
 
-    outcomes = await stage.directory.ensure(works)
+    outcomes = await adapter.directory.ensure(works)
 
     assert [outcome.fault is None for outcome in outcomes] == [True, False, True, False, True]
 
 
-async def test_it_says_that_the_people_were_looked_at(stage: Stage) -> None:
+async def test_a_rejection_includes_the_check_of_people(adapter: Adapter) -> None:
     one = work(mail="ada@estate.example")
 
-    [outcome] = await stage.directory.ensure([replace(one, steps=(Step.CHECK_PEOPLE, *one.steps))])
+    [outcome] = await adapter.directory.ensure([replace(one, steps=(Step.CHECK_PEOPLE, *one.steps))])
 
     assert rejection(outcome).code == "addressTaken"
     assert outcome.done == (Step.CHECK_PEOPLE,)
 
 
-async def test_it_handles_an_empty_batch(stage: Stage) -> None:
-    assert await stage.directory.ensure([]) == []
-    assert await stage.directory.observe([]) == []
+async def test_it_handles_an_empty_batch(adapter: Adapter) -> None:
+    assert await adapter.directory.ensure([]) == []
+    assert await adapter.directory.observe([]) == []
 
 
-async def test_it_handles_two_batches_that_hold_the_same_existing_groups(stage: Stage) -> None:
+async def test_it_handles_concurrent_batches_of_existing_groups(adapter: Adapter) -> None:
     small = [work(members=(ADA,)) for _ in range(30)]
-    await stage.directory.ensure(small)
+    await adapter.directory.ensure(small)
     grown = [
         work(request_id=one.wanted.request_id, members=(ADA, BEN, CLEO), label_id=INTERNAL, channels=("General",))
         for one in small
     ]
 
-    both = await asyncio.gather(stage.directory.ensure(grown), stage.second_directory.ensure(list(reversed(grown))))
+    both = await asyncio.gather(adapter.directory.ensure(grown), adapter.second_directory.ensure(list(reversed(grown))))
 
     assert {outcome.fault for outcomes in both for outcome in outcomes} == {None}
-    seen = await stage.directory.observe([reference(one) for one in small])
+    seen = await adapter.directory.observe([reference(one) for one in small])
     assert {one.members for one in seen if one is not None} == {frozenset({ADA, BEN, CLEO})}

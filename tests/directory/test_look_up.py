@@ -3,8 +3,9 @@ from uuid import UUID
 
 from chamberlain.core.ids import GroupId
 from chamberlain.directory.models import NO_RELATIONS, NamedPerson, PeopleAnswer, PeopleQuestion, Relations
-from tests.directory.conftest import Stage
-from tests.directory.population import (
+from tests.directory.conftest import Adapter
+from tests.directory.group_work import work
+from tests.directory.sample_directory import (
     ADA,
     BEN,
     CLEO,
@@ -20,13 +21,12 @@ from tests.directory.population import (
     TENANT,
     ZOE,
 )
-from tests.directory.wanted import work
 
 NAMED_ADA, NAMED_BEN = NamedPerson(ADA, "Ada Achterberg"), NamedPerson(BEN, "Ben Okafor")
 
 
-async def test_it_works(stage: Stage) -> None:
-    answer = await stage.people.look_up(
+async def test_it_works(adapter: Adapter) -> None:
+    answer = await adapter.people.look_up(
         PeopleQuestion(
             TENANT,
             users=frozenset({ADA, NOBODY}),
@@ -47,52 +47,52 @@ async def test_it_works(stage: Stage) -> None:
     assert answer.member_of == {OUTER, INNER}
 
 
-async def test_it_knows_the_language_of_those_who_have_one(stage: Stage) -> None:
-    answer = await stage.people.look_up(PeopleQuestion(TENANT, users=frozenset({ADA, BEN})))
+async def test_it_returns_the_preferred_language(adapter: Adapter) -> None:
+    answer = await adapter.people.look_up(PeopleQuestion(TENANT, users=frozenset({ADA, BEN})))
 
     languages = {user: person.properties.get("preferredLanguage") for user, person in answer.people.items()}
     assert languages == {ADA: "de-CH", BEN: None}
 
 
-async def test_it_knows_whose_license_is_valid(stage: Stage) -> None:
-    answer = await stage.people.look_up(PeopleQuestion(TENANT, users=frozenset({ADA, BEN, CLEO})))
+async def test_it_returns_valid_team_licences(adapter: Adapter) -> None:
+    answer = await adapter.people.look_up(PeopleQuestion(TENANT, users=frozenset({ADA, BEN, CLEO})))
 
     licensed = {user: person.has_team_license for user, person in answer.people.items()}
     assert licensed == {ADA: True, BEN: False, CLEO: False}
 
 
-async def test_it_answers_addresses_in_the_spelling_they_were_asked_in(stage: Stage) -> None:
+async def test_it_returns_addresses_as_spelled_in_the_question(adapter: Adapter) -> None:
     asked = frozenset({"ADA@Estate.Example", "ada@estate.example", "all-STAFF@estate.example", "free@estate.example"})
 
-    answer = await stage.people.look_up(PeopleQuestion(TENANT, addresses=asked))
+    answer = await adapter.people.look_up(PeopleQuestion(TENANT, addresses=asked))
 
     assert answer.taken_addresses == asked - {"free@estate.example"}
 
 
-async def test_it_knows_the_address_of_a_group_that_was_just_made(stage: Stage) -> None:
-    await stage.directory.ensure([work(mail="slip@estate.example")])
+async def test_it_finds_the_address_of_a_new_group(adapter: Adapter) -> None:
+    await adapter.directory.ensure([work(mail="slip@estate.example")])
 
-    answer = await stage.people.look_up(PeopleQuestion(TENANT, addresses=frozenset({"slip@estate.example"})))
+    answer = await adapter.people.look_up(PeopleQuestion(TENANT, addresses=frozenset({"slip@estate.example"})))
 
     assert answer.taken_addresses == {"slip@estate.example"}
 
 
-async def test_it_looks_into_groups_in_groups(stage: Stage) -> None:
-    ben = await stage.people.look_up(PeopleQuestion(TENANT, member=BEN, groups=frozenset({OUTER, INNER})))
-    cleo = await stage.people.look_up(PeopleQuestion(TENANT, member=CLEO, groups=frozenset({OUTER, INNER})))
+async def test_it_finds_nested_members(adapter: Adapter) -> None:
+    ben = await adapter.people.look_up(PeopleQuestion(TENANT, member=BEN, groups=frozenset({OUTER, INNER})))
+    cleo = await adapter.people.look_up(PeopleQuestion(TENANT, member=CLEO, groups=frozenset({OUTER, INNER})))
 
     assert ben.member_of == {OUTER, INNER}
     assert cleo.member_of == frozenset()
 
 
-async def test_it_knows_which_groups_there_are(stage: Stage) -> None:
+async def test_it_finds_existing_groups(adapter: Adapter) -> None:
     strange = GroupId(UUID(int=7))
     asked = frozenset({OUTER, INNER, OTHER_GROUP, strange})
 
     own, other, nothing = await asyncio.gather(
-        stage.people.look_up(PeopleQuestion(TENANT, named_groups=asked)),
-        stage.people.look_up(PeopleQuestion(OTHER_TENANT, named_groups=asked)),
-        stage.people.look_up(PeopleQuestion(TENANT, named_groups=frozenset({strange}))),
+        adapter.people.look_up(PeopleQuestion(TENANT, named_groups=asked)),
+        adapter.people.look_up(PeopleQuestion(OTHER_TENANT, named_groups=asked)),
+        adapter.people.look_up(PeopleQuestion(TENANT, named_groups=frozenset({strange}))),
     )
 
     assert own.known_groups == {OUTER, INNER}
@@ -100,17 +100,17 @@ async def test_it_knows_which_groups_there_are(stage: Stage) -> None:
     assert nothing == PeopleAnswer()
 
 
-async def test_it_knows_which_membership_rules_it_can_follow(stage: Stage) -> None:
+async def test_it_validates_membership_rules(adapter: Adapter) -> None:
     good, bad = 'user.department -eq "Sales"', "user.department is Sales"
 
-    answer = await stage.people.look_up(PeopleQuestion(TENANT, membership_rules=frozenset({good, bad})))
+    answer = await adapter.people.look_up(PeopleQuestion(TENANT, membership_rules=frozenset({good, bad})))
 
     assert answer.rule_faults.keys() == {bad}
     assert "not understood at character" in answer.rule_faults[bad]
 
 
-async def test_it_knows_nothing_of_another_tenant(stage: Stage) -> None:
-    answer = await stage.people.look_up(
+async def test_it_finds_nothing_of_another_tenant(adapter: Adapter) -> None:
+    answer = await adapter.people.look_up(
         PeopleQuestion(
             TENANT,
             users=frozenset({ZOE}),
@@ -124,7 +124,7 @@ async def test_it_knows_nothing_of_another_tenant(stage: Stage) -> None:
     assert answer == PeopleAnswer()
 
 
-async def test_it_keeps_questions_apart_that_travel_together(stage: Stage) -> None:
+async def test_it_separates_batched_questions(adapter: Adapter) -> None:
     questions = [
         PeopleQuestion(TENANT, users=frozenset({ADA})),
         PeopleQuestion(OTHER_TENANT, users=frozenset({ADA, ZOE}), member=ZOE, groups=frozenset({OTHER_GROUP})),
@@ -134,7 +134,7 @@ async def test_it_keeps_questions_apart_that_travel_together(stage: Stage) -> No
         PeopleQuestion(TENANT, labels=frozenset({INTERNAL})),
     ]
 
-    answers = await asyncio.gather(*(stage.people.look_up(question) for question in questions))
+    answers = await asyncio.gather(*(adapter.people.look_up(question) for question in questions))
 
     assert [set(answer.people) for answer in answers] == [{ADA}, {ZOE}, {BEN}, set(), set(), set()]
     assert [answer.member_of for answer in answers] == [set(), {OTHER_GROUP}, {OUTER}, set(), set(), set()]
@@ -142,11 +142,11 @@ async def test_it_keeps_questions_apart_that_travel_together(stage: Stage) -> No
     assert answers[5].labels == {INTERNAL}
 
 
-async def test_it_answers_a_question_about_nothing(stage: Stage) -> None:
-    assert await stage.people.look_up(PeopleQuestion(TENANT)) == PeopleAnswer()
+async def test_it_handles_an_empty_question(adapter: Adapter) -> None:
+    assert await adapter.people.look_up(PeopleQuestion(TENANT)) == PeopleAnswer()
 
 
-async def test_it_handles_texts_that_no_directory_can_hold(stage: Stage) -> None:
+async def test_it_handles_texts_that_cannot_be_stored(adapter: Adapter) -> None:
     strange = PeopleQuestion(
         TENANT,
         labels=frozenset({"nul\x00", "half \ud800", INTERNAL}),
@@ -156,47 +156,47 @@ async def test_it_handles_texts_that_no_directory_can_hold(stage: Stage) -> None
         TENANT, users=frozenset({ADA}), addresses=frozenset({"ada@estate.example", "free@estate.example"})
     )
 
-    answers = await asyncio.gather(stage.people.look_up(strange), stage.people.look_up(usual))
+    answers = await asyncio.gather(adapter.people.look_up(strange), adapter.people.look_up(usual))
 
     assert answers[0] == PeopleAnswer(labels=frozenset({INTERNAL}))
     assert set(answers[1].people) == {ADA}
     assert answers[1].taken_addresses == {"ada@estate.example"}
 
 
-async def test_it_knows_managers_and_who_is_in_a_group(stage: Stage) -> None:
-    answer = await stage.people.look_up(PeopleQuestion(TENANT, manager_of=BEN, members_of=frozenset({OUTER, INNER})))
+async def test_it_finds_managers_and_members(adapter: Adapter) -> None:
+    answer = await adapter.people.look_up(PeopleQuestion(TENANT, manager_of=BEN, members_of=frozenset({OUTER, INNER})))
 
     assert answer.relations.manager == NAMED_ADA
-    # Those of groups in the group too, each once, by name; the two hold each other.
+    # Includes nested members, each once, by name; the two groups contain each other.
     assert answer.relations.members == {OUTER: (NAMED_ADA, NAMED_BEN), INNER: (NAMED_ADA, NAMED_BEN)}
     assert answer.people == {}
 
 
-async def test_it_finds_nobody_where_there_is_no_manager_no_group_or_one_of_another_tenant(stage: Stage) -> None:
+async def test_it_finds_no_managers_or_members_elsewhere(adapter: Adapter) -> None:
     nothing = GroupId(UUID(int=1))
     question = PeopleQuestion(TENANT, manager_of=ADA, members_of=frozenset({nothing, OTHER_GROUP}))
 
-    answer = await stage.people.look_up(question)
+    answer = await adapter.people.look_up(question)
 
     assert answer == PeopleAnswer(relations=Relations(None, {nothing: (), OTHER_GROUP: ()}))
-    assert (await stage.people.look_up(PeopleQuestion(TENANT, manager_of=ZOE))).relations == NO_RELATIONS
+    assert (await adapter.people.look_up(PeopleQuestion(TENANT, manager_of=ZOE))).relations == NO_RELATIONS
 
 
-async def test_it_knows_who_owns_a_group(stage: Stage) -> None:
+async def test_it_finds_owners(adapter: Adapter) -> None:
     question = PeopleQuestion(TENANT, owners_of=frozenset({OUTER, INNER, HANDBOOK, GroupId(NOBODY), OTHER_GROUP}))
 
-    owners = (await stage.people.look_up(question)).owners
+    owners = (await adapter.people.look_up(question)).owners
 
     assert owners == {OUTER: (NAMED_ADA,), HANDBOOK: (NAMED_ADA, NamedPerson(GIL, "Gil Hartmann"))}
-    assert (await stage.people.look_up(PeopleQuestion(TENANT))).owners == {}
+    assert (await adapter.people.look_up(PeopleQuestion(TENANT))).owners == {}
 
 
-async def test_it_handles_questions_for_managers_and_members_beside_others(stage: Stage) -> None:
+async def test_it_combines_all_questions(adapter: Adapter) -> None:
     plain, managed, other, both = await asyncio.gather(
-        stage.people.look_up(PeopleQuestion(TENANT, users=frozenset({BEN}))),
-        stage.people.look_up(PeopleQuestion(TENANT, manager_of=BEN)),
-        stage.people.look_up(PeopleQuestion(OTHER_TENANT, members_of=frozenset({OTHER_GROUP}))),
-        stage.people.look_up(PeopleQuestion(TENANT, manager_of=CLEO, members_of=frozenset({INNER}))),
+        adapter.people.look_up(PeopleQuestion(TENANT, users=frozenset({BEN}))),
+        adapter.people.look_up(PeopleQuestion(TENANT, manager_of=BEN)),
+        adapter.people.look_up(PeopleQuestion(OTHER_TENANT, members_of=frozenset({OTHER_GROUP}))),
+        adapter.people.look_up(PeopleQuestion(TENANT, manager_of=CLEO, members_of=frozenset({INNER}))),
     )
 
     assert (set(plain.people), plain.relations) == ({BEN}, NO_RELATIONS)

@@ -4,9 +4,10 @@ from uuid import UUID, uuid4
 from chamberlain.core.ids import GroupId
 from chamberlain.directory.groups import MemberShipType
 from chamberlain.directory.subjects import Guest, ObservedSite, ObservedSubject, Sharing, SubjectType
-from tests.directory import wanted
-from tests.directory.conftest import Stage
-from tests.directory.population import (
+from tests.directory import group_work
+from tests.directory.conftest import Adapter
+from tests.directory.guest_work import ASSIGNMENTS, assign, reference
+from tests.directory.sample_directory import (
     GIL,
     HANA,
     HANDBOOK,
@@ -18,7 +19,6 @@ from tests.directory.population import (
     TENANT,
     VISITORS,
 )
-from tests.directory.wanted_guests import ASSIGNMENTS, assign, reference
 
 NOTHING = GroupId(UUID(int=1))
 GUEST_GIL = Guest(GIL, "gil@partner.example", "Gil Hartmann")
@@ -58,71 +58,71 @@ OBSERVED_HANDBOOK = replace(
 )
 
 
-async def test_it_works(stage: Stage) -> None:
+async def test_it_works(adapter: Adapter) -> None:
     asked = [reference(one) for one in (NOTHING, HANDBOOK, PARTNERS, HANDBOOK)]
 
-    assert await stage.guests.observe(asked) == [None, OBSERVED_HANDBOOK, OBSERVED_PARTNERS, OBSERVED_HANDBOOK]
+    assert await adapter.guests.observe(asked) == [None, OBSERVED_HANDBOOK, OBSERVED_PARTNERS, OBSERVED_HANDBOOK]
 
 
-async def test_it_answers_a_question_about_nothing(stage: Stage) -> None:
-    assert await stage.guests.observe([]) == []
+async def test_it_handles_an_empty_batch(adapter: Adapter) -> None:
+    assert await adapter.guests.observe([]) == []
 
 
-async def test_it_shows_nothing_of_another_tenant(stage: Stage) -> None:
+async def test_it_shows_nothing_of_another_tenant(adapter: Adapter) -> None:
     asked = [reference(HANDBOOK, OTHER_TENANT), reference(OTHER_SITE), reference(OTHER_SITE, OTHER_TENANT)]
 
-    here, there, own = await stage.guests.observe(asked)
+    here, there, own = await adapter.guests.observe(asked)
 
     assert (here, there) == (None, None)
     assert own is not None
     assert (own.tenant_id, [guest.display_name for guest in own.guests]) == (OTHER_TENANT, ["Ines Castro"])
 
 
-async def test_it_shows_who_is_in_the_group_itself_and_knows_dynamic_groups(stage: Stage) -> None:
-    outer, inner, visitors = await stage.guests.observe([reference(one) for one in (OUTER, INNER, VISITORS)])
+async def test_it_shows_direct_guests_and_dynamic_groups(adapter: Adapter) -> None:
+    outer, inner, visitors = await adapter.guests.observe([reference(one) for one in (OUTER, INNER, VISITORS)])
 
     assert outer is not None and inner is not None and visitors is not None  # noqa: PT018 - for the type checker.
     assert (outer.guests, inner.guests) == ((), ())
     assert (visitors.member_ship_type, visitors.guests) == (MemberShipType.DYNAMIC, (GUEST_GIL, GUEST_HANA))
 
 
-async def test_it_shows_the_request_that_made_a_group_under_its_own_extension_only(stage: Stage) -> None:
-    one = wanted.work()
-    [outcome] = await stage.directory.ensure([one])
+async def test_it_shows_the_request_of_the_requested_extension_only(adapter: Adapter) -> None:
+    one = group_work.work()
+    [outcome] = await adapter.directory.ensure([one])
     assert outcome.group is not None
 
     own = reference(outcome.group.id)
-    here, elsewhere = await stage.guests.observe([own, replace(own, extension="other_group")])
+    here, elsewhere = await adapter.guests.observe([own, replace(own, extension="other_group")])
 
     assert here is not None and elsewhere is not None  # noqa: PT018 - for the type checker.
     assert (here.request_id, elsewhere.request_id) == (one.wanted.request_id, None)
     assert (here.id, here.display_name, here.mail) == (outcome.group.id, "Harbour", one.wanted.mail)
 
 
-async def test_it_passes_over_marks_that_hold_no_id(stage: Stage) -> None:
-    one = wanted.work()
+async def test_it_ignores_marks_without_ids(adapter: Adapter) -> None:
+    one = group_work.work()
     marked = replace(one, wanted=replace(one.wanted, marks={**one.wanted.marks, "templateId": "x", "policyId": ""}))
-    [outcome] = await stage.directory.ensure([marked])
+    [outcome] = await adapter.directory.ensure([marked])
     assert outcome.group is not None
 
-    [seen] = await stage.guests.observe([reference(outcome.group.id)])
+    [seen] = await adapter.guests.observe([reference(outcome.group.id)])
 
     assert seen is not None
     assert (seen.request_id, seen.template_id, seen.policy_id) == (one.wanted.request_id, None, None)
 
 
-async def test_it_writes_nothing(stage: Stage) -> None:
+async def test_it_writes_nothing(adapter: Adapter) -> None:
     unknown = GroupId(uuid4())
-    before = await stage.guests.changes(TENANT, "chamberlain_group", None)
+    before = await adapter.guests.changes(TENANT, "chamberlain_group", None)
 
-    await stage.guests.observe([reference(HANDBOOK), reference(unknown)])
+    await adapter.guests.observe([reference(HANDBOOK), reference(unknown)])
 
-    after = await stage.guests.changes(TENANT, "chamberlain_group", before.cursor)
+    after = await adapter.guests.changes(TENANT, "chamberlain_group", before.cursor)
     assert (after.subjects, after.removed, after.is_complete) == ((), (), True)
-    assert await stage.second_guests.observe([reference(unknown)]) == [None]
+    assert await adapter.second_guests.observe([reference(unknown)]) == [None]
 
 
-async def test_it_is_seen_by_another_worker_at_once(stage: Stage) -> None:
+async def test_another_worker_sees_changes_at_once(adapter: Adapter) -> None:
     for assignment in ASSIGNMENTS:
-        [outcome] = await stage.guests.ensure([assign(PARTNERS, assignment)])
-        assert await stage.second_guests.observe([reference(PARTNERS)]) == [outcome.subject]
+        [outcome] = await adapter.guests.ensure([assign(PARTNERS, assignment)])
+        assert await adapter.second_guests.observe([reference(PARTNERS)]) == [outcome.subject]

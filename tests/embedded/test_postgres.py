@@ -29,7 +29,7 @@ async def test_it_works(server: postgres.Server) -> None:
     assert users == ["chamberlain_owner", "chamberlain_application", "chamberlain_worker"]
 
 
-async def test_it_keeps_the_data_for_a_later_start() -> None:
+async def test_a_restart_keeps_the_data() -> None:
     with short_folder() as folder:
         async with started(folder) as server, connected(server.addresses.owner) as owner:
             await owner.execute("CREATE TABLE guest AS SELECT 'Ophelia' AS name")
@@ -57,7 +57,7 @@ async def test_it_runs_with(server: postgres.Server, setting: str, value: str) -
     assert await _value(server.addresses.application, f"SHOW {setting}") == value
 
 
-async def test_it_sorts_by_code_point_and_knows_letters_of_all_languages(server: postgres.Server) -> None:
+async def test_it_sorts_by_code_point_and_folds_all_letters(server: postgres.Server) -> None:
     sorted_names = await _value(
         server.addresses.application,
         "SELECT string_agg(name, '' ORDER BY name) FROM unnest(ARRAY['b', 'a', 'B', 'ä']) AS name",
@@ -67,7 +67,7 @@ async def test_it_sorts_by_code_point_and_knows_letters_of_all_languages(server:
     assert await _value(server.addresses.application, "SELECT upper('ä')") == "Ä"
 
 
-async def test_no_role_of_the_service_may_change_the_server(server: postgres.Server) -> None:
+async def test_no_service_role_can_change_the_server(server: postgres.Server) -> None:
     async with connected(server.addresses.owner) as owner:
         roles = await owner.fetch(
             "SELECT rolname, rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication AS may, rolbypassrls"
@@ -97,33 +97,33 @@ async def test_no_password_exists(server: postgres.Server) -> None:
         "SET ROLE chamberlain_owner",
     ],
 )
-async def test_it_rejects_what_the_application_and_the_worker_may_not(server: postgres.Server, statement: str) -> None:
+async def test_it_restricts_the_application_and_the_worker(server: postgres.Server, statement: str) -> None:
     for address in (server.addresses.application, server.addresses.worker):
         async with connected(address) as connection:
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 await connection.execute(statement)
 
 
-async def test_it_rejects_the_application_in_other_databases(server: postgres.Server) -> None:
+async def test_the_application_cannot_connect_to_other_databases(server: postgres.Server) -> None:
     address = server.addresses_of("postgres").application
 
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await asyncpg.connect(address)
 
 
-async def test_it_rejects_a_role_that_nobody_is_mapped_to(server: postgres.Server) -> None:
+async def test_it_rejects_an_unmapped_role(server: postgres.Server) -> None:
     with pytest.raises(asyncpg.InvalidAuthorizationSpecificationError):
         await asyncpg.connect(server.addresses.owner.replace("chamberlain_owner", "postgres"))
 
 
-async def test_nothing_but_the_owner_of_the_folder_reaches_the_socket(folder: Path, server: postgres.Server) -> None:
+async def test_only_the_owner_reaches_the_socket(folder: Path, server: postgres.Server) -> None:
     assert server.pid
     assert _mode(folder / "data") == 0o700
     assert (folder / "data" / ".s.PGSQL.5432").is_socket()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-async def test_it_runs_as_whoever_runs_the_service_but_never_as_root(server: postgres.Server, folder: Path) -> None:
+async def test_it_runs_as_the_service_user_but_never_as_root(server: postgres.Server, folder: Path) -> None:
     owner = _owner(Path("/proc") / str(server.pid))
 
     assert owner != 0
@@ -132,18 +132,18 @@ async def test_it_runs_as_whoever_runs_the_service_but_never_as_root(server: pos
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-async def test_nothing_listens_on_the_network(server: postgres.Server) -> None:
+async def test_it_does_not_listen_on_the_network(server: postgres.Server) -> None:
     assert _sockets_of(server.pid), "the unix socket at least"
     assert not _sockets_of(server.pid) & _network_sockets(server.pid)
 
 
-async def test_it_has_a_process_group_of_its_own_so_that_an_interrupt_reaches_the_service_first(
+async def test_it_has_its_own_process_group(
     server: postgres.Server,
 ) -> None:
     assert os.getpgid(server.pid) == server.pid
 
 
-async def test_it_writes_a_log_file_for_each_day_of_the_week(folder: Path, server: postgres.Server) -> None:
+async def test_it_writes_a_log_file_per_weekday(folder: Path, server: postgres.Server) -> None:
     assert server.pid
     names = [path.name for path in (folder / "data" / "log").iterdir()]
 
@@ -177,12 +177,12 @@ async def test_it_handles_the_longest_path_and_characters_that_need_quoting() ->
             assert await _value(server.addresses.owner, "SELECT current_database()") == "chamberlain"
 
 
-async def test_it_rejects_a_path_that_no_address_can_hold() -> None:
+async def test_it_rejects_a_path_with_a_comma() -> None:
     with short_folder() as short, pytest.raises(postgres.FolderNotUsable, match="no room for a comma"):
         await postgres.start(short / "one,two", programs=named_programs(), run_as=None)
 
 
-async def test_it_rejects_a_folder_that_cannot_be_made() -> None:
+async def test_it_rejects_a_folder_that_cannot_be_created() -> None:
     with short_folder() as short:
         (short / "file").touch()
 
@@ -197,13 +197,13 @@ async def test_it_rejects_a_folder_without_programs() -> None:
 
 async def test_it_rejects_programs_of_another_version() -> None:
     with short_folder() as folder:
-        programs = _programs_that_say(folder / "bin", "postgres (PostgreSQL) 14.1")
+        programs = _programs_of_version(folder / "bin", "postgres (PostgreSQL) 14.1")
 
         with pytest.raises(postgres.UnsupportedVersion, match="needed is PostgreSQL 15 to 18"):
             await postgres.start(folder / "postgres", programs=programs, run_as=None)
 
 
-async def test_it_rejects_a_setting_that_the_server_does_not_know() -> None:
+async def test_it_rejects_an_unknown_setting() -> None:
     with short_folder() as folder:
         with pytest.raises(postgres.DidNotStart, match='unrecognized configuration parameter "no_such_setting"'):
             await postgres.start(
@@ -214,7 +214,7 @@ async def test_it_rejects_a_setting_that_the_server_does_not_know() -> None:
             assert await _value(server.addresses.owner, "SELECT 1") == 1
 
 
-async def test_it_quotes_the_log_that_has_the_reason() -> None:
+async def test_it_quotes_the_log() -> None:
     with short_folder() as folder:
         async with started(folder):
             pass
@@ -226,7 +226,7 @@ async def test_it_quotes_the_log_that_has_the_reason() -> None:
         assert "fast shutdown request" not in str(refusal.value), "what was said before this start"
 
 
-async def test_it_handles_a_first_start_that_was_cut_short() -> None:
+async def test_it_handles_an_aborted_first_start() -> None:
     with short_folder() as folder:
         (folder / "data.unfinished").mkdir()
         (folder / "data.unfinished" / "PG_VERSION").write_text("18\n")
@@ -235,7 +235,7 @@ async def test_it_handles_a_first_start_that_was_cut_short() -> None:
             assert await _value(server.addresses.owner, "SELECT 1") == 1
 
 
-async def test_it_handles_a_stop_after_a_stop() -> None:
+async def test_stopping_twice_has_no_effect() -> None:
     with short_folder() as folder:
         server = await postgres.start(folder, programs=named_programs(), run_as=None)
         await server.stop()
@@ -244,7 +244,7 @@ async def test_it_handles_a_stop_after_a_stop() -> None:
         assert not (folder / "data" / "postmaster.pid").exists()
 
 
-def test_the_programs_for_people_lie_beside_the_server() -> None:
+def test_the_client_programs_are_beside_the_server() -> None:
     programs = postgres.find_programs(None)
 
     assert all((programs / name).is_file() for name in ("psql", "pg_dump", "pg_dumpall", "pgbench"))
@@ -277,7 +277,7 @@ def _network_sockets(pid: int) -> set[str]:
     return {line.split()[9] for table in tables for line in table}
 
 
-def _programs_that_say(folder: Path, answer: str) -> Path:
+def _programs_of_version(folder: Path, answer: str) -> Path:
     folder.mkdir()
     for name in ("postgres", "initdb"):
         (folder / name).write_text(f"#!/bin/sh\necho '{answer}'\n")

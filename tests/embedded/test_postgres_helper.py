@@ -19,7 +19,7 @@ async def test_it_works_from_any_event_loop(server: Server) -> None:
         assert await owner.fetchval("SELECT count(*) FROM house.guest") == 0
 
 
-async def test_it_handles_two_databases_that_see_nothing_of_each_other(server: Server) -> None:
+async def test_two_databases_are_isolated(server: Server) -> None:
     async with new_database(server) as one, new_database(server) as other:
         async with connected(one.owner) as owner:
             await owner.execute("CREATE TABLE guest (name text)")

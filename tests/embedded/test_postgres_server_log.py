@@ -1,4 +1,4 @@
-"""What is read of the server's own log, when it has to say why it did not start."""
+"""Reading the server's log after a failed start."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def test_it_works(log: Path, tmp_path: Path) -> None:
 
 
 def test_it_rejects_a_link(log: Path, tmp_path: Path) -> None:
-    """Root may be the one who reads, and the server's user must not choose what."""
+    """The reader can be root, so the server's user must not choose the file."""
     (tmp_path / "secret").write_text("secret\n")
     log.symlink_to(tmp_path / "secret")
 
@@ -38,7 +38,7 @@ def test_it_rejects_a_link_in_place_of_the_folder(log: Path, tmp_path: Path) -> 
     assert written_since(tmp_path, {}) == ""
 
 
-def test_it_handles_a_file_that_was_written_over(log: Path, tmp_path: Path) -> None:
+def test_it_handles_an_overwritten_file(log: Path, tmp_path: Path) -> None:
     log.write_text("a whole day, a week ago\n")
     sizes = log_sizes(tmp_path)
     log.write_text("today\n")
@@ -46,6 +46,6 @@ def test_it_handles_a_file_that_was_written_over(log: Path, tmp_path: Path) -> N
     assert written_since(tmp_path, sizes) == "today\n"
 
 
-def test_it_handles_a_server_that_has_no_log_yet(tmp_path: Path) -> None:
+def test_it_handles_a_missing_log(tmp_path: Path) -> None:
     assert log_sizes(tmp_path) == {}
     assert written_since(tmp_path, {}) == ""

@@ -1,4 +1,4 @@
-"""What happens when PostgreSQL, or the service that runs it, is killed."""
+"""Recovery after PostgreSQL, or the service that runs it, was killed."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ asyncio.run(serve())
 """
 
 
-async def test_it_works_again_after_the_server_was_killed() -> None:
+async def test_it_restarts_a_killed_server() -> None:
     with short_folder() as folder:
         async with started(folder) as server:
             async with connected(server.addresses.owner) as owner:
@@ -47,7 +47,7 @@ async def test_it_works_again_after_the_server_was_killed() -> None:
 
 
 async def test_it_handles_a_killed_server_whose_connection_is_busy() -> None:
-    """Such a process would work on for a minute, and keep a new server from starting."""
+    """The busy process would run for a minute, and block a new server."""
     with short_folder() as folder:
         async with started(folder) as server, connected(server.addresses.owner) as owner:
             busy = await owner.fetchval("SELECT pg_backend_pid()")
@@ -59,12 +59,12 @@ async def test_it_handles_a_killed_server_whose_connection_is_busy() -> None:
             os.kill(server.pid, signal.SIGKILL)
 
             assert await _first_answer(server.addresses.owner, "SELECT 1") == 1
-            assert _ends(busy, seconds=0)
+            assert _wait_for_end(busy, seconds=0)
             with pytest.raises((asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError)):
                 await waiting
 
 
-async def test_it_handles_a_server_that_is_killed_again_and_again() -> None:
+async def test_it_restarts_a_server_killed_repeatedly() -> None:
     with short_folder() as folder:
         async with started(folder) as server:
             for _ in range(3):
@@ -73,17 +73,17 @@ async def test_it_handles_a_server_that_is_killed_again_and_again() -> None:
                 assert await _first_answer(server.addresses.owner, "SELECT 1") == 1
 
 
-async def test_it_handles_a_server_that_somebody_else_stopped() -> None:
+async def test_it_restarts_a_server_stopped_from_outside() -> None:
     with short_folder() as folder:
         async with started(folder) as server:
             stopped = server.pid
             os.kill(stopped, signal.SIGTERM)
-            assert _ends(stopped)
+            assert _wait_for_end(stopped)
 
             assert await _first_answer(server.addresses.owner, "SELECT 1") == 1
 
 
-async def test_the_server_ends_with_a_killed_service_and_a_new_service_finds_all_data() -> None:
+async def test_the_server_stops_with_a_killed_service() -> None:
     with short_folder() as folder:
         async with _service(folder) as service:
             server_pid = await _read_pid(service)
@@ -91,7 +91,7 @@ async def test_the_server_ends_with_a_killed_service_and_a_new_service_finds_all
                 await owner.execute("CREATE TABLE guest AS SELECT 'Ophelia' AS name")
             service.kill()
 
-            assert _ends(server_pid)
+            assert _wait_for_end(server_pid)
 
         async with started(folder) as server:
             assert await _first_answer(server.addresses.owner, "SELECT name FROM guest") == "Ophelia"
@@ -106,13 +106,13 @@ async def test_a_new_service_starts_at_once_after_a_killed_one() -> None:
 
             async with started(folder) as server:
                 assert await _first_answer(server.addresses.owner, "SELECT 1") == 1
-                assert _ends(server_pid, seconds=0)
+                assert _wait_for_end(server_pid, seconds=0)
 
 
-async def test_it_handles_lock_files_with_a_number_that_belongs_to_another_process_by_now() -> None:
-    """After the restart of a container this is nearly always so; the number of a dead process nobody buried counts too.
+async def test_it_ignores_lock_files_with_the_id_of_another_process() -> None:
+    """After the restart of a container this is common; the id of a zombie counts too.
 
-    The other process is of the server's user: one of another user, the server ignores by itself.
+    The other process has the server's user: the server itself ignores processes of other users.
     """
     with short_folder() as folder:
         async with started(folder) as server, connected(server.addresses.owner) as owner:
@@ -150,7 +150,7 @@ def _owner_address(folder: Path) -> str:
 
 @asynccontextmanager
 async def _service(folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run a process that holds a server and does nothing else."""
+    """Run a process that only supervises a server."""
     service = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", _SERVICE, folder, named_programs() or ""),
         env={"PYTHONPATH": os.pathsep.join([str(_SOURCE), *sys.path])},
@@ -170,7 +170,7 @@ async def _read_pid(service: asyncio.subprocess.Process) -> int:
 
 
 async def _first_answer(address: str, statement: str) -> object:
-    """Ask until there is an answer, which means: until the server runs again."""
+    """Retry until the server runs again."""
     async with asyncio.timeout(20):
         while True:
             try:
@@ -183,8 +183,8 @@ async def _first_answer(address: str, statement: str) -> object:
             await asyncio.sleep(0.01)
 
 
-def _ends(pid: int, *, seconds: float = 10) -> bool:
-    """Wait for the end of a process that is nobody's child here; one that nobody has buried yet has ended too."""
+def _wait_for_end(pid: int, *, seconds: float = 10) -> bool:
+    """Wait until a process that is no child ends or becomes a zombie."""
     try:
         process = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Data of another major version: refused, with two commands that carry it over."""
+"""Data of another major version: refused, with two commands to transfer it."""
 
 import asyncio
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.postgres import connected, named_programs, short_folder, started
 _OLD_PROGRAMS = Path("/usr/lib/postgresql/15/bin")
 
 
-async def test_it_rejects_data_of_another_major_version_with_two_commands() -> None:
+async def test_it_rejects_data_of_another_major_version() -> None:
     with short_folder() as folder:
         async with started(folder):
             pass
@@ -27,7 +27,7 @@ async def test_it_rejects_data_of_another_major_version_with_two_commands() -> N
 
 @pytest.mark.heavy
 @pytest.mark.needs("postgresql-15")
-async def test_the_two_commands_carry_everything_over() -> None:
+async def test_the_two_commands_transfer_all_data() -> None:
     with short_folder() as folder:
         async with started(folder, programs=_OLD_PROGRAMS) as server, connected(server.addresses.owner) as owner:
             await owner.execute("CREATE TABLE guest AS SELECT 'Ophelia' AS name")

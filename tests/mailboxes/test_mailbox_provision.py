@@ -23,7 +23,7 @@ from chamberlain.queue import jobs
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.models import RequestState
 from tests.databases import Databases
-from tests.directory.patience import Clock
+from tests.directory.retries import Clock
 from tests.estates import ADA, BEN, CLEO, ESTATE, NOBODY, TRACE, Estate, mail_caller_of, open_estate
 from tests.example import configuration_in, example_document
 from tests.mailboxes.mailbox_bodies import BODIES, EQUIPMENT, ROOM, SHARED, SMALL

@@ -27,7 +27,7 @@ from chamberlain.mailboxes.schema import read_mailbox_order
 from chamberlain.queue.models import JobKind
 from chamberlain.requests.models import Accepted, RequestState, StepState
 from chamberlain.requests.timeline import Timelines, Watchers
-from tests.directory.patience import Clock
+from tests.directory.retries import Clock
 from tests.estates import (
     ADA,
     BEN,

@@ -10,7 +10,7 @@ from chamberlain.directory.subjects import SubjectType
 from chamberlain.guests.subjects.models import SubjectFilter
 from chamberlain.tenants import records as tenant_records
 from tests.adoptions.adopters import adopter_of
-from tests.directory.wanted_mailboxes import plain
+from tests.directory.mailbox_work import plain
 from tests.drift.drifters import watchman_of
 from tests.estates import BEN, ESTATE, PROJECT_TEAM, Estate
 from tests.guests.assignments.stewards import steward_of

@@ -19,7 +19,7 @@ from chamberlain.directory.mailboxes import MailboxReference, ObservedMailbox
 from chamberlain.directory.port import Capabilities, Directory, MailboxOutcome, MailboxWork, Outcome, Work
 from chamberlain.directory.steps import Step
 from chamberlain.queue.models import Claim, Job, JobKind
-from tests.directory.wanted import work
+from tests.directory.group_work import work
 
 TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 TRACE = TraceId("4bf92f3577b34da6a3ce929d0e0e4736")

@@ -1,6 +1,6 @@
-"""A running server with two houses behind it, over real HTTP on a free port of loopback.
+"""A directory server with the sample data of two tenants, over HTTP on a free port.
 
-Most tests only read: those of a file share one. Who changes something asks for `houses`, which nobody else has.
+The read-only tests of a file share one server. Tests that change data use `own_server`.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from chamberlain.embedded.directory.graph.server import Access, GraphServer
 from chamberlain.embedded.directory.load import load
 from chamberlain.http.connections import Connections
 from tests.databases import Databases, filled_database
-from tests.embedded.directory.houses import ADA, HOUSE, OTHER_HOUSE, SECTION
+from tests.embedded.directory.sample_data import ADA, HOUSE, OTHER_HOUSE, SECTION
 
 REQUEST_ID = UUID("99999999-0000-4000-8000-000000000001")
 ACCESS = {
@@ -47,13 +47,13 @@ ACCESS = {
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The server, and the address that it believes to have."""
+    """A server and its public address."""
 
     http: httpx2.AsyncClient
     graph_url: str
 
     async def get(self, path: str, *, whose: str = "house") -> httpx2.Response:
-        """What it answers to a query string that is sent as it stands."""
+        """Send a GET request with an unchanged query string."""
         return await self.http.get(f"/graph{path}", headers={"Authorization": f"Bearer {whose}"})
 
 
@@ -67,8 +67,8 @@ async def authenticate(header: str | None) -> Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Houses:
-    """The server, and the database behind it."""
+class OwnServer:
+    """A server and its database."""
 
     served: Served
     databases: Databases
@@ -76,34 +76,34 @@ class Houses:
 
 @pytest.fixture(scope="module")
 async def shared_served(postgres_server: postgres.Server) -> AsyncIterator[Served]:
-    async with open_houses(postgres_server) as houses:
-        yield houses.served
+    async with open_server(postgres_server) as own_server:
+        yield own_server.served
 
 
 @pytest.fixture
 def served(shared_served: Served) -> Served:
-    """The server, for tests that change nothing behind it."""
+    """Return the shared server, for tests that change nothing."""
     return shared_served
 
 
 @pytest.fixture
-async def houses(postgres_server: postgres.Server) -> AsyncIterator[Houses]:
-    """A server for one test."""
-    async with open_houses(postgres_server) as houses:
-        yield houses
+async def own_server(postgres_server: postgres.Server) -> AsyncIterator[OwnServer]:
+    """Start a server for one test."""
+    async with open_server(postgres_server) as own_server:
+        yield own_server
 
 
 @asynccontextmanager
-async def open_houses(server: postgres.Server) -> AsyncIterator[Houses]:
-    """Serve two houses from a database of their own."""
+async def open_server(server: postgres.Server) -> AsyncIterator[OwnServer]:
+    """Serve the sample data from its own database."""
     async with (
-        filled_database(server, "houses", load_houses) as databases,
+        filled_database(server, "sample_data", load_sample_data) as databases,
         serving(databases.application.pool) as served,
     ):
-        yield Houses(served, databases)
+        yield OwnServer(served, databases)
 
 
-async def load_houses(databases: Databases) -> None:
+async def load_sample_data(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
 
 

@@ -1,11 +1,11 @@
-"""Mailboxes of the house, as they are when they have been made: one of each type."""
+"""New mailboxes, one of each type."""
 
 from uuid import UUID
 
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.entries import Mark
 from chamberlain.embedded.directory.mailboxes import Contact, MailboxEntry, Mailboxes, Permission, Place
-from tests.embedded.directory.houses import ADA, BEN, HOUSE, OTHER_HOUSE
+from tests.embedded.directory.sample_data import ADA, BEN, HOUSE, OTHER_HOUSE
 
 HELP = UUID("40000000-0000-4000-8000-000000000001")
 ROOM = UUID("40000000-0000-4000-8000-000000000002")
@@ -76,7 +76,7 @@ ENTRIES = [
 ]
 
 
-async def furnish(pool: Pool) -> None:
-    """Make all of them."""
+async def create_mailboxes(pool: Pool) -> None:
+    """Create all mailboxes."""
     ensured = await Mailboxes(pool, key_member="requestId").ensure(ENTRIES)
     assert [one.fault for one in ensured] == [None] * len(ENTRIES)

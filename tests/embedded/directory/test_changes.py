@@ -1,4 +1,4 @@
-"""Which groups have changed since a cursor, whoever wrote what, and in whatever order it was committed."""
+"""Changed groups since a cursor, independent of the writer and the order of commits."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -10,7 +10,7 @@ from chamberlain.embedded.directory.database import Connection
 from chamberlain.embedded.directory.errors import CursorUnknown
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
-from tests.embedded.directory.houses import (
+from tests.embedded.directory.sample_data import (
     ADA,
     BEN,
     CREW,
@@ -31,7 +31,7 @@ OF_HOUSE = [STAFF, SALES, CREW, HANDBOOK]
 @pytest.fixture
 async def changes(databases: Databases) -> Changes:
     await load(databases.worker.pool, SECTION)
-    # A guest among the staff, so that there is somebody to change.
+    # A guest among the staff, to change.
     await databases.worker.pool.execute(
         "INSERT INTO directory.memberships VALUES ($1, $2, $3, false, true, false)", HOUSE, STAFF, GIL
     )
@@ -42,7 +42,7 @@ async def begin(changes: Changes) -> str:
     return (await changes.read(HOUSE, NAME, None, most=100)).cursor
 
 
-async def told(changes: Changes, cursor: str) -> tuple[list[UUID], Sequence[UUID], str]:
+async def read_changes(changes: Changes, cursor: str) -> tuple[list[UUID], Sequence[UUID], str]:
     page = await changes.read(HOUSE, NAME, cursor, most=100)
     assert page.is_complete
     return [subject.id for subject in page.subjects], page.removed, page.cursor
@@ -53,7 +53,7 @@ async def test_it_works(changes: Changes) -> None:
 
     assert [subject.id for subject in page.subjects] == OF_HOUSE
     assert (page.removed, page.is_complete) == ((), True)
-    assert (await told(changes, page.cursor))[:2] == ([], ())
+    assert (await read_changes(changes, page.cursor))[:2] == ([], ())
 
 
 @pytest.mark.parametrize(
@@ -76,17 +76,17 @@ async def test_it_works(changes: Changes) -> None:
         ("DELETE FROM directory.users WHERE id = '{gil}' AND $1::uuid IS NOT NULL", [STAFF]),
     ],
 )  # fmt: skip
-async def test_it_tells_whatever_somebody_changed(
+async def test_it_reports_every_kind_of_change(
     changes: Changes, databases: Databases, statement: str, ids: list[UUID]
 ) -> None:
     cursor = await begin(changes)
     written = statement.format(house=HOUSE, gil=GIL, ben=BEN, sharing="externalUserSharingOnly")
 
     await databases.worker.pool.execute(written, ids[0])
-    found, removed, cursor = await told(changes, cursor)
+    found, removed, cursor = await read_changes(changes, cursor)
 
     assert (sorted(found), removed) == (sorted(ids), ())
-    assert (await told(changes, cursor))[:2] == ([], ())
+    assert (await read_changes(changes, cursor))[:2] == ([], ())
 
 
 @pytest.mark.parametrize(
@@ -100,16 +100,16 @@ async def test_it_tells_whatever_somebody_changed(
         "UPDATE directory.memberships SET is_owner = true WHERE member_id = '{house}'",
     ],
 )
-async def test_it_tells_nothing_of_what_shows_nowhere(changes: Changes, databases: Databases, statement: str) -> None:
+async def test_it_ignores_invisible_changes(changes: Changes, databases: Databases, statement: str) -> None:
     cursor = await begin(changes)
 
     await databases.worker.pool.execute(statement.format(ada=ADA, gil=GIL, others=OTHERS, house=HOUSE))
 
-    assert (await told(changes, cursor))[:2] == ([], ())
+    assert (await read_changes(changes, cursor))[:2] == ([], ())
 
 
-async def test_it_misses_nothing_that_was_committed_late(changes: Changes, databases: Databases) -> None:
-    """The first to begin is the last to end; between the two somebody looks."""
+async def test_it_includes_changes_that_commit_late(changes: Changes, databases: Databases) -> None:
+    """The first transaction commits last, after a read."""
     cursor = await begin(changes)
     async with databases.worker.pool.acquire() as early, databases.worker.pool.acquire() as late:
         first, second = early.transaction(), late.transaction()
@@ -120,18 +120,18 @@ async def test_it_misses_nothing_that_was_committed_late(changes: Changes, datab
         await late.execute("UPDATE directory.groups SET description = 'late' WHERE id = $1", CREW)
         await second.commit()
 
-        seen, removed, cursor = await told(changes, cursor)
+        seen, removed, cursor = await read_changes(changes, cursor)
         assert (seen, removed) == ([CREW], ())
-        assert (await told(changes, cursor))[:2] == ([], ())
+        assert (await read_changes(changes, cursor))[:2] == ([], ())
         await first.commit()
 
-    found, gone, cursor = await told(changes, cursor)
+    found, gone, cursor = await read_changes(changes, cursor)
     assert (found, gone) == ([STAFF], (SALES,))
-    assert (await told(changes, cursor))[:2] == ([], ())
+    assert (await read_changes(changes, cursor))[:2] == ([], ())
 
 
-async def test_it_misses_nothing_that_waited_for_another_change(changes: Changes, databases: Databases) -> None:
-    """One transaction may change a group after another one with a higher number did."""
+async def test_it_includes_changes_that_waited_for_a_lock(changes: Changes, databases: Databases) -> None:
+    """A transaction can change a group after another one with a higher id."""
     cursor = await begin(changes)
     async with databases.worker.pool.acquire() as older:
         waiting = older.transaction()
@@ -139,15 +139,15 @@ async def test_it_misses_nothing_that_waited_for_another_change(changes: Changes
         await older.execute("UPDATE directory.groups SET description = 'x' WHERE id = $1", CREW)
         await databases.worker.pool.execute("UPDATE directory.groups SET description = 'y' WHERE id = $1", STAFF)
 
-        seen, _, cursor = await told(changes, cursor)
+        seen, _, cursor = await read_changes(changes, cursor)
         await older.execute("UPDATE directory.groups SET description = 'z' WHERE id = $1", STAFF)
         await waiting.commit()
 
-    found, _, cursor = await told(changes, cursor)
+    found, _, cursor = await read_changes(changes, cursor)
     assert (seen, sorted(found)) == ([STAFF], sorted([CREW, STAFF]))
 
 
-async def test_it_tells_nothing_that_was_rolled_back(changes: Changes, databases: Databases) -> None:
+async def test_it_ignores_rolled_back_changes(changes: Changes, databases: Databases) -> None:
     cursor = await begin(changes)
     async with databases.worker.pool.acquire() as connection:
         attempt = connection.transaction()
@@ -156,20 +156,20 @@ async def test_it_tells_nothing_that_was_rolled_back(changes: Changes, databases
         await connection.execute("DELETE FROM directory.groups WHERE id = $1", CREW)
         await attempt.rollback()
 
-    assert (await told(changes, cursor))[:2] == ([], ())
+    assert (await read_changes(changes, cursor))[:2] == ([], ())
 
 
-async def test_it_does_not_wait_for_those_who_take_long(changes: Changes, databases: Databases) -> None:
+async def test_it_does_not_wait_for_long_transactions(changes: Changes, databases: Databases) -> None:
     cursor = await begin(changes)
     async with databases.worker.pool.acquire() as connection, connection.transaction():
         await connection.execute("UPDATE directory.groups SET description = 'x' WHERE id = $1", STAFF)
 
         await databases.worker.pool.execute("UPDATE directory.groups SET description = 'y' WHERE id = $1", CREW)
 
-        assert (await told(changes, cursor))[0] == [CREW]
+        assert (await read_changes(changes, cursor))[0] == [CREW]
 
 
-async def test_it_tells_a_page_at_a_time_and_each_once(changes: Changes, databases: Databases) -> None:
+async def test_it_pages_without_duplicates(changes: Changes, databases: Databases) -> None:
     cursor = await begin(changes)
     await databases.worker.pool.execute("UPDATE directory.groups SET description = 'x' WHERE tenant_id = $1", HOUSE)
     await databases.worker.pool.execute("DELETE FROM directory.groups WHERE id = $1", CREW)
@@ -178,17 +178,17 @@ async def test_it_tells_a_page_at_a_time_and_each_once(changes: Changes, databas
     while not pages or not pages[-1].is_complete:
         pages.append(await changes.read(HOUSE, NAME, cursor, most=1))
         cursor = pages[-1].cursor
-        # What changes between two pages comes behind them.
+        # Changes between two pages are in later pages.
         await databases.worker.pool.execute("UPDATE directory.groups SET description = 'y' WHERE id = $1", STAFF)
         assert len(pages) < 9
 
     found = [subject.id for page in pages for subject in page.subjects]
     assert [len(page.subjects) + len(page.removed) for page in pages] == [1] * len(pages)
-    assert sorted({*found, *(await told(changes, cursor))[0]}) == sorted([STAFF, SALES, HANDBOOK])
+    assert sorted({*found, *(await read_changes(changes, cursor))[0]}) == sorted([STAFF, SALES, HANDBOOK])
     assert [gone for page in pages for gone in page.removed] == [CREW]
 
 
-async def test_it_tells_of_a_group_that_came_back(changes: Changes, databases: Databases) -> None:
+async def test_it_reports_a_recreated_group(changes: Changes, databases: Databases) -> None:
     cursor = await begin(changes)
     await databases.worker.pool.execute("DELETE FROM directory.groups WHERE id = $1", CREW)
     await databases.worker.pool.execute("DELETE FROM directory.channels WHERE group_id = $1", CREW)
@@ -197,11 +197,11 @@ async def test_it_tells_of_a_group_that_came_back(changes: Changes, databases: D
 
     await load(databases.worker.pool, SECTION)
 
-    assert (await told(changes, cursor))[:2] == ([CREW], ())
+    assert (await read_changes(changes, cursor))[:2] == ([CREW], ())
 
 
 @pytest.mark.parametrize("part", ["database", "since", "tenant"])
-async def test_it_rejects_a_cursor_of_elsewhere(changes: Changes, part: str) -> None:
+async def test_it_rejects_a_cursor_of_another_database(changes: Changes, part: str) -> None:
     cursor = await begin(changes)
     own = cursor.partition(f'"{part}":"')[2].partition('"')[0]
     other = {"database": "1", "since": "nothing", "tenant": str(OTHER_HOUSE)}[part]
@@ -210,17 +210,17 @@ async def test_it_rejects_a_cursor_of_elsewhere(changes: Changes, part: str) -> 
         await changes.read(HOUSE, NAME, cursor.replace(f'"{part}":"{own}"', f'"{part}":"{other}"'), most=10)
 
 
-async def test_it_shows_one_tenant_to_whoever_sees_one(changes: Changes, databases: Databases) -> None:
+async def test_row_level_security_applies(changes: Changes, databases: Databases) -> None:
     cursor = await begin(changes)
     await databases.worker.pool.execute("DELETE FROM directory.groups WHERE id = $1", OTHERS)
 
     async with databases.application.pool.acquire() as connection, connection.transaction():
         await connection.execute("SELECT set_config('chamberlain.tenant_id', $1, true)", str(OTHER_HOUSE))
-        assert await gone_of(connection) == {OTHERS}
+        assert await removed_ids(connection) == {OTHERS}
         await connection.execute("SELECT set_config('chamberlain.tenant_id', $1, true)", str(HOUSE))
-        assert await gone_of(connection) == set()
-    assert (await told(changes, cursor))[:2] == ([], ())
+        assert await removed_ids(connection) == set()
+    assert (await read_changes(changes, cursor))[:2] == ([], ())
 
 
-async def gone_of(connection: Connection) -> set[UUID]:
+async def removed_ids(connection: Connection) -> set[UUID]:
     return {row[0] for row in await connection.fetch("SELECT id FROM directory.removed_groups")}

@@ -1,4 +1,4 @@
-"""The faults on purpose: what time and counting make of them."""
+"""Injected faults, by time and by number of calls."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +8,7 @@ from chamberlain.embedded.directory.errors import Throttled, Unreachable
 from chamberlain.embedded.directory.faults import SLOW_DOWN, Faults, Injection, Outages
 
 SECOND = timedelta(seconds=1)
-# The beginning of an outage of the kind below.
+# The start of an outage as configured below.
 START = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 OUTAGES = Outages(lasting=5 * SECOND, every=30 * SECOND)
 
@@ -29,7 +29,7 @@ def test_it_has_an_outage_at_the_same_times_everywhere(after: float, left: float
     assert OUTAGES.left(START + after * SECOND) == left * SECOND
 
 
-def test_it_says_how_long_an_outage_still_lasts() -> None:
+def test_it_returns_the_remaining_time_of_an_outage() -> None:
     injection = Injection(Faults(outages=OUTAGES), lambda: START + 2 * SECOND)
 
     with pytest.raises(Unreachable) as looked:
@@ -53,7 +53,7 @@ def test_it_throttles_one_call_in_so_many() -> None:
     assert refused == [(3, SLOW_DOWN), (6, SLOW_DOWN), (9, SLOW_DOWN)]
 
 
-def test_it_counts_no_looks_and_no_calls_of_an_outage() -> None:
+def test_it_counts_neither_reads_nor_calls_during_an_outage() -> None:
     moment = START
     injection = Injection(Faults(throttle=2, outages=OUTAGES), lambda: moment)
     for _ in range(5):
@@ -70,7 +70,7 @@ def test_it_counts_no_looks_and_no_calls_of_an_outage() -> None:
 
 
 @pytest.mark.parametrize(("delay", "not_found", "known"), [(15, 0, 15), (15, 10, 15), (15, 20, 20), (0, 20, 20)])
-def test_it_knows_from_when_on_a_group_is_seen_and_found(delay: int, not_found: int, known: int) -> None:
+def test_it_returns_the_times_of_visibility(delay: int, not_found: int, known: int) -> None:
     faults = Faults(visibility_delay=delay * SECOND, not_found_after_create=not_found * SECOND)
     injection = Injection(faults, lambda: START)
 

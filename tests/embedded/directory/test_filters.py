@@ -72,8 +72,8 @@ def test_it_works(text: str, expected: Filter) -> None:
         "1house/requestId eq 'a'",
     ],
 )
-def test_the_usual_filter_is_read_as_any_other(text: str) -> None:
-    # One that begins with a blank is none of the usual ones.
+def test_the_common_filter_equals_the_parsed_one(text: str) -> None:
+    # The shortcut does not match a filter with a leading space.
     assert _read(text) == _read(f" {text}")
 
 
@@ -109,7 +109,7 @@ def _read(text: str) -> Filter | str:
         ("a/b/c eq 'x'", 4),
     ],
 )
-def test_it_rejects_and_says_where(text: str, position: int) -> None:
+def test_it_rejects_with_the_position(text: str, position: int) -> None:
     with pytest.raises(BadQuery) as rejected:
         read_filter(text)
 
@@ -125,7 +125,7 @@ def test_it_rejects_and_says_where(text: str, position: int) -> None:
         f"displayName in ({','.join(['null'] * 101)})",
     ],
 )
-def test_it_rejects_what_is_too_deep_or_too_long(text: str) -> None:
+def test_it_rejects_deep_and_long_filters(text: str) -> None:
     with pytest.raises(BadQuery) as rejected:
         read_filter(text)
 
@@ -137,7 +137,7 @@ def quoted(text: str) -> str:
 
 
 names = st.from_regex(r"zz[a-z]{6,10}", fullmatch=True)
-# Marked by a letter that no fixed piece of a statement has, so that a value in the statement would be seen.
+# Contains a letter that no fixed piece of a statement has, to detect a value in the statement.
 texts = st.text(max_size=12).map(lambda text: f"§{text}")
 paths = st.one_of(
     st.sampled_from(sorted(GROUP_VOCABULARY.properties)), st.builds(lambda a, b: f"{a}/{b}", names, names)
@@ -150,7 +150,7 @@ comparisons = st.one_of(
     st.builds(lambda path, text: f"startswith({path},{quoted(text)})", paths, texts),
     st.builds(lambda text: f"groupTypes/any(c:c eq {quoted(text)})", texts),
 )
-written_filters = st.recursive(
+random_filters = st.recursive(
     comparisons,
     lambda inner: st.one_of(
         st.builds(lambda a, b: f"{a} and {b}", inner, inner),
@@ -161,21 +161,21 @@ written_filters = st.recursive(
 )
 
 
-@given(written_filters)
-def test_it_lets_nothing_of_a_filter_into_the_statement(text: str) -> None:
+@given(random_filters)
+def test_all_values_are_parameters(text: str) -> None:
     parameters = Parameters(["the tenant"])
 
     condition = condition_of(read_filter(text), parameters, GROUPS)
 
     assert "§" not in condition
     assert "zz" not in condition
-    # Every parameter is used, and no other number stands there.
+    # Every parameter is used, and there is no other number.
     assert {f"${number}" for number in range(2, len(parameters) + 1)} <= {
         word.partition("::")[0].strip("(),") for word in condition.replace("(", " ").split() if "$" in word
     }
 
 
 @given(st.text(alphabet=st.characters(codec="ascii"), max_size=60))
-def test_it_answers_any_text_with_a_tree_or_a_sentence(text: str) -> None:
+def test_it_parses_or_rejects_any_text(text: str) -> None:
     with contextlib.suppress(BadQuery):
         condition_of(read_filter(text), Parameters(["the tenant"]), GROUPS)

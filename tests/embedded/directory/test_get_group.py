@@ -3,7 +3,7 @@ from uuid import UUID
 import pytest
 
 from tests.embedded.directory.conftest import REQUEST_ID, Served
-from tests.embedded.directory.houses import ADA, BEN, CLEO, CREW, OTHERS, SALES, STAFF, ZOE
+from tests.embedded.directory.sample_data import ADA, BEN, CLEO, CREW, OTHERS, SALES, STAFF, ZOE
 
 PATHS = ("", "/owners", "/members", "/team", "/team/channels")
 
@@ -53,7 +53,7 @@ async def test_it_lists_owners(served: Served) -> None:
     }
 
 
-async def test_it_lists_members_users_and_groups_alike(served: Served) -> None:
+async def test_it_lists_users_and_groups_as_members(served: Served) -> None:
     answer = await served.get(f"/v1.0/groups/{STAFF}/members/?$select=id")
 
     assert answer.json()["value"] == [
@@ -73,7 +73,7 @@ async def test_it_pages_through_members(served: Served) -> None:
     assert "@odata.nextLink" not in second
 
 
-async def test_it_shows_the_followers_of_a_rule(served: Served) -> None:
+async def test_it_lists_the_members_of_a_dynamic_group(served: Served) -> None:
     members = await served.get(f"/v1.0/groups/{SALES}/members")
     owners = await served.get(f"/v1.0/groups/{SALES}/owners")
 
@@ -93,7 +93,7 @@ async def test_it_shows_a_team_and_its_channels(served: Served) -> None:
     assert (await served.get(f"/v1.0/teams/{CREW}")).json() == team.json()
 
 
-async def test_it_says_that_a_group_is_no_team(served: Served) -> None:
+async def test_it_rejects_the_team_of_an_ordinary_group(served: Served) -> None:
     answer = await served.get(f"/v1.0/groups/{STAFF}/team")
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NotFound")
@@ -101,9 +101,7 @@ async def test_it_says_that_a_group_is_no_team(served: Served) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("group_id", [OTHERS, ZOE, UUID("00000000-0000-4000-8000-00000000dead")])
-async def test_it_shows_nothing_of_another_tenant_nor_what_is_no_group(
-    served: Served, group_id: UUID, path: str
-) -> None:
+async def test_it_rejects_groups_of_other_tenants_and_unknown_ids(served: Served, group_id: UUID, path: str) -> None:
     answer = await served.get(f"/v1.0/groups/{group_id}{path}")
 
     assert answer.status_code == 404
@@ -113,7 +111,7 @@ async def test_it_shows_nothing_of_another_tenant_nor_what_is_no_group(
 @pytest.mark.parametrize(
     "path", ["/", "/v1.0", "/v1.0/sites", "/v1.0/me/x", "/v1.0/groups/x", f"/v1.0/groups/{STAFF}/x", "/beta/groups"]
 )
-async def test_it_does_not_know_other_paths(served: Served, path: str) -> None:
+async def test_it_rejects_unknown_paths(served: Served, path: str) -> None:
     answer = await served.get(f"{path}?a=b")
 
     assert answer.status_code == 404
@@ -122,7 +120,7 @@ async def test_it_does_not_know_other_paths(served: Served, path: str) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("path", ["/v1.0/groups", f"/v1.0/groups/{STAFF}", "/v1.0/x"])
-async def test_it_can_only_be_read(served: Served, method: str, path: str) -> None:
+async def test_it_is_read_only(served: Served, method: str, path: str) -> None:
     answer = await served.http.request(method, f"/graph{path}", headers={"Authorization": "Bearer house"})
 
     assert answer.status_code == 405
@@ -131,7 +129,7 @@ async def test_it_can_only_be_read(served: Served, method: str, path: str) -> No
 
 
 @pytest.mark.parametrize("path", ["/v1.0/groups", f"/v1.0/groups/{STAFF}", "/v1.0/groups/$count", "/v1.0/x"])
-async def test_it_answers_head_as_get_without_the_body(served: Served, path: str) -> None:
+async def test_head_equals_get_without_the_body(served: Served, path: str) -> None:
     headers = {"Authorization": "Bearer house", "ConsistencyLevel": "eventual"}
 
     whole = await served.http.get(f"/graph{path}", headers=headers)
@@ -141,7 +139,7 @@ async def test_it_answers_head_as_get_without_the_body(served: Served, path: str
     assert {**head.headers, "date": ""} == {**whole.headers, "date": ""}
 
 
-async def test_it_says_what_may_be_done(served: Served) -> None:
+async def test_options_lists_the_methods(served: Served) -> None:
     answer = await served.http.options("/graph/v1.0/groups")
 
     assert (answer.status_code, answer.content) == (204, b"")
@@ -152,7 +150,7 @@ async def test_it_says_what_may_be_done(served: Served) -> None:
 @pytest.mark.parametrize(
     "headers", [{"Accept": "text/html"}, {"Accept": "image/png;q=1"}, {"Prefer": "odata.maxpagesize=1, respond-async"}]
 )
-async def test_it_answers_json_whatever_is_preferred(served: Served, headers: dict[str, str]) -> None:
+async def test_it_returns_json_for_any_accept_header(served: Served, headers: dict[str, str]) -> None:
     answer = await served.http.get("/graph/v1.0/groups", headers={"Authorization": "Bearer house", **headers})
 
     assert answer.headers["content-type"].startswith("application/json")
@@ -160,7 +158,7 @@ async def test_it_answers_json_whatever_is_preferred(served: Served, headers: di
 
 
 @pytest.mark.parametrize("token", ["house", "house-directory", "house-writer"])
-async def test_it_takes_each_of_three_permissions(served: Served, token: str) -> None:
+async def test_each_of_three_permissions_is_sufficient(served: Served, token: str) -> None:
     assert (await served.get(f"/v1.0/groups/{STAFF}", whose=token)).status_code == 200
 
 
@@ -172,7 +170,7 @@ async def test_it_rejects_a_call_without_a_token(served: Served) -> None:
     assert answer.json()["error"]["code"] == "InvalidAuthenticationToken"
 
 
-async def test_it_rejects_a_token_that_proves_nothing(served: Served) -> None:
+async def test_it_rejects_an_invalid_token(served: Served) -> None:
     answer = await served.get("/v1.0/groups", whose="made up")
 
     assert answer.status_code == 401
@@ -189,7 +187,7 @@ async def test_it_rejects_a_token_without_a_permission(served: Served) -> None:
 
 
 @pytest.mark.parametrize(("sent", "repeated"), [("abc-1", True), ("with blank", False), ("x" * 200, False)])
-async def test_it_repeats_the_callers_own_id(served: Served, sent: str, *, repeated: bool) -> None:
+async def test_it_repeats_the_client_request_id(served: Served, sent: str, *, repeated: bool) -> None:
     answer = await served.http.get(
         "/graph/v1.0/x", headers={"client-request-id": sent, "Authorization": "Bearer house"}
     )

@@ -3,16 +3,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from chamberlain.embedded import postgres
-from tests.embedded.directory.conftest import Houses, Served, open_houses
-from tests.embedded.directory.houses import ADA, CLEO, ZOE
-from tests.embedded.directory.mailboxes import HELP, furnish
+from tests.embedded.directory.conftest import OwnServer, Served, open_server
+from tests.embedded.directory.mailboxes import HELP, create_mailboxes
+from tests.embedded.directory.sample_data import ADA, CLEO, ZOE
 
 
 @pytest.fixture(scope="module")
-async def furnished(postgres_server: postgres.Server) -> AsyncIterator[Served]:
-    async with open_houses(postgres_server) as houses:
-        await furnish(houses.databases.worker.pool)
-        yield houses.served
+async def with_mailboxes(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_server(postgres_server) as own_server:
+        await create_mailboxes(own_server.databases.worker.pool)
+        yield own_server.served
 
 
 @pytest.mark.parametrize("name", [str(ADA), "ada@house.example", "ADA%40house.example"])
@@ -26,13 +26,13 @@ async def test_it_works(served: Served, name: str) -> None:
     assert "accountEnabled" not in body
 
 
-async def test_it_shows_the_user_of_a_mailbox_who_cannot_sign_in(furnished: Served) -> None:
+async def test_it_shows_a_mailbox_as_a_disabled_user(with_mailboxes: Served) -> None:
     query = "$select=id,accountEnabled,city,department,createdDateTime,house_mailbox"
-    body = (await furnished.get(f"/v1.0/users/help@house.example?{query}", whose="house-users")).json()
+    body = (await with_mailboxes.get(f"/v1.0/users/help@house.example?{query}", whose="house-users")).json()
 
     assert body.pop("createdDateTime").endswith("Z")
     assert body == {
-        "@odata.context": f"{furnished.graph_url}/v1.0/$metadata#users({query.removeprefix('$select=')})/$entity",
+        "@odata.context": f"{with_mailboxes.graph_url}/v1.0/$metadata#users({query.removeprefix('$select=')})/$entity",
         "id": str(HELP),
         "accountEnabled": False,
         "city": "Basel",
@@ -41,7 +41,7 @@ async def test_it_shows_the_user_of_a_mailbox_who_cannot_sign_in(furnished: Serv
     }
 
 
-async def test_it_shows_whoever_calls(served: Served) -> None:
+async def test_it_shows_the_calling_user(served: Served) -> None:
     me = await served.get("/v1.0/me?$select=id,department", whose="ada")
 
     assert (me.status_code, me.json()["id"], me.json()["department"]) == (200, str(ADA), "Sales")
@@ -50,36 +50,36 @@ async def test_it_shows_whoever_calls(served: Served) -> None:
 
 
 @pytest.mark.parametrize(("whose", "status"), [("house-users", 400), ("ada-elsewhere", 403)])
-async def test_it_rejects_a_program_and_a_token_for_something_else(served: Served, whose: str, status: int) -> None:
+async def test_me_requires_a_user_token_for_this_directory(served: Served, whose: str, status: int) -> None:
     assert (await served.get("/v1.0/me", whose=whose)).status_code == status
 
 
 @pytest.mark.parametrize("name", [str(ZOE), "zoe@other.example", "nobody", "all-staff@house.example", "%00", "x%ff"])
 @pytest.mark.parametrize("rest", ["", "/licenseDetails", "/mailboxSettings"])
-async def test_it_rejects_who_is_not_there(served: Served, name: str, rest: str) -> None:
+async def test_it_rejects_an_unknown_user(served: Served, name: str, rest: str) -> None:
     answer = await served.get(f"/v1.0/users/{name}{rest}", whose="house-users")
 
     assert answer.status_code == 404
 
 
-async def test_it_rejects_an_alias_as_the_name_of_a_user(furnished: Served) -> None:
-    assert (await furnished.get("/v1.0/users/support@house.example", whose="house-users")).status_code == 404
+async def test_it_rejects_an_alias_as_the_name_of_a_user(with_mailboxes: Served) -> None:
+    assert (await with_mailboxes.get("/v1.0/users/support@house.example", whose="house-users")).status_code == 404
 
 
-async def test_it_shows_licenses_with_their_plans(houses: Houses) -> None:
-    await houses.databases.worker.pool.execute(
+async def test_it_shows_licenses_with_their_plans(own_server: OwnServer) -> None:
+    await own_server.databases.worker.pool.execute(
         "INSERT INTO directory.licenses (tenant_id, user_id, sku_part_number) "
         "SELECT tenant_id, id, 'BUSINESS' FROM directory.users WHERE id = $1",
         CLEO,
     )
-    await houses.databases.worker.pool.execute(
+    await own_server.databases.worker.pool.execute(
         "INSERT INTO directory.service_plans (tenant_id, user_id, sku_part_number, service_plan_name, "
         "provisioning_status) SELECT tenant_id, id, 'BUSINESS', plan, 'Success' "
         "FROM directory.users, unnest(ARRAY['TEAMS1', 'MAIL1']) AS plan WHERE id = $1",
         CLEO,
     )
 
-    [license] = (await houses.served.get(f"/v1.0/users/{CLEO}/licenseDetails", whose="house-users")).json()["value"]  # noqa: A001 - its name.
+    [license] = (await own_server.served.get(f"/v1.0/users/{CLEO}/licenseDetails", whose="house-users")).json()["value"]  # noqa: A001 - its name.
 
     assert license["skuPartNumber"] == "BUSINESS"
     assert license["servicePlans"] == [

@@ -1,4 +1,4 @@
-"""Groups are found by the value of an extension attribute, all that are asked for at the same time by one call."""
+"""Batched queries for groups by the value of an extension attribute."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,21 +13,21 @@ from chamberlain.embedded.directory.errors import Unreachable
 from chamberlain.embedded.directory.groups import GroupQuery, Row, find_groups
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
-from tests.embedded.directory.houses import HOUSE, OTHER_HOUSE, OTHERS, SALES, SECTION, STAFF
+from tests.embedded.directory.sample_data import HOUSE, OTHER_HOUSE, OTHERS, SALES, SECTION, STAFF
 from tests.postgres import connected
 
-# The same value in both houses, in one of them twice, and the same place in the list of ids.
+# The same value in both tenants, twice in one of them, at the same position by id.
 SHARED = """
 INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id)
 SELECT tenant_id, 'house_group', 'policyId', 'p', id FROM directory.groups WHERE id = ANY ($1)
 """
-# Rows of the index's table that the transaction has looked at so far.
+# Rows of the indexed table that the transaction has read.
 READ = "SELECT idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relid = 'directory.extension_values'::regclass"
 
 
 @pytest.fixture
 async def pool(databases: Databases) -> Pool:
-    """What the application sees of two houses."""
+    """Return the pool of the application role, with two tenants."""
     await load(databases.worker.pool, SECTION)
     await databases.worker.pool.execute(SHARED, [STAFF, SALES, OTHERS])
     return databases.application.pool
@@ -50,13 +50,13 @@ async def test_it_works(pool: Pool) -> None:
     assert found[0][0]["label_name"] == "Internal"
 
 
-async def test_each_question_has_bounds_of_its_own(pool: Pool) -> None:
+async def test_each_query_has_its_own_page(pool: Pool) -> None:
     asked = [wanted(HOUSE, "p", most=1), wanted(HOUSE, "p", after=STAFF), wanted(HOUSE, "p")]
 
     assert ids(await find_groups(pool, asked)) == [[STAFF], [SALES], [STAFF, SALES]]
 
 
-async def test_a_far_page_passes_by_nothing_that_is_before_it(databases: Databases, pool: Pool) -> None:
+async def test_a_late_page_skips_no_rows(databases: Databases, pool: Pool) -> None:
     await databases.worker.pool.execute(
         "INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id) "
         "SELECT $1, 'house_group', 'policyId', 'many', lpad(to_hex(number), 32, '0')::uuid "
@@ -71,13 +71,13 @@ async def test_a_far_page_passes_by_nothing_that_is_before_it(databases: Databas
     assert 10 <= read < 100
 
 
-async def test_questions_of_several_tenants_are_answered_by_what_each_holds(pool: Pool) -> None:
+async def test_each_query_sees_its_own_tenant(pool: Pool) -> None:
     asked = [wanted(OTHER_HOUSE, "p"), wanted(HOUSE, "p"), wanted(OTHER_HOUSE, "ABC-1", "requestId")]
 
     assert ids(await find_groups(pool, asked)) == [[OTHERS], [STAFF, SALES], []]
 
 
-async def test_it_handles_a_value_that_names_a_group_of_another_tenant(databases: Databases, pool: Pool) -> None:
+async def test_it_handles_a_value_of_another_tenant(databases: Databases, pool: Pool) -> None:
     async with databases.worker.pool.acquire() as worker:
         await worker.execute(
             "INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id) "
@@ -90,7 +90,7 @@ async def test_it_handles_a_value_that_names_a_group_of_another_tenant(databases
     assert ids(await find_groups(pool, asked)) == [[OTHERS], [STAFF, SALES]]
 
 
-async def test_no_tenant_is_left_set_behind_a_call(pool: Pool) -> None:
+async def test_a_call_resets_the_tenant(pool: Pool) -> None:
     async with pool.acquire() as connection:
         await connection.fetch(
             "SELECT FROM directory.groups_by_values($1, '{house_group}', '{policyId}', '{p}', '{null}', '{1}')", [HOUSE]
@@ -98,7 +98,7 @@ async def test_no_tenant_is_left_set_behind_a_call(pool: Pool) -> None:
         assert await connection.fetchval("SELECT count(*) FROM directory.groups") == 0
 
 
-async def test_everybody_who_asks_at_the_same_time_gets_their_own_answer(pool: Pool) -> None:
+async def test_concurrent_queries_get_their_own_results(pool: Pool) -> None:
     find = found_together(pool)
     asked = [wanted(HOUSE, "p", most=most) for most in range(1, 40)] + [wanted(OTHER_HOUSE, "p")] * 40
 
@@ -107,12 +107,12 @@ async def test_everybody_who_asks_at_the_same_time_gets_their_own_answer(pool: P
     assert ids(found) == [[STAFF], *[[STAFF, SALES]] * 38, *[[OTHERS]] * 40]
 
 
-async def test_nobody_waits_for_long_while_the_table_is_held(databases: Databases, pool: Pool) -> None:
+async def test_a_locked_table_times_out(databases: Databases, pool: Pool) -> None:
     find = found_together(pool, patience=timedelta(seconds=0.2))
 
     async with connected(databases.addresses.owner) as owner, owner.transaction():
         await owner.execute("LOCK TABLE directory.groups")
-        # More than travel together, twice.
+        # More than two batches.
         found = await asyncio.gather(*(find(wanted(HOUSE, "p")) for _ in range(200)), return_exceptions=True)
 
     assert {type(each) for each in found} == {Unreachable}

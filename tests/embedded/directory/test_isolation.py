@@ -1,11 +1,11 @@
-"""What the application's role sees: one tenant at most, whatever is asked, and nothing that it could change."""
+"""The application role sees at most one tenant, and cannot write."""
 
 import asyncpg
 import pytest
 
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
-from tests.embedded.directory.houses import ADA, HOUSE, OTHER_HOUSE, SECTION
+from tests.embedded.directory.sample_data import ADA, HOUSE, OTHER_HOUSE, SECTION
 
 TABLES_OF_SCHEMA = """
 SELECT c.relname, c.relrowsecurity FROM pg_class c WHERE c.relnamespace = 'directory'::regnamespace AND c.relkind = 'r'
@@ -25,7 +25,7 @@ async def test_it_works(databases: Databases) -> None:
         assert {row[0] for row in seen} <= {OTHER_HOUSE}, table
 
 
-async def test_it_shows_nothing_when_no_tenant_is_set(databases: Databases) -> None:
+async def test_it_shows_nothing_without_a_tenant(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
 
     for table, _ in await databases.worker.pool.fetch(TABLES_OF_SCHEMA):
@@ -33,7 +33,7 @@ async def test_it_shows_nothing_when_no_tenant_is_set(databases: Databases) -> N
         assert count == 0, table
 
 
-async def test_it_shows_nothing_of_another_tenant_whose_ids_are_known(databases: Databases) -> None:
+async def test_it_shows_nothing_of_another_tenant_by_id(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
 
     async with databases.application.pool.acquire() as connection, connection.transaction():
@@ -43,7 +43,7 @@ async def test_it_shows_nothing_of_another_tenant_whose_ids_are_known(databases:
     assert by_id == []
 
 
-async def test_it_rejects_writing_by_the_application(databases: Databases) -> None:
+async def test_the_application_role_cannot_write(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
 
     for table, _ in await databases.worker.pool.fetch(TABLES_OF_SCHEMA):

@@ -3,8 +3,8 @@ from urllib.parse import quote
 import pytest
 
 from chamberlain.database.transactions import open_database
-from tests.embedded.directory.conftest import REQUEST_ID, Houses, Served, serving
-from tests.embedded.directory.houses import CREW, HANDBOOK, OTHERS, SALES, STAFF
+from tests.embedded.directory.conftest import REQUEST_ID, OwnServer, Served, serving
+from tests.embedded.directory.sample_data import CREW, HANDBOOK, OTHERS, SALES, STAFF
 
 BY_MARK = "/v1.0/groups?$filter=house_group/requestId eq 'abc-1'"
 
@@ -55,7 +55,7 @@ async def test_it_works(served: Served) -> None:
         "/v1.0/groups?$top=5&$filter=house_group/requestId+eq+'abc-1'+or+id+eq+'x'",
     ],
 )
-async def test_it_understands_every_way_to_write_a_query(served: Served, path: str) -> None:
+async def test_it_decodes_every_encoding_of_a_query(served: Served, path: str) -> None:
     answer = await served.get(path)
 
     assert [group["id"] for group in answer.json()["value"]] == [str(STAFF)]
@@ -88,7 +88,7 @@ async def test_it_understands_every_way_to_write_a_query(served: Served, path: s
         ("displayName eq ''' OR true; --'", []),
     ],
 )
-async def test_it_finds_what_the_filter_names(served: Served, written: str, expected: list[object]) -> None:
+async def test_it_filters(served: Served, written: str, expected: list[object]) -> None:
     assert await ids(served, written) == [str(one) for one in expected]
 
 
@@ -134,10 +134,10 @@ async def test_it_pages(served: Served, written: str | None) -> None:
     assert found == [str(one) for one in (STAFF, SALES, CREW, HANDBOOK)]
 
 
-async def test_it_pages_through_what_has_one_value(houses: Houses) -> None:
-    served = houses.served
+async def test_it_pages_through_filtered_groups(own_server: OwnServer) -> None:
+    served = own_server.served
     for number in range(5):
-        await houses.databases.worker.pool.execute(
+        await own_server.databases.worker.pool.execute(
             "INSERT INTO directory.extension_values (tenant_id, name, member, value, group_id) "
             "SELECT tenant_id, 'house_group', 'policyId', 'p', id FROM directory.groups WHERE tenant_id <> $1 "
             "ORDER BY id OFFSET $2 LIMIT 1",
@@ -207,14 +207,14 @@ async def test_it_rejects(served: Served, query: str, code: str, words: str) -> 
         f"$filter=id in ({','.join(['null'] * 300)})",
     ],
 )
-async def test_it_rejects_what_is_too_long_or_too_deep_and_says_where(served: Served, query: str) -> None:
+async def test_it_rejects_long_and_deep_filters_with_the_position(served: Served, query: str) -> None:
     answer = await served.get(f"/v1.0/groups?{query}")
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "Request_UnsupportedQuery")
     assert "position" in answer.json()["error"]["message"]
 
 
-async def test_it_says_that_it_cannot_answer_while_the_database_is_away() -> None:
+async def test_it_is_unavailable_without_the_database() -> None:
     away = await open_database("postgresql://nobody@127.0.0.1:1/nowhere", most=2, name="away")
     async with serving(away.pool) as served:
         for path in (BY_MARK, "/v1.0/groups", f"/v1.0/groups/{STAFF}"):

@@ -4,26 +4,26 @@ from urllib.parse import quote
 import pytest
 
 from chamberlain.embedded import postgres
-from tests.embedded.directory.conftest import Served, open_houses
-from tests.embedded.directory.houses import ADA, BEN, CLEO, GIL, ZOE
-from tests.embedded.directory.mailboxes import CART, HELP, OTHER_ROOM, ROOM, furnish
+from tests.embedded.directory.conftest import Served, open_server
+from tests.embedded.directory.mailboxes import CART, HELP, OTHER_ROOM, ROOM, create_mailboxes
+from tests.embedded.directory.sample_data import ADA, BEN, CLEO, GIL, ZOE
 
 EVERYBODY = [ADA, BEN, CLEO, GIL, HELP, ROOM, CART]
 
 
 @pytest.fixture(scope="module")
-async def furnished(postgres_server: postgres.Server) -> AsyncIterator[Served]:
-    async with open_houses(postgres_server) as houses:
-        await furnish(houses.databases.worker.pool)
-        yield houses.served
+async def with_mailboxes(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_server(postgres_server) as own_server:
+        await create_mailboxes(own_server.databases.worker.pool)
+        yield own_server.served
 
 
-async def test_it_works(furnished: Served) -> None:
-    answer = await furnished.get("/v1.0/users?$filter=house_mailbox/requestId+eq+'help-1'", whose="house-users")
+async def test_it_works(with_mailboxes: Served) -> None:
+    answer = await with_mailboxes.get("/v1.0/users?$filter=house_mailbox/requestId+eq+'help-1'", whose="house-users")
 
     assert answer.status_code == 200
     assert answer.json() == {
-        "@odata.context": f"{furnished.graph_url}/v1.0/$metadata#users",
+        "@odata.context": f"{with_mailboxes.graph_url}/v1.0/$metadata#users",
         "value": [
             {
                 "businessPhones": ["2", "3"],
@@ -66,23 +66,23 @@ async def test_it_works(furnished: Served) -> None:
         ("displayName eq ''' OR true; --'", []),
     ],
 )
-async def test_it_finds_what_the_filter_names(furnished: Served, written: str, expected: list[object]) -> None:
-    answer = await furnished.get(f"/v1.0/users?$filter={quote(written)}", whose="house-users")
+async def test_it_filters(with_mailboxes: Served, written: str, expected: list[object]) -> None:
+    answer = await with_mailboxes.get(f"/v1.0/users?$filter={quote(written)}", whose="house-users")
 
     assert [user["id"] for user in answer.json()["value"]] == [str(one) for one in expected]
 
 
-async def test_it_lists_all_users_of_the_tenant_and_no_other(furnished: Served) -> None:
-    house = await furnished.get("/v1.0/users", whose="house-directory")
-    other = await furnished.get("/v1.0/users", whose="other-directory")
+async def test_it_lists_all_users_of_the_tenant_and_no_other(with_mailboxes: Served) -> None:
+    house = await with_mailboxes.get("/v1.0/users", whose="house-directory")
+    other = await with_mailboxes.get("/v1.0/users", whose="other-directory")
 
     assert [user["id"] for user in house.json()["value"]] == [str(one) for one in EVERYBODY]
     assert [user["id"] for user in other.json()["value"]] == [str(ZOE), str(OTHER_ROOM)]
 
 
-async def test_it_selects(furnished: Served) -> None:
+async def test_it_selects(with_mailboxes: Served) -> None:
     query = "$filter=mail eq 'help@house.example'&$select=accountEnabled,proxyAddresses,showInAddressList,department"
-    answer = await furnished.get(f"/v1.0/users?{query},userType,mailNickname", whose="house-users")
+    answer = await with_mailboxes.get(f"/v1.0/users?{query},userType,mailNickname", whose="house-users")
 
     assert answer.json()["value"] == [
         {
@@ -96,14 +96,14 @@ async def test_it_selects(furnished: Served) -> None:
     ]
 
 
-async def test_it_pages(furnished: Served) -> None:
+async def test_it_pages(with_mailboxes: Served) -> None:
     path, found = "/v1.0/users?$top=3&$select=id&$filter=displayName ne 'x'", []
     for _ in range(5):
-        page = (await furnished.get(path, whose="house-users")).json()
+        page = (await with_mailboxes.get(path, whose="house-users")).json()
         found += [user["id"] for user in page["value"]]
         if "@odata.nextLink" not in page:
             break
-        path = page["@odata.nextLink"].removeprefix(furnished.graph_url)
+        path = page["@odata.nextLink"].removeprefix(with_mailboxes.graph_url)
 
     assert found == [str(one) for one in EVERYBODY]
 
@@ -125,7 +125,7 @@ async def test_it_rejects(served: Served, query: str, words: str) -> None:
     assert words in answer.json()["error"]["message"]
 
 
-async def test_it_rejects_who_may_read_groups_only(served: Served) -> None:
+async def test_it_requires_a_user_permission(served: Served) -> None:
     answer = await served.get("/v1.0/users", whose="house")
 
     assert answer.status_code == 403

@@ -6,7 +6,7 @@ import pytest
 from chamberlain.embedded.directory.estate import EstateInvalid
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
-from tests.embedded.directory.houses import (
+from tests.embedded.directory.sample_data import (
     ADA,
     BEN,
     CLEO,
@@ -39,7 +39,7 @@ TABLES = (
 )
 
 
-async def everything(databases: Databases) -> Mapping[str, object]:
+async def all_rows(databases: Databases) -> Mapping[str, object]:
     return {
         table: await databases.worker.pool.fetch(f"SELECT * FROM directory.{table} AS t ORDER BY t")  # noqa: S608 - the names above.
         for table in TABLES
@@ -58,7 +58,7 @@ async def members(databases: Databases, group_id: object) -> set[object]:
 async def test_it_works(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
 
-    counts = {table: len(rows) for table, rows in (await everything(databases)).items() if isinstance(rows, list)}
+    counts = {table: len(rows) for table, rows in (await all_rows(databases)).items() if isinstance(rows, list)}
     assert counts["users"] == 5
     assert counts["groups"] == 5
     assert counts["teams"] == 1
@@ -68,22 +68,22 @@ async def test_it_works(databases: Databases) -> None:
     assert await members(databases, STAFF) == {ADA, BEN, CREW}
 
 
-async def test_it_changes_nothing_when_done_again(databases: Databases) -> None:
+async def test_it_is_idempotent(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
-    before = await everything(databases)
+    before = await all_rows(databases)
 
     await load(databases.worker.pool, SECTION)
 
-    assert await everything(databases) == before
+    assert await all_rows(databases) == before
 
 
-async def test_it_loads_once_when_two_start_at_once(databases: Databases) -> None:
+async def test_concurrent_starts_load_once(databases: Databases) -> None:
     await asyncio.gather(load(databases.worker.pool, SECTION), load(databases.worker.pool, SECTION))
 
     assert await members(databases, STAFF) == {ADA, BEN, CREW}
 
 
-async def test_it_brings_dynamic_groups_up_to_date_with_their_users(databases: Databases) -> None:
+async def test_it_updates_dynamic_groups(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
     assert await members(databases, SALES) == {ADA, BEN}
 
@@ -97,7 +97,7 @@ async def test_it_brings_dynamic_groups_up_to_date_with_their_users(databases: D
     assert [row[0] for row in owners] == [CLEO]
 
 
-async def test_it_gives_back_an_address_that_a_user_no_longer_has(databases: Databases) -> None:
+async def test_it_releases_old_addresses(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
 
     renamed = user(ADA, HOUSE, "Ada Achterberg", userPrincipalName="ada.a@house.example", mail="ada.a@house.example")
@@ -130,10 +130,10 @@ async def test_it_rejects(databases: Databases, section: dict[str, object], word
         await load(databases.worker.pool, section)
 
     assert words in str(rejected.value)
-    assert not any((await everything(databases)).values())
+    assert not any((await all_rows(databases)).values())
 
 
-async def test_it_leaves_groups_alone_that_others_changed(databases: Databases) -> None:
+async def test_it_keeps_changed_groups(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
     await databases.worker.pool.execute("UPDATE directory.groups SET description = 'changed' WHERE id = $1", STAFF)
     await databases.worker.pool.execute("DELETE FROM directory.memberships WHERE group_id = $1", STAFF)
@@ -151,17 +151,17 @@ GUESTS_OF_CREW = {
 }
 
 
-async def test_it_loads_what_groups_let_guests_do(databases: Databases) -> None:
+async def test_it_loads_guest_settings(databases: Databases) -> None:
     await load(databases.worker.pool, GUESTS_OF_CREW)
 
-    rows = await everything(databases)
+    rows = await all_rows(databases)
     assert rows["guest_settings"] == [(HOUSE, CREW, False, "owners", [], ["rival.example"])]
     assert rows["guest_defaults"] == [(HOUSE, True, "members", ["partner.example"], [])]
     await load(databases.worker.pool, GUESTS_OF_CREW)
-    assert await everything(databases) == rows
+    assert await all_rows(databases) == rows
 
 
-async def test_it_leaves_settings_alone_that_others_changed_and_brings_defaults_up_to_date(
+async def test_it_keeps_changed_settings_and_updates_defaults(
     databases: Databases,
 ) -> None:
     await load(databases.worker.pool, GUESTS_OF_CREW)
@@ -171,12 +171,12 @@ async def test_it_leaves_settings_alone_that_others_changed_and_brings_defaults_
         databases.worker.pool, {**GUESTS_OF_CREW, "guestDefaults": [{"tenant": str(HOUSE), "allowToAddGuests": False}]}
     )
 
-    rows = await everything(databases)
+    rows = await all_rows(databases)
     assert rows["guest_settings"] == []
     assert rows["guest_defaults"] == [(HOUSE, False, "members", [], [])]
 
 
-async def test_it_keeps_what_a_site_has_by_default(databases: Databases) -> None:
+async def test_it_keeps_the_default_sharing_of_a_site(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
     await databases.worker.pool.execute("UPDATE directory.sites SET sharing_capability = 'externalUserSharingOnly'")
 

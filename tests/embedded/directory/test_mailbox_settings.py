@@ -3,26 +3,26 @@ from collections.abc import AsyncIterator
 import pytest
 
 from chamberlain.embedded import postgres
-from tests.embedded.directory.conftest import Served, open_houses
-from tests.embedded.directory.houses import ADA, BEN
-from tests.embedded.directory.mailboxes import CART, HELP, OTHER_ROOM, ROOM, furnish
+from tests.embedded.directory.conftest import Served, open_server
+from tests.embedded.directory.mailboxes import CART, HELP, OTHER_ROOM, ROOM, create_mailboxes
+from tests.embedded.directory.sample_data import ADA, BEN
 
 SILENT = {"status": "disabled", "externalAudience": "all", "internalReplyMessage": "", "externalReplyMessage": ""}
 
 
 @pytest.fixture(scope="module")
-async def furnished(postgres_server: postgres.Server) -> AsyncIterator[Served]:
-    async with open_houses(postgres_server) as houses:
-        await furnish(houses.databases.worker.pool)
-        yield houses.served
+async def with_mailboxes(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_server(postgres_server) as own_server:
+        await create_mailboxes(own_server.databases.worker.pool)
+        yield own_server.served
 
 
-async def test_it_works(furnished: Served) -> None:
-    answer = await furnished.get("/v1.0/users/help@house.example/mailboxSettings", whose="house-settings")
+async def test_it_works(with_mailboxes: Served) -> None:
+    answer = await with_mailboxes.get("/v1.0/users/help@house.example/mailboxSettings", whose="house-settings")
 
     assert answer.status_code == 200
     assert answer.json() == {
-        "@odata.context": f"{furnished.graph_url}/v1.0/$metadata#users('{HELP}')/mailboxSettings",
+        "@odata.context": f"{with_mailboxes.graph_url}/v1.0/$metadata#users('{HELP}')/mailboxSettings",
         "automaticRepliesSetting": {
             "status": "alwaysEnabled",
             "externalAudience": "all",
@@ -53,9 +53,9 @@ async def test_it_works(furnished: Served) -> None:
     }
 
 
-async def test_it_shows_what_rooms_and_equipment_answer_to_invitations(furnished: Served) -> None:
-    room = (await furnished.get(f"/v1.0/users/{ROOM}/mailboxSettings", whose="house-users")).json()
-    cart = (await furnished.get(f"/v1.0/users/{CART}/mailboxSettings", whose="house-users")).json()
+async def test_it_shows_the_booking_response_of_rooms_and_equipment(with_mailboxes: Served) -> None:
+    room = (await with_mailboxes.get(f"/v1.0/users/{ROOM}/mailboxSettings", whose="house-users")).json()
+    cart = (await with_mailboxes.get(f"/v1.0/users/{CART}/mailboxSettings", whose="house-users")).json()
 
     assert (room["userPurpose"], cart["userPurpose"]) == ("room", "equipment")
     assert room["automaticRepliesSetting"] == cart["automaticRepliesSetting"] == SILENT
@@ -64,21 +64,21 @@ async def test_it_shows_what_rooms_and_equipment_answer_to_invitations(furnished
     assert (cart["mailbox"]["resourceCapacity"], cart["mailbox"]["permissions"]) == (3, [])
 
 
-async def test_it_shows_little_of_the_mailbox_of_a_person(furnished: Served) -> None:
-    settings = (await furnished.get(f"/v1.0/users/{ADA}/mailboxSettings", whose="house-users")).json()
+async def test_it_shows_few_properties_of_user_mailboxes(with_mailboxes: Served) -> None:
+    settings = (await with_mailboxes.get(f"/v1.0/users/{ADA}/mailboxSettings", whose="house-users")).json()
 
     assert (settings["userPurpose"], settings["mailbox"]) == ("user", None)
     assert settings["automaticRepliesSetting"] == SILENT
 
 
-async def test_it_shows_nothing_of_another_tenant(furnished: Served) -> None:
-    answer = await furnished.get(f"/v1.0/users/{OTHER_ROOM}/mailboxSettings", whose="house-users")
+async def test_it_shows_nothing_of_another_tenant(with_mailboxes: Served) -> None:
+    answer = await with_mailboxes.get(f"/v1.0/users/{OTHER_ROOM}/mailboxSettings", whose="house-users")
 
     assert answer.status_code == 404
 
 
-async def test_it_rejects_who_may_read_groups_only(furnished: Served) -> None:
-    answer = await furnished.get(f"/v1.0/users/{HELP}/mailboxSettings", whose="house")
+async def test_it_requires_a_user_permission(with_mailboxes: Served) -> None:
+    answer = await with_mailboxes.get(f"/v1.0/users/{HELP}/mailboxSettings", whose="house")
 
     assert answer.status_code == 403
     assert "MailboxSettings.Read" in answer.json()["error"]["message"]

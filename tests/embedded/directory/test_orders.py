@@ -1,4 +1,4 @@
-"""`$orderby`, with pages that go on where the one before ended, and `$count`."""
+"""`$orderby` with pagination, and `$count`."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Sequence
@@ -24,14 +24,14 @@ from chamberlain.embedded.directory.graph.paging import (
 )
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
-from tests.embedded.directory.conftest import Served, open_houses
-from tests.embedded.directory.houses import ADA, HOUSE, STAFF, group, user
-from tests.embedded.directory.mailboxes import furnish
+from tests.embedded.directory.conftest import Served, open_server
+from tests.embedded.directory.mailboxes import create_mailboxes
+from tests.embedded.directory.sample_data import ADA, HOUSE, STAFF, group, user
 from tests.postgres import connected
 
 OPTIONS = ("$filter", "$orderby", "$skiptoken")
 EVENTUAL = {"ConsistencyLevel": "eventual"}
-# Names that differ by case alone, or not at all, and such that nothing but care keeps apart.
+# Names that differ only in case, or not at all, and names that are easily confused.
 NAMES = ["b", "B", "b", "a", "Zebra", "Ähre", "ähre", "it's", "", "%", "a b", "日本", "a+b&c", 'say "x"', "Z"]
 GROUPS = [
     group(
@@ -46,10 +46,10 @@ GROUPS = [
 
 
 @pytest.fixture(scope="module")
-async def sorted_house(postgres_server: postgres.Server) -> AsyncIterator[Served]:
-    async with open_houses(postgres_server) as houses:
-        await fill(houses.databases.worker.pool)
-        yield houses.served
+async def sorted_groups(postgres_server: postgres.Server) -> AsyncIterator[Served]:
+    async with open_server(postgres_server) as own_server:
+        await fill(own_server.databases.worker.pool)
+        yield own_server.served
 
 
 async def fill(pool: Pool) -> None:
@@ -57,8 +57,8 @@ async def fill(pool: Pool) -> None:
     for number, each in enumerate(users):
         each |= {"userPrincipalName": f"u{number}@house.example", "mail": None if number else "u@house.example"}
     await load(pool, {"groups": GROUPS, "users": users})
-    await furnish(pool)
-    # Some were made in the same moment, and none in the order of the ids.
+    await create_mailboxes(pool)
+    # Some groups have the same creation time, and none are created in the order of the ids.
     await pool.execute(
         "UPDATE directory.groups SET created_at = '2026-11-20T09:30:00Z'::timestamptz "
         "+ hashtext(id::text) % 5 * interval '1 s'"
@@ -72,8 +72,8 @@ async def get(served: Served, path: str, **headers: str) -> dict[str, object]:
     return body
 
 
-async def walk(served: Served, path: str, **headers: str) -> list[dict[str, str]]:
-    """All entries, by following the links; only the first call has headers of its own."""
+async def follow_links(served: Served, path: str, **headers: str) -> list[dict[str, str]]:
+    """List all entries by following the links; only the first call has these headers."""
     found: list[dict[str, str]] = []
     for _ in range(40):
         body = await get(served, path, **headers)
@@ -91,7 +91,7 @@ async def walk(served: Served, path: str, **headers: str) -> list[dict[str, str]
 
 
 def expected(entries: Sequence[dict[str, str]], name: str, *, descends: bool) -> list[dict[str, str]]:
-    """The entries as they are to be: what is absent first, texts by their small letters, then by id."""
+    """Sort the entries: missing values first, case-insensitive, then by id."""
     return sorted(
         entries,
         key=lambda entry: (entry[name] is not None, (entry[name] or "").lower(), entry["id"]),
@@ -99,7 +99,7 @@ def expected(entries: Sequence[dict[str, str]], name: str, *, descends: bool) ->
     )
 
 
-async def test_it_works(sorted_house: Served) -> None:
+async def test_it_works(sorted_groups: Served) -> None:
     for kind, name in [
         ("groups", "displayName"),
         ("groups", "mail"),
@@ -108,23 +108,23 @@ async def test_it_works(sorted_house: Served) -> None:
         ("users", "mail"),
         ("users", "userPrincipalName"),
     ]:
-        everything = await walk(sorted_house, f"/v1.0/{kind}?$select=id,{name}")
+        everything = await follow_links(sorted_groups, f"/v1.0/{kind}?$select=id,{name}")
         assert len(everything) > 9
 
         for direction, top in ((" desc", 2), (" asc", 3), ("", 1), ("", 999)):
             path = f"/v1.0/{kind}?$orderby={name}{direction}&$select=id,{name}&$top={top}"
 
-            found = await walk(sorted_house, quote(path, safe="/?$&=,"))
+            found = await follow_links(sorted_groups, quote(path, safe="/?$&=,"))
 
             assert found == expected(everything, name, descends=direction == " desc"), path
 
 
-async def test_it_sorts_what_a_filter_names(sorted_house: Served) -> None:
+async def test_it_sorts_filtered_entries(sorted_groups: Served) -> None:
     written = quote("not(startswith(displayName, 'G b')) and displayName ne 'G it''s & +'")
     path = f"/v1.0/groups?$filter={written}&$orderby=displayName%20desc&$count=true&$top=2&$select=displayName,id"
 
-    first = await get(sorted_house, path, **EVENTUAL)
-    found = await walk(sorted_house, path, **EVENTUAL)
+    first = await get(sorted_groups, path, **EVENTUAL)
+    found = await follow_links(sorted_groups, path, **EVENTUAL)
 
     assert first["@odata.count"] == len(found) == len(NAMES) + 4 - 3
     assert found == expected(found, "displayName", descends=True)
@@ -133,22 +133,22 @@ async def test_it_sorts_what_a_filter_names(sorted_house: Served) -> None:
     carried = dict(parse_qsl(urlsplit(link).query))
     assert carried.pop("$skiptoken")
     assert carried == dict(parse_qsl(urlsplit(path).query))
-    # The number comes once, with the first page.
-    assert "@odata.count" not in await get(sorted_house, link.removeprefix(sorted_house.graph_url), **EVENTUAL)
+    # Only the first page has the count.
+    assert "@odata.count" not in await get(sorted_groups, link.removeprefix(sorted_groups.graph_url), **EVENTUAL)
 
 
 @pytest.mark.parametrize(
     "query", ["$orderby=mail", "$orderby=mail desc", "$filter=mail eq null", "$orderby=displayName"]
 )
-async def test_it_takes_a_place_of_the_very_same_query_alone(sorted_house: Served, query: str) -> None:
-    link = (await get(sorted_house, f"/v1.0/groups?{query}&$top=1"))["@odata.nextLink"]
+async def test_a_skip_token_is_valid_for_its_query_only(sorted_groups: Served, query: str) -> None:
+    link = (await get(sorted_groups, f"/v1.0/groups?{query}&$top=1"))["@odata.nextLink"]
     assert isinstance(link, str)
     token = dict(parse_qsl(urlsplit(link).query))["$skiptoken"]
     raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))
     changed = [urlsafe_b64encode(raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]).decode() for at in range(len(raw))]
 
     refused = [
-        await sorted_house.get(f"/v1.0/{path}&$skiptoken={quote(tampered)}", whose=whose)
+        await sorted_groups.get(f"/v1.0/{path}&$skiptoken={quote(tampered)}", whose=whose)
         for path, tampered, whose in [
             *((f"groups?{query}", one.rstrip("="), "house") for one in changed[::7]),
             (f"groups?{query}", token + "A", "house"),
@@ -166,12 +166,12 @@ async def test_it_takes_a_place_of_the_very_same_query_alone(sorted_house: Serve
 
     assert {answer.status_code for answer in refused} == {400}
     assert all("$skiptoken" in answer.json()["error"]["message"] for answer in refused)
-    assert (await sorted_house.get(f"/v1.0/groups?{query}&$top=5&$skiptoken={token}")).status_code == 200
+    assert (await sorted_groups.get(f"/v1.0/groups?{query}&$top=5&$skiptoken={token}")).status_code == 200
 
 
 @pytest.mark.parametrize("is_time", [False, True])
 @pytest.mark.parametrize("key", ["x\x00", "0001-01-01T00:00:00", "yesterday", ""])
-def test_it_makes_something_storable_of_a_place_or_refuses_it(key: str, *, is_time: bool) -> None:
+def test_a_decoded_skip_token_is_storable(key: str, *, is_time: bool) -> None:
     token = write_skip_token(Place(STAFF, key), ("query",))
 
     try:
@@ -183,7 +183,7 @@ def test_it_makes_something_storable_of_a_place_or_refuses_it(key: str, *, is_ti
     assert "\x00" not in str(place.key)
 
 
-async def test_it_counts(sorted_house: Served) -> None:
+async def test_it_counts(sorted_groups: Served) -> None:
     groups, users, members = len(NAMES) + 4, 4 + 3 + 3, 3
     for path, count in [
         ("groups", groups),
@@ -198,16 +198,16 @@ async def test_it_counts(sorted_house: Served) -> None:
         resource, _, query = path.partition("?")
         among = f"/v1.0/{resource}?{query}&$count=true&$top=1" if query else f"/v1.0/{resource}?$count=true&$top=1"
 
-        listed = await get(sorted_house, among, **EVENTUAL)
-        alone = await sorted_house.http.get(
+        listed = await get(sorted_groups, among, **EVENTUAL)
+        alone = await sorted_groups.http.get(
             f"/graph/v1.0/{resource}/$count?{query}", headers={"Authorization": "Bearer house-directory", **EVENTUAL}
         )
 
         assert listed["@odata.count"] == count
         assert (alone.status_code, alone.text) == (200, str(count))
         assert alone.headers["content-type"] == "text/plain; charset=utf-8"
-        # As in Graph, without the header it is left out where it is one option among others.
-        assert "@odata.count" not in await get(sorted_house, among)
+        # As in Graph, the option is ignored without the header.
+        assert "@odata.count" not in await get(sorted_groups, among)
 
 
 @pytest.mark.parametrize("path", ["groups", "users", f"groups/{STAFF}/owners", f"groups/{STAFF}/members"])
@@ -221,7 +221,7 @@ async def test_it_rejects_a_bare_count_without_the_header(served: Served, path: 
     assert "ConsistencyLevel" in answer.json()["error"]["message"]
 
 
-async def test_it_counts_nothing_that_may_not_be_read_or_is_not_there(served: Served) -> None:
+async def test_a_count_requires_permission_and_existence(served: Served) -> None:
     eventual = {"Authorization": "Bearer house", **EVENTUAL}
 
     forbidden = await served.http.get("/graph/v1.0/users/$count", headers=eventual)
@@ -235,7 +235,7 @@ async def test_it_counts_nothing_that_may_not_be_read_or_is_not_there(served: Se
     ("written", "descends"),
     [("mail", False), (" mail  asc ", False), ("mail desc", True), ("mail\tdesc", True)],
 )
-def test_it_reads_an_order(written: str, *, descends: bool) -> None:
+def test_it_parses_an_order(written: str, *, descends: bool) -> None:
     key = SortKey("g.mail", may_lack=True)
 
     assert read_order(written, {"mail": key}, "Group") == Order(key, descends=descends)
@@ -260,7 +260,7 @@ FROM generate_series(1, 5000) AS n
         "$filter=displayName eq 'Many 7'",
     ],
 )
-async def test_it_reads_no_more_than_the_page(databases: Databases, query: str) -> None:
+async def test_it_scans_only_the_page(databases: Databases, query: str) -> None:
     await databases.worker.pool.execute(MANY, HOUSE)
     async with connected(databases.addresses.owner) as owner:
         await owner.execute("ANALYZE directory.groups")

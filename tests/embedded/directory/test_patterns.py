@@ -59,7 +59,7 @@ def test_it_works(pattern: str, expected: str) -> None:
         "^$" * 7,
     ],
 )
-def test_it_rejects_what_could_take_long_or_means_something_else(pattern: str) -> None:
+def test_it_rejects_slow_and_ambiguous_patterns(pattern: str) -> None:
     with pytest.raises(BadRule) as rejected:
         read_pattern(pattern, 7)
 

@@ -4,19 +4,19 @@ from urllib.parse import quote
 import pytest
 
 from chamberlain.embedded import postgres
-from tests.embedded.directory.conftest import Served, open_houses
-from tests.embedded.directory.guests import restrict
-from tests.embedded.directory.mailboxes import furnish
+from tests.embedded.directory.conftest import Served, open_server
+from tests.embedded.directory.guest_rules import set_guest_rules
+from tests.embedded.directory.mailboxes import create_mailboxes
 
 PATH = "/v1.0/schemaExtensions"
 
 
 @pytest.fixture(scope="module")
 async def marked(postgres_server: postgres.Server) -> AsyncIterator[Served]:
-    async with open_houses(postgres_server) as houses:
-        await furnish(houses.databases.worker.pool)
-        await restrict(houses.databases.worker.pool)
-        yield houses.served
+    async with open_server(postgres_server) as own_server:
+        await create_mailboxes(own_server.databases.worker.pool)
+        await set_guest_rules(own_server.databases.worker.pool)
+        yield own_server.served
 
 
 def extension(name: str, target: str, *members: str) -> dict[str, object]:
@@ -51,7 +51,7 @@ async def test_it_works(marked: Served) -> None:
         ("id eq 'x'", []),
     ],
 )
-async def test_it_finds_what_the_filter_names(marked: Served, written: str, ids: list[str]) -> None:
+async def test_it_filters(marked: Served, written: str, ids: list[str]) -> None:
     answer = await marked.get(f"{PATH}?$filter={quote(written)}")
 
     assert [one["id"] for one in answer.json()["value"]] == ids
@@ -63,9 +63,9 @@ async def test_it_rejects_other_filters(marked: Served, written: str) -> None:
 
 
 async def test_it_shows_nothing_of_another_tenant(marked: Served) -> None:
-    # The other house has a room, and no group with marks.
+    # The other tenant has a room, and no group with marks.
     assert (await marked.get(PATH, whose="other")).json()["value"] == [extension("house_mailbox", "User", "requestId")]
 
 
-async def test_it_rejects_who_may_not_read_groups(marked: Served) -> None:
+async def test_it_requires_a_group_permission(marked: Served) -> None:
     assert (await marked.get(PATH, whose="house-users")).status_code == 403

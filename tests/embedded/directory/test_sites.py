@@ -2,9 +2,9 @@ from uuid import UUID
 
 import pytest
 
-from tests.embedded.directory.conftest import Houses, Served
-from tests.embedded.directory.guests import restrict
-from tests.embedded.directory.houses import CREW, HANDBOOK, OTHERS
+from tests.embedded.directory.conftest import OwnServer, Served
+from tests.embedded.directory.guest_rules import set_guest_rules
+from tests.embedded.directory.sample_data import CREW, HANDBOOK, OTHERS
 
 ROOT = f"/v1.0/groups/{HANDBOOK}/sites/root"
 
@@ -29,17 +29,17 @@ async def test_it_works(served: Served) -> None:
     }
 
 
-async def test_it_shows_one_site_by_its_id_and_by_that_of_its_group(served: Served) -> None:
+async def test_it_shows_a_site_by_its_id_and_its_groups_id(served: Served) -> None:
     site = (await served.get(ROOT, whose="house-sites")).json()
 
     for name in (site["id"], site["id"].upper(), HANDBOOK):
         assert (await served.get(f"/v1.0/sites/{name}", whose="house-directory")).json() == site
 
 
-async def test_it_shows_with_whom_a_site_may_be_shared(houses: Houses) -> None:
-    await restrict(houses.databases.worker.pool)
+async def test_it_shows_the_sharing_capability(own_server: OwnServer) -> None:
+    await set_guest_rules(own_server.databases.worker.pool)
 
-    site = (await houses.served.get(ROOT, whose="house-sites")).json()
+    site = (await own_server.served.get(ROOT, whose="house-sites")).json()
 
     assert site["sharingCapability"] == "existingExternalUserSharingOnly"
 
@@ -57,7 +57,7 @@ async def test_it_shows_with_whom_a_site_may_be_shared(houses: Houses) -> None:
         UUID(int=1),
     ],
 )
-async def test_it_rejects_what_is_no_site_of_the_tenant(served: Served, name: object) -> None:
+async def test_it_rejects_other_ids(served: Served, name: object) -> None:
     answer = await served.get(f"/v1.0/sites/{name}", whose="house-sites")
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "itemNotFound")
@@ -79,6 +79,6 @@ async def test_it_rejects_a_site_of_another_tenant(served: Served) -> None:
 
 
 @pytest.mark.parametrize("whose", ["house", "house-users"])
-async def test_it_rejects_who_may_not_read_sites(served: Served, whose: str) -> None:
+async def test_it_requires_a_site_permission(served: Served, whose: str) -> None:
     for path in (ROOT, f"/v1.0/sites/{HANDBOOK}"):
         assert (await served.get(path, whose=whose)).status_code == 403

@@ -1,4 +1,4 @@
-"""Groups as tests want them: one that is fine, and whatever is changed about it."""
+"""Work for groups: a valid group, with optional changes."""
 
 from dataclasses import replace
 from typing import TypedDict, Unpack
@@ -8,7 +8,7 @@ from chamberlain.core.ids import RequestId, TenantId, UserId
 from chamberlain.directory.groups import GroupReference, MemberShipType, WantedGroup
 from chamberlain.directory.port import Work
 from chamberlain.directory.steps import Step
-from tests.directory.population import ADA, BEN, TENANT
+from tests.directory.sample_directory import ADA, BEN, TENANT
 
 
 class Changes(TypedDict, total=False):
@@ -27,7 +27,7 @@ class Changes(TypedDict, total=False):
 
 
 def work(**changes: Unpack[Changes]) -> Work:
-    """A new request for a group of Ada's with Ben in it, but for the changes."""
+    """Return work for a new group with owner Ada and member Ben, with changes."""
     request_id = changes.get("request_id", RequestId(uuid4()))
     wanted = WantedGroup(
         tenant_id=TENANT,
@@ -55,5 +55,5 @@ def work(**changes: Unpack[Changes]) -> Work:
 
 
 def reference(one: Work) -> GroupReference:
-    """How the group of this work is found again."""
+    """Return the reference of the group."""
     return GroupReference(one.wanted.tenant_id, one.wanted.extension, one.wanted.request_id)

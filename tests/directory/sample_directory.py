@@ -1,4 +1,4 @@
-"""Who lives in the directory that the conformance suite runs against; every adapter's stage is filled with it."""
+"""The sample directory of the conformance suite."""
 
 from uuid import UUID
 
@@ -8,7 +8,7 @@ TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000001"))
 OTHER_TENANT = TenantId(UUID("e57a7e00-0000-4000-8000-000000000002"))
 
 ADA = UserId(UUID("ada00000-0000-4000-8000-000000000001"))  # In Sales, with a valid licence for teams.
-BEN = UserId(UUID("be000000-0000-4000-8000-000000000002"))  # In sales, written small; the licence is switched off.
+BEN = UserId(UUID("be000000-0000-4000-8000-000000000002"))  # In sales, in lower case; the licence is disabled.
 CLEO = UserId(UUID("c1e00000-0000-4000-8000-000000000003"))  # In Finance, without any licence.
 ZOE = UserId(UUID("20e00000-0000-4000-8000-000000000001"))  # Of the other tenant, in Sales too.
 GIL = UserId(UUID("9e570000-0000-4000-8000-000000000001"))  # A guest, of partner.example.
@@ -20,9 +20,11 @@ INTERNAL = "1abe1000-0000-4000-8000-000000000001"
 CONFIDENTIAL = "1abe1000-0000-4000-8000-000000000002"
 OTHER_LABEL = "1abe1000-0000-4000-8000-00000000000f"
 
-OUTER = GroupId(UUID("94000000-0000-4000-8000-000000000001"))  # Holds INNER, which holds BEN and, in a circle, OUTER.
+OUTER = GroupId(
+    UUID("94000000-0000-4000-8000-000000000001")
+)  # Contains INNER, which contains BEN and, in a cycle, OUTER.
 INNER = GroupId(UUID("94000000-0000-4000-8000-000000000002"))
-OTHER_GROUP = GroupId(UUID("94000000-0000-4000-8000-00000000000f"))  # Of the other tenant, holds ZOE.
+OTHER_GROUP = GroupId(UUID("94000000-0000-4000-8000-00000000000f"))  # Of the other tenant, with ZOE.
 PARTNERS = GroupId(UUID("94000000-0000-4000-8000-000000000003"))  # A public team of ADA's with GIL and HANA in it.
 VISITORS = GroupId(UUID("94000000-0000-4000-8000-000000000004"))  # Dynamic: all guests.
 HANDBOOK = GroupId(UUID("51730000-0000-4000-8000-000000000001"))  # The security group of a site, with GIL as owner.

@@ -1,4 +1,4 @@
-"""Guest rules as tests want them: assignments of every kind, and how what comes of them should look."""
+"""Work for guest rules: assignments of every kind."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -15,7 +15,7 @@ from chamberlain.directory.subjects import (
     WantedGuestRules,
     plan_guest_rules,
 )
-from tests.directory.population import HANDBOOK, TENANT
+from tests.directory.sample_directory import HANDBOOK, TENANT
 
 EXTENSION = "chamberlain_group"
 
@@ -42,7 +42,7 @@ NOT_FROM_RIVALS = GuestRules(
 )
 
 CLEARED = WantedGuestRules(TENANT, HANDBOOK, EXTENSION, None, None, None)
-# Every way in which marks and rules can be there or not.
+# Every combination of marks and rules.
 ASSIGNMENTS = (
     CLEARED,
     replace(CLEARED, template_id=NO_GUESTS_TEMPLATE, rules=NO_GUESTS),
@@ -55,7 +55,7 @@ ASSIGNMENTS = (
 def assign(
     group_id: GroupId, assignment: WantedGuestRules, *, remove: tuple[UserId, ...] = (), tenant_id: TenantId = TENANT
 ) -> GuestWork:
-    """This assignment on a group of that tenant, with all steps that a site or group has."""
+    """Return work with all steps for this assignment."""
     wanted = replace(assignment, tenant_id=tenant_id, id=group_id, remove_guests=remove)
     subject_type = SubjectType.SITE if group_id == HANDBOOK else SubjectType.GROUP
     return GuestWork(wanted, plan_guest_rules(subject_type, template_changes=True))
@@ -66,7 +66,7 @@ def reference(group_id: GroupId, tenant_id: TenantId = TENANT) -> SubjectReferen
 
 
 def subject_of(outcome: GuestOutcome) -> ObservedSubject:
-    """What came of a piece of work that was done."""
+    """Return the subject of successful work."""
     assert outcome.fault is None
     assert outcome.subject is not None
     return outcome.subject

@@ -1,4 +1,4 @@
-"""Ten thousand membership rules name in the database whom they name in Python that knows nothing of it."""
+"""Ten thousand random rules select the same users in the database and in Python."""
 
 import random
 import re
@@ -11,10 +11,10 @@ from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.membership_rules import MOST_CHARACTERS, read_rule
 from tests.databases import Databases
-from tests.embedded.directory.houses import HOUSE, user
+from tests.embedded.directory.sample_data import HOUSE, user
 
 RULES = 10_000
-# As many conditions as one statement asks at once.
+# The number of conditions per statement.
 TOGETHER = 200
 
 IDS = [f"70000000-0000-4000-8000-0000000000a{number}" for number in range(6)]
@@ -52,8 +52,8 @@ Person = Mapping[str, object]
 
 
 @dataclass(frozen=True)
-class Written:
-    """A rule, and whom it means."""
+class RandomExpression:
+    """A rule and its meaning."""
 
     text: str
     holds: Callable[[Person], bool]
@@ -69,7 +69,7 @@ def value_of(person: Person, name: str) -> str | None:
     return None if value is None else lowered(value)
 
 
-# What each operator says of a value that there is, and of the text of the rule.
+# The meaning of each operator, for an existing value and the text of the rule.
 OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
     "eq": lambda value, text: value == lowered(text),
     "startsWith": lambda value, text: value.startswith(lowered(text)),
@@ -79,31 +79,31 @@ OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
 OPPOSITES = {"eq": "ne", "startsWith": "notStartsWith", "contains": "notContains", "match": "notMatch"}
 
 
-class Maker:
-    """Makes rules, always the same ones from the same seed."""
+class Generator:
+    """Generates rules; deterministic for each seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311 - no secret; the same rules each time.
 
-    def rule(self, levels: int = 4) -> Written:
+    def rule(self, levels: int = 4) -> RandomExpression:
         kind = self._random.random()
         if levels == 0 or kind < 0.45:
             makers = [self._compared, self._compared, self._compared, self._listed, self._absent, self._enabled]
             return self._random.choice(makers)()
         if kind < 0.6:
             part = self.rule(levels - 1)
-            return Written(f"{self._cased('-not')} ({part.text})", lambda person: not part.holds(person))
+            return RandomExpression(f"{self._cased('-not')} ({part.text})", lambda person: not part.holds(person))
         return self._several([self.rule(levels - 1) for _ in range(self._random.randint(2, 3))])
 
-    def _several(self, parts: Sequence[Written]) -> Written:
-        # "-and" binds closer than "-or": parts of a conjunction stand in brackets, whatever they are.
+    def _several(self, parts: Sequence[RandomExpression]) -> RandomExpression:
+        # "-and" has a higher precedence than "-or", so parts of a conjunction are in brackets.
         if self._random.random() < 0.5:
             text = f" {self._cased('-and')} ".join(f"({part.text})" for part in parts)
-            return Written(text, lambda person: all(part.holds(person) for part in parts))
+            return RandomExpression(text, lambda person: all(part.holds(person) for part in parts))
         text = f" {self._cased('-or')} ".join(part.text for part in parts)
-        return Written(text, lambda person: any(part.holds(person) for part in parts))
+        return RandomExpression(text, lambda person: any(part.holds(person) for part in parts))
 
-    def _compared(self) -> Written:
+    def _compared(self) -> RandomExpression:
         name, operator = self._random.choice(PROPERTIES), self._random.choice(sorted(OPERATORS))
         text = self._random.choice(PATTERNS if operator == "match" else TEXTS)
         is_opposite = self._random.random() < 0.4
@@ -113,28 +113,30 @@ class Maker:
             return (value is not None and OPERATORS[operator](value, text)) is not is_opposite
 
         written = OPPOSITES[operator] if is_opposite else operator
-        return Written(f"{self._cased('user.' + name)} {self._cased('-' + written)} {self._quoted(text)}", holds)
+        return RandomExpression(
+            f"{self._cased('user.' + name)} {self._cased('-' + written)} {self._quoted(text)}", holds
+        )
 
-    def _listed(self) -> Written:
+    def _listed(self) -> RandomExpression:
         name, is_opposite = self._random.choice(PROPERTIES), self._random.random() < 0.4
         texts = [self._random.choice(TEXTS) for _ in range(self._random.randint(1, 4))]
         wanted = {lowered(text) for text in texts}
         operator = self._cased("-notIn" if is_opposite else "-in")
-        return Written(
+        return RandomExpression(
             f"user.{name} {operator} [{', '.join(map(self._quoted, texts))}]",
             lambda person: (value_of(person, name) in wanted) is not is_opposite,
         )
 
-    def _absent(self) -> Written:
+    def _absent(self) -> RandomExpression:
         name, operator = self._random.choice(PROPERTIES), self._random.choice(["eq", "ne"])
-        return Written(
+        return RandomExpression(
             f"user.{name} -{operator} {self._cased('null')}",
             lambda person: (value_of(person, name) is None) is (operator == "eq"),
         )
 
-    def _enabled(self) -> Written:
+    def _enabled(self) -> RandomExpression:
         operator, wanted = self._random.choice(["eq", "ne"]), self._random.choice([True, False])
-        return Written(
+        return RandomExpression(
             f"user.accountEnabled -{operator} {self._cased(str(wanted))}",
             lambda person: (person.get("accountEnabled", True) is wanted) is (operator == "eq"),
         )
@@ -147,9 +149,9 @@ class Maker:
         return self._random.choice([word, word.lower(), word.upper()])
 
 
-def written_rules(count: int) -> list[Written]:
-    maker = Maker(20261121)
-    found: dict[str, Written] = {}
+def random_rules(count: int) -> list[RandomExpression]:
+    maker = Generator(20261121)
+    found: dict[str, RandomExpression] = {}
     while len(found) < count:
         one = maker.rule()
         if len(one.text) <= MOST_CHARACTERS:
@@ -159,7 +161,7 @@ def written_rules(count: int) -> list[Written]:
 
 async def test_it_works(databases: Databases) -> None:
     await load(databases.worker.pool, {"users": USERS})
-    rules = written_rules(RULES)
+    rules = random_rules(RULES)
     named = 0
 
     for start in range(0, RULES, TOGETHER):
@@ -167,7 +169,7 @@ async def test_it_works(databases: Databases) -> None:
         parameters: list[object] = [HOUSE]
         conditions = ", ".join(condition_of(read_rule(one.text), parameters) for one in batch)
         rows = await databases.worker.pool.fetch(
-            f"SELECT u.id::text, ARRAY[{conditions}] FROM directory.users u WHERE u.tenant_id = $1 ORDER BY u.id",  # noqa: S608 - what is tested.
+            f"SELECT u.id::text, ARRAY[{conditions}] FROM directory.users u WHERE u.tenant_id = $1 ORDER BY u.id",  # noqa: S608 - the statement under test.
             *parameters,
         )
 
@@ -177,17 +179,17 @@ async def test_it_works(databases: Databases) -> None:
                 assert answer is one.holds(person), f"{one.text} of {person}"
                 named += answer
 
-    # Neither all nor nobody: most rules tell some users from others.
+    # Most rules select some users, neither all nor none.
     assert RULES * 1.5 < named < RULES * 4.5
 
 
 MUTATIONS = ["'", '"', "(", ")", "[", "]", ",", "$", " ", "-eq", " -and ", "-not ", "%", "\\", "user.", "null", "é"]
 
 
-def test_it_rejects_nonsense_and_says_where() -> None:
+def test_it_rejects_mutations_with_the_position() -> None:
     maker = random.Random(7)  # noqa: S311 - no secret; the same nonsense each time.
     refused = 0
-    for one in written_rules(RULES):
+    for one in random_rules(RULES):
         text = one.text
         for _ in range(maker.randint(1, 3)):
             at = maker.randrange(len(text) + 1)
@@ -200,7 +202,7 @@ def test_it_rejects_nonsense_and_says_where() -> None:
 
 
 def fault_of(text: str) -> BadRule | None:
-    """What is said against a rule; every other error than this one is a bug."""
+    """Return the error of a rule; every other exception is a bug."""
     try:
         condition_of(read_rule(text), [])
     except BadRule as fault:

@@ -1,8 +1,8 @@
-"""What the houses let guests do, as somebody sets it."""
+"""Guest rules of a group and a site."""
 
 from chamberlain.embedded.directory.database import Pool
 from chamberlain.embedded.directory.guests import GuestEntry, Guests, GuestSettings, SubjectName
-from tests.embedded.directory.houses import HANDBOOK, HOUSE, STAFF
+from tests.embedded.directory.sample_data import HANDBOOK, HOUSE, STAFF
 
 TEMPLATE = "7E000000-0000-4000-8000-000000000021"
 POLICY = "90110000-0000-4000-8000-000000000001"
@@ -14,8 +14,8 @@ SETTINGS = GuestSettings(
 )
 
 
-async def restrict(pool: Pool) -> None:
-    """Marks and settings on a group and on a site."""
+async def set_guest_rules(pool: Pool) -> None:
+    """Set marks and settings of a group and a site."""
     entries = [
         GuestEntry(
             name=SubjectName(HOUSE, group_id, "house_group"),
@@ -32,7 +32,7 @@ async def restrict(pool: Pool) -> None:
 
 
 async def clear(pool: Pool) -> None:
-    """Nothing of it is left."""
+    """Remove them again."""
     entries = [
         GuestEntry(
             name=SubjectName(HOUSE, group_id, "house_group"),

@@ -1,4 +1,4 @@
-"""Mailboxes as tests want them: one of each type with all that it can have, and whatever is changed about it."""
+"""Work for mailboxes: one of each type with all properties, with optional changes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ from chamberlain.directory.mailboxes import (
     plan_mailbox,
 )
 from chamberlain.directory.port import MailboxWork
-from tests.directory.population import ADA, BEN, CLEO, TENANT
+from tests.directory.sample_directory import ADA, BEN, CLEO, TENANT
 
 FIELDS = AddressFields(
     street_address="Kai 7",
@@ -57,7 +57,7 @@ class Changes(TypedDict, total=False):
 
 
 def plain(**changes: Unpack[Changes]) -> MailboxWork:
-    """A new request for a shared mailbox of which nothing is said, but for the changes."""
+    """Return work for a shared mailbox without properties, with changes."""
     request_id = changes.get("request_id", RequestId(uuid4()))
     wanted = WantedMailbox(
         tenant_id=TENANT,
@@ -85,7 +85,7 @@ def plain(**changes: Unpack[Changes]) -> MailboxWork:
 
 
 def shared(**changes: Unpack[Changes]) -> MailboxWork:
-    """A shared mailbox with everything that one can have."""
+    """Return work for a shared mailbox with all properties."""
     request_id = changes.get("request_id", RequestId(uuid4()))
     whole = Changes(
         request_id=request_id,
@@ -101,7 +101,7 @@ def shared(**changes: Unpack[Changes]) -> MailboxWork:
 
 
 def room(**changes: Unpack[Changes]) -> MailboxWork:
-    """A room with everything that one can have."""
+    """Return work for a room with all properties."""
     whole = Changes(
         type=MailboxType.ROOM,
         address_fields=replace(FIELDS, office_location="HQ - Floor 5"),
@@ -125,7 +125,7 @@ def room(**changes: Unpack[Changes]) -> MailboxWork:
 
 
 def equipment(**changes: Unpack[Changes]) -> MailboxWork:
-    """Equipment with everything that it can have."""
+    """Return work for equipment with all properties."""
     whole = Changes(
         type=MailboxType.EQUIPMENT,
         address_fields=FIELDS,
@@ -141,7 +141,7 @@ def equipment(**changes: Unpack[Changes]) -> MailboxWork:
 
 
 def reference(work: MailboxWork) -> MailboxReference:
-    """How the mailbox of this work is found again."""
+    """Return the reference of the mailbox."""
     return MailboxReference(work.wanted.tenant_id, work.wanted.extension, work.wanted.request_id)
 
 

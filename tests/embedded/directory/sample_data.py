@@ -1,4 +1,4 @@
-"""Two houses with a few people, as a configuration file says it."""
+"""Two tenants with a few users, as a section of a configuration file."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Who is in a dynamic group follows its rule, whenever users come or change."""
+"""The members of dynamic groups follow their rules when users change."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -8,8 +8,8 @@ import pytest
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from tests.databases import Databases
-from tests.embedded.directory.houses import ADA, BEN, CLEO, HOUSE, OTHER_HOUSE, SALES, SECTION, ZOE, group, user
 from tests.embedded.directory.mailboxes import ENTRIES, HELP
+from tests.embedded.directory.sample_data import ADA, BEN, CLEO, HOUSE, OTHER_HOUSE, SALES, SECTION, ZOE, group, user
 
 BASEL = UUID("30000000-0000-4000-8000-0000000000a1")
 SWITCHED_OFF = UUID("30000000-0000-4000-8000-0000000000a2")
@@ -32,7 +32,7 @@ GROUPS = [
 @pytest.fixture
 async def mailboxes(databases: Databases) -> Mailboxes:
     await load(databases.worker.pool, SECTION)
-    # The owner of the first group is a mailbox that is made later.
+    # The owner of the first group is a mailbox that is created later.
     groups = [{**each, "owners": []} for each in GROUPS]
     await load(databases.worker.pool, {"groups": groups})
     await databases.worker.pool.execute(
@@ -63,7 +63,7 @@ async def test_it_works(mailboxes: Mailboxes, databases: Databases) -> None:
     assert await members(databases, SALES) == {ADA, BEN}
 
 
-async def test_it_takes_those_out_who_do_not_belong_any_more(mailboxes: Mailboxes, databases: Databases) -> None:
+async def test_it_removes_users_who_no_longer_match(mailboxes: Mailboxes, databases: Databases) -> None:
     await mailboxes.ensure(ENTRIES)
     before = await members(databases, BASEL)
     [entry] = [entry for entry in ENTRIES if entry.id == HELP]
@@ -73,14 +73,14 @@ async def test_it_takes_those_out_who_do_not_belong_any_more(mailboxes: Mailboxe
     assert moved.shown is not None
     assert moved.shown.properties["city"] == "Bern"
     assert await members(databases, BASEL) == before - {HELP}
-    # Whoever owns the group goes on to own it.
+    # Owners remain owners.
     assert await databases.worker.pool.fetchval(
         "SELECT is_owner FROM directory.memberships WHERE group_id = $1 AND member_id = $2", BASEL, HELP
     )
 
 
 @pytest.mark.usefixtures("mailboxes")
-async def test_it_follows_users_of_a_configuration_file(databases: Databases) -> None:
+async def test_loading_updates_dynamic_groups(databases: Databases) -> None:
     moved = [user(ADA, HOUSE, "Ada Achterberg", department="Law"), user(ZOE, OTHER_HOUSE, "Zoe", city="BASEL")]
 
     await load(databases.worker.pool, {"users": moved})
@@ -89,9 +89,7 @@ async def test_it_follows_users_of_a_configuration_file(databases: Databases) ->
     assert await members(databases, ELSEWHERE) == {ZOE}
 
 
-async def test_it_leaves_members_alone_whose_rule_is_not_understood_any_more(
-    mailboxes: Mailboxes, databases: Databases
-) -> None:
+async def test_an_invalid_rule_keeps_its_members(mailboxes: Mailboxes, databases: Databases) -> None:
     await databases.worker.pool.execute(
         "UPDATE directory.groups SET membership_rule = 'user.city -match \"(^|$)*\"' WHERE id = $1", SALES
     )

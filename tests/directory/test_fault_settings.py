@@ -1,4 +1,4 @@
-"""Which adapter the settings choose, and how difficult they make it."""
+"""The settings select the adapter and its faults."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ async def test_it_works_without_faults(databases: Databases) -> None:
     assert isinstance(make_directory(plain, databases.worker.pool), EmbeddedDirectory)
 
 
-async def test_it_takes_the_difficult_one_for_any_fault(databases: Databases) -> None:
+async def test_any_fault_selects_the_faulty_directory(databases: Databases) -> None:
     difficult = settings(fault_throttle=3)
 
     assert isinstance(make_directory(difficult, databases.worker.pool), FaultyDirectory)
@@ -41,5 +41,5 @@ def test_it_reads_every_fault() -> None:
 @pytest.mark.parametrize(
     ("delay", "not_found", "seconds"), [(0, 0, 1), (1.2, 0, 2), (15, 3, 15), (1, 4, 4), (60, 0, 20)]
 )
-def test_it_says_when_to_look(delay: float, not_found: float, seconds: int) -> None:
+def test_it_returns_the_retry_delay(delay: float, not_found: float, seconds: int) -> None:
     assert first_look(settings(fault_visibility_delay=delay, fault_not_found_after_create=not_found)) == seconds

@@ -7,7 +7,7 @@ from chamberlain.embedded.directory.errors import BadRule
 from chamberlain.embedded.directory.load import load
 from chamberlain.embedded.directory.membership_rules import read_pattern, read_rule
 from tests.databases import Databases
-from tests.embedded.directory.houses import ADA, BEN, CLEO, GIL, HOUSE, SECTION, ZOE
+from tests.embedded.directory.sample_data import ADA, BEN, CLEO, GIL, HOUSE, SECTION, ZOE
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from tests.embedded.directory.houses import ADA, BEN, CLEO, GIL, HOUSE, SECTION,
         ('user.department -eq "Sales" -and -not (user.displayName -startsWith "Ada")', {BEN}),
         ('user.department -eq "Finance" -or user.userType -eq "Guest"', {CLEO, GIL}),
         ('user.displayName -eq "\' OR true --"', set()),
-        # There are no devices here: a rule about them names nobody, the other way round too.
+        # The directory has no devices: rules about devices select no user, even negated.
         ('device.deviceOSType -eq "Linux"', set()),
         ('-not (device.deviceOSType -eq "Linux")', set()),
     ],
@@ -47,14 +47,14 @@ async def test_it_works(databases: Databases, rule: str, expected: set[object]) 
 PIECES = ("a", "Z", "0", "-", "^", "$", ".", "*", "+", "?", "(", ")", "[", "]", "[^", "|", r"\W", "ä", "a-z", "[a-z]")
 
 
-def understood(pattern: str) -> str | None:
+def is_valid(pattern: str) -> str | None:
     try:
         return read_pattern(pattern, 1)
     except BadRule:
         return None
 
 
-async def test_it_says_which_of_many_rules_name_a_user(databases: Databases) -> None:
+async def test_it_finds_the_rules_that_select_a_user(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
     texts = ['user.department -eq "sales"', 'device.displayName -ne "x"', "user.accountEnabled -eq false"] * 40
 
@@ -65,18 +65,18 @@ async def test_it_says_which_of_many_rules_name_a_user(databases: Databases) -> 
     assert set(found) == {(at, ADA) for at in range(0, 120, 3)} | {(at, CLEO) for at in range(2, 120, 3)}
 
 
-async def test_it_gives_the_database_no_pattern_that_it_does_not_understand(databases: Databases) -> None:
+async def test_the_database_accepts_every_valid_pattern(databases: Databases) -> None:
     written = ("".join(several) for several in product(PIECES, repeat=3))
-    patterns = [pattern for pattern in map(understood, written) if pattern is not None]
+    patterns = [pattern for pattern in map(is_valid, written) if pattern is not None]
     assert len(patterns) > 1000
 
-    # The database reads a pattern when it is used, and complains then.
+    # The database validates a pattern when it is used.
     used = await databases.worker.pool.fetchval("SELECT count('a' ~* p) FROM unnest($1::text[]) AS p", patterns)
 
     assert used == len(patterns)
 
 
-# What an engine that tries one way after the other would not see the end of, and what this one would not.
+# Patterns that a backtracking engine, or this one, would not finish.
 HARD = [
     "(a+)+z", "(a|a)*z", "(.*)*" * 40 + "z", "((a+)+)+" * 30 + "!", "a?" * 80 + "a" * 80, "(x+x+)+y",
     "(" * 80 + "a" + ")*" * 80, ".*a" + "." * 250, "(a|b)*a" + "(a|b)" * 49, r"[\w\W]*" * 30,
@@ -85,11 +85,11 @@ HARD = [
 
 
 async def test_it_matches_in_bounded_time(databases: Databases) -> None:
-    patterns = [pattern for pattern in map(understood, HARD) if pattern is not None]
+    patterns = [pattern for pattern in map(is_valid, HARD) if pattern is not None]
     assert len(patterns) == len(HARD)
 
     async with databases.worker.pool.acquire() as connection:
-        # Each takes some milliseconds; a machine may be busy, but not for ever.
+        # Each takes a few milliseconds; the limit allows for a busy machine.
         await connection.execute("SET statement_timeout = '20s'")
         used = await connection.fetchval("SELECT count(repeat('ab', 512) ~* p) FROM unnest($1::text[]) AS p", patterns)
         await connection.execute("RESET statement_timeout")

@@ -1,4 +1,4 @@
-"""Ten thousand filters mean in the database what they mean in a few lines of Python that know nothing of it."""
+"""Ten thousand random filters select the same groups in the database and in Python."""
 
 import random
 import re
@@ -11,17 +11,17 @@ from chamberlain.embedded.directory.graph.conditions import GROUPS, Parameters, 
 from chamberlain.embedded.directory.graph.filters import read_filter
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
-from tests.embedded.directory.houses import HOUSE
-from tests.embedded.directory.written_filters import ELSEWHERE, GROUPS_OF_HOUSE, IDS, written_filters
+from tests.embedded.directory.random_filters import ELSEWHERE, GROUPS_OF_HOUSE, IDS, random_filters
+from tests.embedded.directory.sample_data import HOUSE
 
 FILTERS = 10_000
-# As many conditions as one statement asks at once.
+# The number of conditions per statement.
 TOGETHER = 200
 
 
 async def test_it_works(databases: Databases) -> None:
     await load(databases.worker.pool, {"groups": [*GROUPS_OF_HOUSE, *ELSEWHERE]})
-    filters = written_filters(FILTERS)
+    filters = random_filters(FILTERS)
     named = 0
 
     for start in range(0, FILTERS, TOGETHER):
@@ -29,7 +29,7 @@ async def test_it_works(databases: Databases) -> None:
         parameters = Parameters([HOUSE])
         conditions = [condition_of(read_filter(one.text), parameters, GROUPS) for one in batch]
         statement = (
-            f"SELECT g.id::text, ARRAY[{', '.join(conditions)}] FROM directory.groups g "  # noqa: S608 - what is tested.
+            f"SELECT g.id::text, ARRAY[{', '.join(conditions)}] FROM directory.groups g "  # noqa: S608 - the statement under test.
             "WHERE g.tenant_id = $1 ORDER BY g.id"
         )
         async with one_tenant(databases.application.pool, HOUSE) as connection:
@@ -41,17 +41,17 @@ async def test_it_works(databases: Databases) -> None:
                 assert answer is one.holds(entry), f"{one.text} of {entry}"
                 named += answer
 
-    # Neither all nor nothing: most filters tell some groups from others.
+    # Most filters select some groups, neither all nor none.
     assert FILTERS * 2 < named < FILTERS * 8
 
 
-def test_it_lets_no_text_of_a_filter_into_a_statement() -> None:
-    for one in written_filters(2_000):
+def test_all_values_are_parameters() -> None:
+    for one in random_filters(2_000):
         first, second = Parameters([HOUSE]), Parameters([HOUSE])
 
         statement = condition_of(read_filter(one.text), first, GROUPS)
 
-        # Byte for byte the same whatever texts stand in the filter, and made of a few words alone.
+        # The statement is independent of the texts, and consists of a few known words.
         assert statement == condition_of(read_filter(one.other), second, GROUPS), one.text
         assert all(PIECES.fullmatch(word) for word in re.findall(r"[A-Za-z_.]+", statement)), statement
         assert not set(re.sub(r"[A-Za-z0-9_.]", "", statement)) - set(" $()[],=:'"), one.text
@@ -104,7 +104,7 @@ def mutated(text: str, maker: random.Random) -> str:
 
 
 def refusal_of(text: str) -> str | None:
-    """What is said against a filter; every other error than this one is a bug."""
+    """Return the error of a filter; every other exception is a bug."""
     try:
         condition_of(read_filter(text), Parameters([HOUSE]), GROUPS)
     except BadQuery as fault:
@@ -112,10 +112,10 @@ def refusal_of(text: str) -> str | None:
     return None
 
 
-def test_it_rejects_nonsense_and_says_where() -> None:
+def test_it_rejects_mutations_with_the_position() -> None:
     maker = random.Random(7)  # noqa: S311 - no secret; the same nonsense each time.
     refused = 0
-    for one in written_filters(FILTERS):
+    for one in random_filters(FILTERS):
         text = mutated(one.text, maker)
         detail = refusal_of(text)
         if detail is not None:
@@ -136,6 +136,6 @@ def test_it_rejects_nonsense_and_says_where() -> None:
         "(" * 2048,
     ],
 )
-def test_it_rejects_what_is_too_much_and_says_where(text: str) -> None:
+def test_it_rejects_large_filters_with_the_position(text: str) -> None:
     with pytest.raises(BadQuery, match=r"position \d+"):
         read_filter(text)

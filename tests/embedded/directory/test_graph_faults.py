@@ -1,4 +1,4 @@
-"""What a client of the directory meets over HTTP while there are faults on purpose."""
+"""The HTTP surface with injected faults."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -10,15 +10,15 @@ from chamberlain.embedded.directory.faults import Faults, Injection, Outages
 from chamberlain.embedded.directory.load import load
 from tests.databases import Databases
 from tests.embedded.directory.conftest import Served, serving
-from tests.embedded.directory.houses import CREW, HANDBOOK, SECTION, STAFF
-from tests.embedded.directory.mailboxes import ROOM, furnish
+from tests.embedded.directory.mailboxes import ROOM, create_mailboxes
+from tests.embedded.directory.sample_data import CREW, HANDBOOK, SECTION, STAFF
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
 BY_MARK = "/v1.0/groups?$filter=house_group/requestId eq 'ABC-1'"
 BY_NAME = "/v1.0/groups?$filter=displayName eq 'Crew'"
 
-# Serves the houses with these faults, so long after all of their groups were made.
+# Serves the sample data with these faults, this long after its groups were created.
 Serve = Callable[[Faults, timedelta], AbstractAsyncContextManager[Served]]
 
 
@@ -37,7 +37,7 @@ async def serve(databases: Databases) -> Serve:
 
 
 async def statuses(served: Served) -> dict[str, int]:
-    """What each path of a group answers; a list counts what is in it."""
+    """Return the status of each path of a group; for lists, the number of entries."""
     listed = {path: (await served.get(path)).json()["value"] for path in (BY_MARK, BY_NAME, "/v1.0/groups")}
     paths = [f"/v1.0/groups/{STAFF}", f"/v1.0/groups/{STAFF}/owners", f"/v1.0/groups/{STAFF}/members"]
     paths += [
@@ -74,7 +74,7 @@ async def test_it_lists_a_group_that_is_not_found_by_its_id_yet(serve: Serve) ->
     assert answer.json()["error"]["code"] == "Request_ResourceNotFound"
 
 
-async def test_it_says_slow_down_to_one_call_in_three(serve: Serve) -> None:
+async def test_it_throttles_one_call_in_three(serve: Serve) -> None:
     async with serve(Faults(throttle=3), HOUR) as served:
         answers = [await served.get(BY_MARK) for _ in range(6)]
 
@@ -84,7 +84,7 @@ async def test_it_says_slow_down_to_one_call_in_three(serve: Serve) -> None:
     assert answers[2].json()["error"]["message"] == "Too many requests. Send the request again after 1 s."
 
 
-async def test_it_is_away_during_an_outage_and_says_for_how_long(databases: Databases) -> None:
+async def test_it_is_unavailable_during_an_outage_with_retry_after(databases: Databases) -> None:
     moment = datetime(2026, 11, 20, 9, 30, tzinfo=UTC) + 1.5 * SECOND
     faults = Faults(outages=Outages(lasting=5 * SECOND, every=30 * SECOND))
 
@@ -98,7 +98,7 @@ async def test_it_is_away_during_an_outage_and_says_for_how_long(databases: Data
     assert away.json()["error"]["code"] == "serviceNotAvailable"
 
 
-async def test_it_rejects_who_has_no_token_before_anything_else(databases: Databases) -> None:
+async def test_authentication_precedes_faults(databases: Databases) -> None:
     async with serving(databases.application.pool, Injection(Faults(throttle=2), lambda: datetime.now(UTC))) as served:
         answers = [await served.get("/v1.0/groups", whose="nobody") for _ in range(3)]
         first = await served.get("/v1.0/groups")
@@ -120,7 +120,7 @@ async def test_it_hides_a_site_as_long_as_its_group(serve: Serve) -> None:
 
 async def test_it_hides_a_mailbox_as_long_as_a_group(databases: Databases) -> None:
     await load(databases.worker.pool, SECTION)
-    await furnish(databases.worker.pool)
+    await create_mailboxes(databases.worker.pool)
     made_at: datetime = await databases.worker.pool.fetchval("SELECT max(created_at) FROM directory.mailboxes")
     moment = made_at + 10 * SECOND
     faults = Faults(visibility_delay=15 * SECOND, not_found_after_create=20 * SECOND)
@@ -139,5 +139,5 @@ async def test_it_hides_a_mailbox_as_long_as_a_group(databases: Databases) -> No
         moment += 5 * SECOND
         known = await seen(served)
 
-    # People were always there.
+    # Users have no creation time.
     assert (hidden, listed, known) == ((4, 0, {404}), (7, 1, {404}), (7, 1, {200}))

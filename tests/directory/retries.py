@@ -1,4 +1,4 @@
-"""Whoever asks a difficult directory until it has answered, with a clock that goes as fast as one waits."""
+"""Ports that retry temporary errors, with a clock that skips the delays."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ from chamberlain.directory.port import (
 )
 from chamberlain.directory.subjects import ObservedSubject, SubjectReference
 
-# Far more than any fault that passes by itself needs.
+# Far more than any temporary error needs.
 MOST_TRIES = 100
 
 Answer = TypeVar("Answer")
@@ -41,7 +41,7 @@ Ended = TypeVar("Ended", Outcome, MailboxOutcome, GuestOutcome, ActOutcome)
 
 @dataclass
 class Clock:
-    """The time, and how far it was put ahead. The directory dates groups by its own clock, so it begins at that."""
+    """The real time plus the skipped delays; the directory uses the real time."""
 
     ahead: timedelta = field(default_factory=timedelta)
 
@@ -52,8 +52,8 @@ class Clock:
         self.ahead += span
 
 
-async def patiently(clock: Clock, ask: Callable[[], Awaitable[Answer]]) -> Answer:
-    """The first answer that is not "try again"."""
+async def retry(clock: Clock, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Retry a call until it does not raise TryAgain."""
     for _ in range(MOST_TRIES):
         try:
             return await ask()
@@ -63,19 +63,19 @@ async def patiently(clock: Clock, ask: Callable[[], Awaitable[Answer]]) -> Answe
 
 
 @dataclass
-class PatientPeople(People):
-    """People who are asked until they answer."""
+class RetryingPeople(People):
+    """People with retries."""
 
     people: People
     clock: Clock
 
     async def look_up(self, question: PeopleQuestion) -> PeopleAnswer:
-        return await patiently(self.clock, lambda: self.people.look_up(question))
+        return await retry(self.clock, lambda: self.people.look_up(question))
 
 
 @dataclass
-class PatientDirectory(Directory):
-    """A directory that is asked until every item has its end; `reasons` are those of the waits between."""
+class RetryingDirectory(Directory):
+    """A directory with retries; `reasons` are those of the temporary errors."""
 
     directory: Directory
     clock: Clock
@@ -86,55 +86,55 @@ class PatientDirectory(Directory):
         return self.directory.capabilities
 
     async def observe(self, references: Sequence[GroupReference]) -> Sequence[ObservedGroup | None]:
-        return await patiently(self.clock, lambda: self.directory.observe(references))
+        return await retry(self.clock, lambda: self.directory.observe(references))
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        return await until_all_end(self.clock, works, self.directory.ensure, reasons=self.reasons)
+        return await retry_items(self.clock, works, self.directory.ensure, reasons=self.reasons)
 
     async def observe_mailboxes(self, references: Sequence[MailboxReference]) -> Sequence[ObservedMailbox | None]:
-        return await patiently(self.clock, lambda: self.directory.observe_mailboxes(references))
+        return await retry(self.clock, lambda: self.directory.observe_mailboxes(references))
 
     async def ensure_mailboxes(self, works: Sequence[MailboxWork]) -> Sequence[MailboxOutcome]:
-        return await until_all_end(self.clock, works, self.directory.ensure_mailboxes, reasons=self.reasons)
+        return await retry_items(self.clock, works, self.directory.ensure_mailboxes, reasons=self.reasons)
 
 
 @dataclass
-class PatientGuests(Guests):
-    """Rules for guests, asked for until every item has its end."""
+class RetryingGuests(Guests):
+    """Guests with retries."""
 
     guests: Guests
     clock: Clock
 
     async def observe(self, references: Sequence[SubjectReference]) -> Sequence[ObservedSubject | None]:
-        return await patiently(self.clock, lambda: self.guests.observe(references))
+        return await retry(self.clock, lambda: self.guests.observe(references))
 
     async def ensure(self, works: Sequence[GuestWork]) -> Sequence[GuestOutcome]:
-        return await until_all_end(self.clock, works, self.guests.ensure, reasons=[])
+        return await retry_items(self.clock, works, self.guests.ensure, reasons=[])
 
     async def act(self, acts: Sequence[GuestAct]) -> Sequence[ActOutcome]:
-        return await until_all_end(self.clock, acts, self.guests.act, reasons=[])
+        return await retry_items(self.clock, acts, self.guests.act, reasons=[])
 
     async def changes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> SubjectChanges:
-        return await patiently(self.clock, lambda: self.guests.changes(tenant_id, extension, cursor))
+        return await retry(self.clock, lambda: self.guests.changes(tenant_id, extension, cursor))
 
 
 @dataclass
-class PatientAdoptions(Adoptions):
-    """What was there before, asked for until every item has its end."""
+class RetryingAdoptions(Adoptions):
+    """Adoptions with retries."""
 
     adoptions: Adoptions
     clock: Clock
 
     async def mailboxes(self, tenant_id: TenantId, extension: str, cursor: str | None) -> MailboxPage:
-        return await patiently(self.clock, lambda: self.adoptions.mailboxes(tenant_id, extension, cursor))
+        return await retry(self.clock, lambda: self.adoptions.mailboxes(tenant_id, extension, cursor))
 
     async def mark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
-        return await self._until_all_end(markings, self.adoptions.mark)
+        return await self._retry_items(markings, self.adoptions.mark)
 
     async def unmark(self, markings: Sequence[Marking]) -> Sequence[OutsideFault | None]:
-        return await self._until_all_end(markings, self.adoptions.unmark)
+        return await self._retry_items(markings, self.adoptions.unmark)
 
-    async def _until_all_end(
+    async def _retry_items(
         self, markings: Sequence[Marking], ask: Callable[[Sequence[Marking]], Awaitable[Sequence[OutsideFault | None]]]
     ) -> Sequence[OutsideFault | None]:
         ends: dict[Marking, OutsideFault | None] = {}
@@ -142,24 +142,24 @@ class PatientAdoptions(Adoptions):
             left = [one for one in markings if one not in ends]
             if not left:
                 return [ends[one] for one in markings]
-            faults = await patiently(self.clock, partial(ask, left))
+            faults = await retry(self.clock, partial(ask, left))
             ends |= {one: each for one, each in zip(left, faults, strict=True) if not isinstance(each, TryAgain)}
             self.clock.wait(max([each.after for each in faults if isinstance(each, TryAgain)], default=timedelta()))
         raise AssertionError(f"{len(markings) - len(ends)} items had no end after {MOST_TRIES} tries.")
 
 
-async def until_all_end(
+async def retry_items(
     clock: Clock,
     works: Sequence[Item],
     ensure: Callable[[Sequence[Item]], Awaitable[Sequence[Ended]]],
     *,
     reasons: list[str],
 ) -> Sequence[Ended]:
-    """What came of each in the end; the reasons of the waits between are put behind `reasons`."""
+    """Retry until every item has a final outcome; appends the reasons of retries."""
     outcomes: dict[int, Ended] = {}
     for _ in range(MOST_TRIES):
         left = [index for index in range(len(works)) if index not in outcomes]
-        tried = await patiently(clock, partial(ensure, [works[index] for index in left]))
+        tried = await retry(clock, partial(ensure, [works[index] for index in left]))
         faults = [outcome.fault for outcome in tried if isinstance(outcome.fault, TryAgain)]
         outcomes |= {
             index: outcome

@@ -1,4 +1,4 @@
-"""Groups and mailboxes are there at once; what notes that they are there waits for the disk."""
+"""Provisioning commits asynchronously; the commit that records it waits for the disk."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from tests.databases import Databases
 
 
 @pytest.mark.parametrize("function", ["ensure_groups", "ensure_mailboxes"])
-async def test_nobody_waits_for_the_disk(databases: Databases, function: str) -> None:
+async def test_provisioning_does_not_wait_for_the_disk(databases: Databases, function: str) -> None:
     async with databases.worker.across_tenants() as tx:
         taken = await tx.fetch_row(
             "SELECT pronargs FROM pg_proc WHERE pronamespace = 'directory'::regnamespace AND proname = $1", function
         )
         assert taken is not None
-        # All but the first are arrays, which may be empty.
+        # All parameters but the first are arrays, which can be empty.
         nothing = ", ".join(["'{}'"] * (taken["pronargs"] - 1))
 
         await tx.fetch(f"SELECT FROM directory.{function}('requestId', {nothing})")

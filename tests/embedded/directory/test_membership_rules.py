@@ -93,7 +93,7 @@ def test_it_works(text: str, expected: Rule) -> None:
         (f'user.department -eq "{"x" * 4000}"', 3073),
     ],
 )
-def test_it_rejects_and_says_where(text: str, position: int) -> None:
+def test_it_rejects_with_the_position(text: str, position: int) -> None:
     with pytest.raises(BadRule) as rejected:
         read_rule(text)
 
@@ -102,7 +102,7 @@ def test_it_rejects_and_says_where(text: str, position: int) -> None:
 
 
 @given(st.text(max_size=20).map(lambda text: f"§{text}"))
-def test_it_lets_nothing_of_a_rule_into_the_statement(text: str) -> None:
+def test_all_values_are_parameters(text: str) -> None:
     quoted = '"' + text.replace('"', '""') + '"'
     parameters: list[object] = []
 
@@ -116,6 +116,6 @@ def test_it_lets_nothing_of_a_rule_into_the_statement(text: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(codec="ascii"), max_size=60))
-def test_it_answers_any_text_with_a_tree_or_a_sentence(text: str) -> None:
+def test_it_parses_or_rejects_any_text(text: str) -> None:
     with contextlib.suppress(BadRule):
         condition_of(read_rule(text), [])

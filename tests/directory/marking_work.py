@@ -1,4 +1,4 @@
-"""Marks for what was there before: mailboxes that somebody made without us, and groups."""
+"""Marks for existing mailboxes and groups."""
 
 from uuid import UUID, uuid4
 
@@ -6,33 +6,33 @@ from chamberlain.core.ids import RequestId
 from chamberlain.directory.mailboxes import ObservedMailbox
 from chamberlain.directory.models import ObjectType
 from chamberlain.directory.port import Adoptions, Marking
-from tests.directory.conftest import Stage
-from tests.directory.population import TENANT
-from tests.directory.wanted_mailboxes import Make, plain, reference
+from tests.directory.conftest import Adapter
+from tests.directory.mailbox_work import Make, plain, reference
+from tests.directory.sample_directory import TENANT
 
 MAILBOX_EXTENSION, GROUP_EXTENSION = "chamberlain_mailbox", "chamberlain_group"
 
 
 def marking(object_id: UUID, type_: ObjectType = ObjectType.MAILBOX) -> Marking:
-    """The mark of a new request on what is there."""
+    """Return the mark of a new request for an existing object."""
     extension = MAILBOX_EXTENSION if type_ is ObjectType.MAILBOX else GROUP_EXTENSION
     return Marking(TENANT, type_, object_id, extension, RequestId(uuid4()))
 
 
-async def made_before(stage: Stage, make: Make = plain) -> ObservedMailbox:
-    """A mailbox that carries no mark: one that was made with a mark, which was then taken from it."""
+async def made_before(adapter: Adapter, make: Make = plain) -> ObservedMailbox:
+    """Create a mailbox and remove its mark."""
     work = make()
-    [outcome] = await stage.directory.ensure_mailboxes([work])
+    [outcome] = await adapter.directory.ensure_mailboxes([work])
     assert outcome.mailbox is not None
     type_ = ObjectType.MAILBOX
     wanted = Marking(TENANT, type_, outcome.mailbox.id, MAILBOX_EXTENSION, work.wanted.request_id)
-    assert await stage.adoptions.unmark([wanted]) == [None]
-    assert await stage.directory.observe_mailboxes([reference(work)]) == [None]
+    assert await adapter.adoptions.unmark([wanted]) == [None]
+    assert await adapter.directory.observe_mailboxes([reference(work)]) == [None]
     return outcome.mailbox
 
 
 async def all_of(adoptions: Adoptions) -> dict[UUID, ObservedMailbox]:
-    """All mailboxes of the tenant, page by page."""
+    """List all mailboxes of the tenant."""
     page = await adoptions.mailboxes(TENANT, MAILBOX_EXTENSION, None)
     found = list(page.mailboxes)
     while page.cursor is not None:

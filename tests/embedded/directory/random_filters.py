@@ -1,4 +1,4 @@
-"""Filters that are made by chance, and what each means: said in Python that knows nothing of the database."""
+"""Random filters, and the meaning of each in Python."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -7,9 +7,9 @@ from functools import cache
 from uuid import UUID
 
 from chamberlain.embedded.directory.graph.filters import MOST_CHARACTERS
-from tests.embedded.directory.houses import HOUSE, OTHER_HOUSE, group
+from tests.embedded.directory.sample_data import HOUSE, OTHER_HOUSE, group
 
-# Texts that are alike by case, by a part, or to whoever forgets to quote.
+# Texts that are equal except for case, have equal parts, or need quoting.
 TEXTS = [
     "", "a", "A", "ab", "Abc", "it's", "''", "'", "%", "_", "a%", "\\", 'say "x"', "null", "x) or (x",
     "a' or 'a' eq 'a", "Straße", "STRASSE", "ÄÖÜ", "äöü", "Été", "日本", "😀", "a b", "$1", "§",
@@ -18,7 +18,7 @@ TEXTS = [
 ]  # fmt: skip
 IDS = [f"60000000-0000-4000-8000-0000000000a{number}" for number in range(10)]
 
-# What some readers of ids would take for one.
+# Texts that some parsers accept as ids.
 NEARLY_IDS = [IDS[0].replace("-", ""), f"{{{IDS[1]}}}", f"urn:uuid:{IDS[2]}", f"{IDS[3]}x", f" {IDS[4]}"]
 
 
@@ -49,7 +49,7 @@ GROUPS_OF_HOUSE = [
     entry(8, 'say "x"', "x_y", House_Group={"requestId": "ab"}),
     entry(9, "A b", "😀", house_group={"requestid": "ab"}),
 ]  # fmt: skip
-# The same marks in another tenant must be nobody's.
+# The same marks in another tenant must not match.
 ELSEWHERE = [
     group(UUID(IDS[0]), OTHER_HOUSE, "ab", extensions={"house_group": {"requestId": "x", "templateId": "ab"}}),
     group(UUID(int=7), OTHER_HOUSE, "Straße", mail="g1@other.example"),
@@ -60,8 +60,8 @@ Test = Callable[[Group], bool]
 
 
 @dataclass(frozen=True)
-class Written:
-    """A filter, what it means, and the same filter with other texts in it."""
+class RandomExpression:
+    """A filter, its meaning, and the same filter with other texts."""
 
     text: str
     holds: Test
@@ -97,13 +97,13 @@ def value_at(entry: Group, path: str) -> str | None:
     return None if value is None else lowered(value)
 
 
-class Maker:
-    """Makes filters, always the same ones from the same seed."""
+class Generator:
+    """Generates filters; deterministic for each seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311 - no secret; the same filters each time.
 
-    def filter(self, levels: int = 4) -> Written:
+    def filter(self, levels: int = 4) -> RandomExpression:
         kind = self._random.random()
         if levels == 0 or kind < 0.45:
             return self._comparison()
@@ -111,54 +111,54 @@ class Maker:
             return self._not(self.filter(levels - 1))
         if kind < 0.7:
             part = self.filter(levels - 1)
-            return Written(f"({part.text})", part.holds, f"({part.other})")
+            return RandomExpression(f"({part.text})", part.holds, f"({part.other})")
         return self._several([self.filter(levels - 1) for _ in range(self._random.randint(2, 3))])
 
-    def _several(self, parts: Sequence[Written]) -> Written:
-        # "and" binds closer than "or": parts of a conjunction stand in brackets, whatever they are.
+    def _several(self, parts: Sequence[RandomExpression]) -> RandomExpression:
+        # "and" has a higher precedence than "or", so parts of a conjunction are in brackets.
         word, combine = self._random.choice([("and", all), ("or", any)])
         ends = ("(", ")") if word == "and" else ("", "")
         texts = [word.join((" ", " ")).join(f"{ends[0]}{text}{ends[1]}" for text in several) for several in (
             [part.text for part in parts], [part.other for part in parts]
         )]  # fmt: skip
-        return Written(texts[0], lambda entry: combine(part.holds(entry) for part in parts), texts[1])
+        return RandomExpression(texts[0], lambda entry: combine(part.holds(entry) for part in parts), texts[1])
 
-    def _not(self, part: Written) -> Written:
-        return Written(f"not({part.text})", lambda entry: not part.holds(entry), f"not({part.other})")
+    def _not(self, part: RandomExpression) -> RandomExpression:
+        return RandomExpression(f"not({part.text})", lambda entry: not part.holds(entry), f"not({part.other})")
 
-    def _comparison(self) -> Written:
+    def _comparison(self) -> RandomExpression:
         make = self._random.choice([self._equal, self._equal, self._in, self._starts_with, self._has_type])
         return make()
 
-    def _equal(self) -> Written:
+    def _equal(self) -> RandomExpression:
         path, value = self._path(), self._value()
         operator = self._random.choice(["eq", "ne"])
         wanted = None if value is None else lowered(value)
-        return Written(
+        return RandomExpression(
             f"{path} {operator} {'null' if value is None else quoted(value)}",
             lambda entry: (value_at(entry, path) == wanted) is (operator == "eq"),
             f"{path} {operator} {'null' if value is None else self._other()}",
         )
 
-    def _in(self) -> Written:
+    def _in(self) -> RandomExpression:
         path, values = self._path(), [self._value() for _ in range(self._random.randint(1, 4))]
         wanted = {None if value is None else lowered(value) for value in values}
-        return Written(
+        return RandomExpression(
             f"{path} in ({', '.join('null' if value is None else quoted(value) for value in values)})",
             lambda entry: value_at(entry, path) in wanted,
             f"{path} in ({','.join('null' if value is None else self._other() for value in values)})",
         )
 
-    def _starts_with(self) -> Written:
+    def _starts_with(self) -> RandomExpression:
         path, text = self._path(), self._text()
         beginning = lowered(text[: self._random.randint(0, 3)])
-        return Written(
+        return RandomExpression(
             f"startswith({path}, {quoted(beginning)})",
             lambda entry: (value_at(entry, path) or "").startswith(beginning) and value_at(entry, path) is not None,
             f"startswith({path}, {self._other()})",
         )
 
-    def _has_type(self) -> Written:
+    def _has_type(self) -> RandomExpression:
         text, name = self._text(), self._random.choice(["c", "x", "groupTypes"])
 
         def holds(entry: Group) -> bool:
@@ -166,7 +166,7 @@ class Maker:
             assert isinstance(types, list)
             return lowered(text) in map(lowered, types)
 
-        return Written(
+        return RandomExpression(
             f"groupTypes/any({name}:{name} eq {quoted(text)})",
             holds,
             f"groupTypes/any({name}:{name} eq {self._other()})",
@@ -184,15 +184,15 @@ class Maker:
         return self._random.choice(several)
 
     def _other(self) -> str:
-        # Another text, but for ids: what is no id is left out before the database sees it.
+        # Another text. Ids stay the same, because other texts are removed before the query.
         return quoted(self._random.choice(OTHER_TEXTS))
 
 
 @cache
-def written_filters(count: int, seed: int = 20261121) -> tuple[Written, ...]:
-    """So many filters, no two alike."""
-    maker = Maker(seed)
-    found: dict[str, Written] = {}
+def random_filters(count: int, seed: int = 20261121) -> tuple[RandomExpression, ...]:
+    """Generate this many different filters."""
+    maker = Generator(seed)
+    found: dict[str, RandomExpression] = {}
     while len(found) < count:
         one = maker.filter()
         if max(len(one.text), len(one.other)) <= MOST_CHARACTERS:

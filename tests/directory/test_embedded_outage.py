@@ -1,4 +1,4 @@
-"""What the adapter of the embedded directory says while its database is away, and that looking never writes."""
+"""The embedded directory without its database, and in a read-only database."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -15,10 +15,10 @@ from chamberlain.embedded.directory.groups import Groups
 from chamberlain.embedded.directory.mailboxes import Mailboxes
 from chamberlain.embedded.directory.people import Register
 from tests.databases import Databases
-from tests.directory import wanted_mailboxes
-from tests.directory.conftest import Stage
-from tests.directory.population import ADA, TENANT
-from tests.directory.wanted import reference, work
+from tests.directory import mailbox_work
+from tests.directory.conftest import Adapter
+from tests.directory.group_work import reference, work
+from tests.directory.sample_directory import ADA, TENANT
 
 
 def directory_on(database: Database) -> EmbeddedDirectory:
@@ -27,7 +27,7 @@ def directory_on(database: Database) -> EmbeddedDirectory:
     )
 
 
-async def test_it_works_when_the_database_cannot_be_reached() -> None:
+async def test_it_raises_try_again_without_a_database() -> None:
     away = await open_database("postgresql://nobody@127.0.0.1:1/nowhere", most=2, name="away")
     directory, people = directory_on(away), EmbeddedPeople(Register(away.pool))
 
@@ -36,9 +36,9 @@ async def test_it_works_when_the_database_cannot_be_reached() -> None:
     with pytest.raises(TryAgain):
         await directory.observe([reference(work())])
     with pytest.raises(TryAgain):
-        await directory.ensure_mailboxes([wanted_mailboxes.shared()])
+        await directory.ensure_mailboxes([mailbox_work.shared()])
     with pytest.raises(TryAgain):
-        await directory.observe_mailboxes([wanted_mailboxes.reference(wanted_mailboxes.shared())])
+        await directory.observe_mailboxes([mailbox_work.reference(mailbox_work.shared())])
     with pytest.raises(TryAgain):
         await people.look_up(PeopleQuestion(TENANT, users=frozenset({ADA})))
 
@@ -46,36 +46,36 @@ async def test_it_works_when_the_database_cannot_be_reached() -> None:
     await away.close()
 
 
-async def test_it_goes_on_after_its_connections_were_cut(stage: Stage, filled: Databases) -> None:
+async def test_it_recovers_from_closed_connections(adapter: Adapter, filled: Databases) -> None:
     one = work()
-    await stage.directory.ensure([one])
+    await adapter.directory.ensure([one])
     async with filled.worker.pool.acquire() as connection:
         await connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE usename = current_user AND pid <> pg_backend_pid() AND datname = current_database()"
         )
 
-    [seen] = await stage.directory.observe([reference(one)])
+    [seen] = await adapter.directory.observe([reference(one)])
 
     assert seen is not None
 
 
-async def test_it_reads_where_nothing_may_be_written(stage: Stage, filled: Databases) -> None:
+async def test_reads_work_in_a_read_only_database(adapter: Adapter, filled: Databases) -> None:
     one = work()
-    [outcome] = await stage.directory.ensure([one])
-    mailbox = wanted_mailboxes.shared()
-    [made] = await stage.directory.ensure_mailboxes([mailbox])
+    [outcome] = await adapter.directory.ensure([one])
+    mailbox = mailbox_work.shared()
+    [made] = await adapter.directory.ensure_mailboxes([mailbox])
     address = f"{filled.addresses.worker}&options=-c%20default_transaction_read_only%3Don"
     read_only = await open_database(address, most=1, name="read only")
 
     directory = directory_on(read_only)
 
     assert await directory.observe([reference(one), reference(work())]) == [outcome.group, None]
-    assert await directory.observe_mailboxes([wanted_mailboxes.reference(mailbox)]) == [made.mailbox]
+    assert await directory.observe_mailboxes([mailbox_work.reference(mailbox)]) == [made.mailbox]
     await read_only.close()
 
 
-def test_it_gives_a_request_the_same_group_id_each_time() -> None:
+def test_the_group_id_is_deterministic() -> None:
     one, other = reference(work()), reference(work())
 
     assert group_id_of(one) == group_id_of(one)
@@ -84,8 +84,8 @@ def test_it_gives_a_request_the_same_group_id_each_time() -> None:
     assert (group_id_of(one).version, group_id_of(one).variant) == (8, one.request_id.variant)
 
 
-def test_a_request_keeps_its_group_id_for_good() -> None:
-    """A run that an older version has begun is ended by a newer one."""
+def test_the_group_id_never_changes() -> None:
+    """A newer version can finish a run of an older version."""
     tenant, request = TenantId(UUID(int=1)), RequestId(UUID("0195f3a0-1c2d-4e4f-8a6b-7c8d9e0f1a2b"))
 
     begun = group_id_of(GroupReference(tenant, "estate_group", request))
