@@ -1,5 +1,5 @@
 -- Tenants that were deleted: all that is left of them. The id is not called tenant_id, because what has one goes with its tenant
--- (tenant_admin/store.py). It is for whoever has the database alone, who may add to it and change nothing.
+-- (store/tenant_rows.py). It is for whoever has the database alone, who may add to it and change nothing.
 CREATE TABLE chamberlain.deleted_tenant (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id uuid NOT NULL,

@@ -1,6 +1,6 @@
 -- Adoptions: what was in the directory before and is taken under management, by a rule.
 
--- A rule that was confirmed, and how far it has come. `filter` and `created_by` have the shapes of adoptions/models.py and of an actor.
+-- A rule that was confirmed, and how far it has come. `filter` and `created_by` have the shapes of rules/adoptions.py and of an actor.
 CREATE TABLE chamberlain.adoption (
     tenant_id uuid NOT NULL,
     adoption_id uuid NOT NULL,
