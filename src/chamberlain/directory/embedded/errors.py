@@ -9,7 +9,7 @@ from chamberlain.embedded.directory.errors import NotNow, Refused
 
 @contextmanager
 def port_errors() -> Iterator[None]:
-    """Raise TryAgain for every temporary error of the block."""
+    """Raise TryAgain for every error that a retry can solve."""
     try:
         yield
     except NotNow as error:

@@ -65,7 +65,7 @@ def _observed_of(shown: GroupShown) -> ObservedGroup:
 def _created(entry: GroupEntry) -> GroupEntry:
     """Select the part of a new group.
 
-    It has the first owner, who is the caller, and the members by rule.
+    A step provisions the group with its first owner, the caller, and the members by rule.
     """
     first = replace(entry, owners=entry.owners[:1])
     return replace(_with_owners(first), membership_rule=entry.membership_rule)

@@ -32,7 +32,7 @@ def mark_of(reference: Reference) -> Mark:
 def object_id_of(reference: Reference) -> UUID:
     """Derive the id of a new object from its request.
 
-    So creating the object twice creates one object. The id starts with the first bytes of the request's id, so that
+    So provisioning is idempotent. The id starts with the first bytes of the request's id, so that
     objects are stored in the order of their requests. The rest is a digest of the request, its tenant and the extension
     (a version 8 UUID, RFC 9562).
     """

@@ -64,7 +64,7 @@ class Provisioner(ABC, Generic[Work, Outcome, Observed]):
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
         """Provision each object.
 
-        Two works of one batch for the same object provision it once.
+        Duplicates in a batch are provisioned once.
         """
 
 
@@ -82,7 +82,7 @@ class AtomicProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Outc
         return [self._kind.observed(one) for one in shown]
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        """Provision each in one statement; a second statement sets names and descriptions."""
+        """Deduplicate the batch and provision it; a second statement sets names."""
         wanted = [self._kind.entry_of(work) for work in works]
         unique = list({entry.mark: entry for entry in wanted}.values())
         with port_errors():
@@ -105,7 +105,7 @@ class AtomicProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Outc
         observed = self._kind.observed(ensured.shown)
         if ensured.fault is None:
             return self._kind.outcome(observed, work.steps, None, None)
-        # Nothing was written. But the check of people succeeded, unless this code says that users are missing.
+        # Nothing was provisioned. But the check of people succeeded, unless this code reports missing users.
         is_checked = Step.CHECK_PEOPLE in work.steps and ensured.fault.code != "userUnknown"
         done = (Step.CHECK_PEOPLE,) if is_checked else ()
         return self._kind.outcome(observed, done, rejected(ensured.fault), None)
@@ -126,7 +126,10 @@ class StepwiseProvisioner(Provisioner[Work, Outcome, Observed], Generic[Work, Ou
         return await self._observe([mark_of(one) for one in references])
 
     async def ensure(self, works: Sequence[Work]) -> Sequence[Outcome]:
-        """Run the steps of each object in their order until a fault."""
+        """Run the steps of each object in their order.
+
+        A retry continues after a fault.
+        """
         marks = [self._kind.entry_of(work).mark for work in works]
         unique = dict(zip(marks, works, strict=True))
         found = dict(zip(unique, await self._observe(list(unique)), strict=True))

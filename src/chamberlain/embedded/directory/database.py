@@ -17,7 +17,7 @@ Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
 Queryable: TypeAlias = "asyncpg.Pool[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 
-# Down, starting, stopping, overloaded, or a deadlock of two batches.
+# A retry can succeed: down, starting, stopping, overloaded, or a deadlock of two batches.
 _TEMPORARY = (
     OSError,
     TimeoutError,
@@ -38,7 +38,7 @@ def database_errors() -> Iterator[None]:
     try:
         yield
     except _TEMPORARY as error:
-        raise Unreachable(f"The directory's database is not available. {outage_of(error).seen}") from error
+        raise Unreachable(f"The directory's database cannot be used. {outage_of(error).seen}") from error
 
 
 @asynccontextmanager

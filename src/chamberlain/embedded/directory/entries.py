@@ -88,7 +88,7 @@ class MarkedObjects(ABC, Generic[Entry, Shown]):
 
     @abstractmethod
     async def ensure(self, entries: Sequence[Entry]) -> Sequence[Ensured[Shown]]:
-        """Create or complete each object, entirely or not at all.
+        """Provision each object, entirely or not at all.
 
         The possible ones in one transaction.
         """

@@ -34,11 +34,11 @@ class NotNow(DirectoryFault):
 
 
 class Unreachable(NotNow):
-    """The directory is not reachable."""
+    """The directory is not reachable; retry later."""
 
 
 class Throttled(NotNow):
-    """The client sends too many calls."""
+    """The client sends too many calls; retry later."""
 
 
 class NotYet(NotNow):
@@ -89,4 +89,4 @@ class Forbidden(DirectoryFault):
 
 
 class BadQuery(CodedFault):
-    """A query is invalid; the text says what is wrong, and where."""
+    """A query is invalid; the text contains the reason and the position."""

@@ -55,8 +55,8 @@ class Outages:
 class Faults:
     """The configured faults.
 
-    A group or mailbox is invisible during `visibility_delay`. Then lists show it, but a lookup by id does not find it
-    before `not_found_after_create`. One in `throttle` calls is throttled.
+    A newly provisioned group or mailbox is invisible during `visibility_delay`. Then lists show it, but a lookup by id
+    does not find it before `not_found_after_create`. One in `throttle` calls is throttled.
     """
 
     visibility_delay: timedelta = NEVER

@@ -117,7 +117,7 @@ class Groups(MarkedObjects[GroupEntry, GroupShown]):
             )
 
     async def ensure(self, entries: Sequence[GroupEntry]) -> Sequence[Ensured[GroupShown]]:
-        """Create or complete each group, entirely or not at all.
+        """Provision each group, entirely or not at all.
 
         The possible ones in one transaction.
         """
@@ -137,7 +137,7 @@ class Groups(MarkedObjects[GroupEntry, GroupShown]):
         return [results[entry.mark] for entry in entries]
 
     async def _members_by_rule(self, entries: Sequence[GroupEntry]) -> Mapping[_RuleOfTenant, Sequence[UUID] | BadRule]:
-        """Query the members of each rule once."""
+        """Validate the rules and query the members of each once."""
         found: dict[_RuleOfTenant, Sequence[UUID] | BadRule] = {}
         for entry in entries:
             tenant_id, rule = entry.mark.tenant_id, entry.membership_rule
@@ -188,7 +188,7 @@ def _relations(entry: GroupEntry) -> Iterable[tuple[UUID, bool, bool]]:
 
 
 def _as_made(entry: GroupEntry) -> GroupShown:
-    # A new group has the desired state, so it is not read back.
+    # A newly provisioned group has the desired state, so it is not read back.
     return GroupShown(
         id=entry.id,
         display_name=entry.display_name,

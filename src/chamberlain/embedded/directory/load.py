@@ -1,6 +1,6 @@
 """Loads the `directory:` section of a configuration file.
 
-Loading it again changes nothing. Users, labels and defaults are set to the values of the file. Groups and sites are
+Loading is idempotent. Users, labels and defaults are set to the values of the file. Groups and sites are
 only created: users change them later, and a start of the service must not undo their changes.
 """
 

@@ -154,7 +154,7 @@ class Mailboxes(MarkedObjects[MailboxEntry, MailboxShown]):
             await follow_changed(connection, [(row["tenant_id"], row["id"]) for row in rows])
 
     async def ensure(self, entries: Sequence[MailboxEntry]) -> Sequence[Ensured[MailboxShown]]:
-        """Create or complete each mailbox, entirely or not at all.
+        """Provision each mailbox, entirely or not at all.
 
         The possible ones in one transaction.
         """
@@ -212,7 +212,7 @@ def _encode(value: object) -> str:
 
 
 def _as_made(entry: MailboxEntry) -> MailboxShown:
-    # A new mailbox has the desired state, so it is not read back.
+    # A newly provisioned mailbox has the desired state, so it is not read back.
     return MailboxShown(
         id=entry.id,
         recipient_type=entry.recipient_type,

@@ -119,7 +119,7 @@ Rule: TypeAlias = Expression[Comparison]
 
 
 def read_rule(text: str) -> Rule:
-    """Parse a rule. Raises BadRule with the position of the error."""
+    """Validate a rule and return its tree. Raises BadRule with the position."""
     if len(text) > MOST_CHARACTERS:
         raise BadRule(f"it has more than {MOST_CHARACTERS} characters.", MOST_CHARACTERS + 1)
     return _RuleParser(text).parse()

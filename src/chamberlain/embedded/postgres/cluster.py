@@ -31,6 +31,7 @@ def make_cluster(folder: Folder, *, programs: Path, version: int, user: ServerUs
 
 
 def check_version(data: Path, *, programs: Path, version: int, database: str) -> None:
+    """Validate that the programs have the major version of the data."""
     data_version = int((data / "PG_VERSION").read_text())
     if data_version != version:
         raise OtherMajorVersion(

@@ -1,4 +1,4 @@
-"""The errors of the embedded PostgreSQL. Each message says what to do.
+"""The errors of the embedded PostgreSQL. Each message contains a solution.
 
 EmbeddedPostgresError
 +-- AlreadyRunning          another service uses the folder

@@ -50,6 +50,7 @@ class Folder:
 
 
 def make_folder(path: Path) -> Folder:
+    """Create the folder and validate its path and owner."""
     folder = Folder(path.absolute())
     if len(bytes(folder.socket)) > SOCKET_PATH_LIMIT:
         raise SocketPathTooLong(folder.socket, SOCKET_PATH_LIMIT)

@@ -23,7 +23,7 @@ from chamberlain.embedded.postgres.server_user import ServerUser, start_child
 
 logger = logging.getLogger(__name__)
 
-# Time to replay the log since the last checkpoint after a crash: at most 2 GB.
+# Timeout for the recovery after a crash: it replays at most 2 GB of log.
 _SECONDS_TO_BE_READY = 300.0
 _POLL_SECONDS = 0.005
 
@@ -120,7 +120,7 @@ class ServerProcess:
         return DidNotStart(data, reason, "\n".join(output.splitlines()[-20:]))
 
 
-# The first restart is immediate. Then the delay doubles, until the server has run for some time.
+# Exponential backoff: the first restart is immediate, then the delay doubles until the server was stable.
 _FIRST_DELAY = 0.1
 _LONGEST_DELAY = 5.0
 _STABLE_SECONDS = 30.0
@@ -164,7 +164,7 @@ def _watch(process: ServerProcess) -> None:
 
 
 def _start_again(process: ServerProcess, delay: float) -> float:
-    """Retry until the server runs or is stopped.
+    """Retry with backoff until the server runs or is stopped.
 
     Returns the delay before another restart.
     """
@@ -180,7 +180,7 @@ def _start_again(process: ServerProcess, delay: float) -> float:
     return delay
 
 
-# An earlier server stops when its service dies. It gets this time for its last checkpoint before it is killed.
+# Timeouts. An earlier server stops when its service dies, but may still write its last checkpoint.
 _SECONDS_TO_END = 5.0
 _SECONDS_AFTER_SIGNAL = 2.0
 

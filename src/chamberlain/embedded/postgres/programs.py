@@ -32,6 +32,7 @@ def find_programs(programs: Path | None) -> Path:
 
 
 def major_version(programs: Path) -> int:
+    """Read and validate the major version of the programs."""
     said = subprocess.run(  # noqa: S603 - the operator's program.
         [str(programs / "postgres"), "--version"], check=False, capture_output=True, text=True
     )

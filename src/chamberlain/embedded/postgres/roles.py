@@ -63,6 +63,7 @@ class Addresses:
 
 
 def addresses_in(socket_folder: Path, database: str) -> Addresses:
+    """Return the addresses of a database for the three roles."""
     return Addresses(
         owner=address(socket_folder, OWNER, database),
         application=address(socket_folder, APPLICATION, database),
@@ -71,6 +72,7 @@ def addresses_in(socket_folder: Path, database: str) -> Addresses:
 
 
 def address(socket_folder: Path, role: str, database: str) -> str:
+    """Return the address of a database for one role."""
     # Overrides PGPORT in the environment.
     where = urlencode({"host": str(socket_folder), "port": PORT}, quote_via=quote, safe="/")
     return f"postgresql://{role}@/{quote(database, safe='')}?{where}"

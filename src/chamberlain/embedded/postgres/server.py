@@ -24,7 +24,7 @@ from chamberlain.embedded.postgres.server_user import choose_server_user, servic
 
 logger = logging.getLogger(__name__)
 
-# The service has ten seconds to stop; the database stops last.
+# Timeouts. The service has ten seconds to stop; the database stops last.
 _SECONDS_TO_STOP = 5.0
 _SECONDS_AFTER_SIGNAL = 2.0
 

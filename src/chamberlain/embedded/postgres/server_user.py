@@ -27,6 +27,10 @@ class ServerUser:
 
 
 def choose_server_user(run_as: str | None) -> ServerUser:
+    """Choose the user of the server.
+
+    `run_as` is the preferred one if root runs the service.
+    """
     if os.geteuid() != 0:
         return _as_server_user(_service_user(), is_other=False)
     names = [name for name in (run_as, "chamberlain", "postgres", "nobody") if name]

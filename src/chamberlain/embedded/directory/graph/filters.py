@@ -78,7 +78,7 @@ _COMMON = re.compile(rf"({_NAME})/({_NAME}) eq '([^']*)'")
 
 
 def read_filter(text: str, vocabulary: Vocabulary = GROUP_VOCABULARY) -> Filter:
-    """Parse a filter. Raises BadQuery with the position of the error."""
+    """Validate a filter and return its tree. Raises BadQuery with the position."""
     if len(text) > MOST_CHARACTERS:
         message = f"A filter ends at position {MOST_CHARACTERS} at the latest; this one has {len(text)} characters."
         raise BadQuery("Request_UnsupportedQuery", message)

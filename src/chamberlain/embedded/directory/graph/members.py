@@ -4,12 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-import msgspec
-
 from chamberlain.embedded.directory.database import Connection
 from chamberlain.embedded.directory.graph.calls import Call, Row, Shape
 from chamberlain.embedded.directory.graph.options import read_options
 from chamberlain.embedded.directory.graph.paging import Query, page_of, read_place, require_eventual, shape_of_page
+from chamberlain.embedded.directory.graph.users import default_shape
 
 _OPTIONS = frozenset({"$select", "$count", "$top", "$skiptoken"})
 
@@ -86,34 +85,14 @@ async def _group(call: Call) -> AsyncIterator[Connection]:
 
 
 def _shape(row: Row) -> Shape:
-    return _group_shape(row) if row["is_group"] else _user_shape(row)
-
-
-def _group_shape(row: Row) -> Shape:
+    if not row["is_group"]:
+        return {"@odata.type": "#microsoft.graph.user", "id": str(row["id"]), **default_shape(row)}
     return {
         "@odata.type": "#microsoft.graph.group",
         "id": str(row["id"]),
         "displayName": row["display_name"],
         "mail": row["mail"],
         "mailNickname": row["mail_nickname"],
-    }
-
-
-def _user_shape(row: Row) -> Shape:
-    properties = msgspec.json.decode(row["properties"], type=dict[str, str])
-    return {
-        "@odata.type": "#microsoft.graph.user",
-        "id": str(row["id"]),
-        "businessPhones": [],
-        "displayName": row["display_name"],
-        "givenName": properties.get("givenName"),
-        "jobTitle": properties.get("jobTitle"),
-        "mail": row["mail"],
-        "mobilePhone": properties.get("mobilePhone"),
-        "officeLocation": properties.get("officeLocation"),
-        "preferredLanguage": properties.get("preferredLanguage"),
-        "surname": properties.get("surname"),
-        "userPrincipalName": row["user_principal_name"],
     }
 
 

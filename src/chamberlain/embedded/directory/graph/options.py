@@ -35,7 +35,7 @@ class Options:
 
 
 def read_options(query_string: bytes, *, known: frozenset[str] = frozenset()) -> Options:
-    """Parse a query string.
+    """Parse and validate a query string.
 
     Raises BadQuery for an unknown parameter that begins with `$`; others are ignored.
     """
@@ -55,7 +55,7 @@ def read_options(query_string: bytes, *, known: frozenset[str] = frozenset()) ->
 
 
 def next_query(options: Options, skip_token: str) -> str:
-    """Encode the query string of the next page."""
+    """Encode the query string of the next page, for pagination."""
     pairs: Sequence[tuple[str, str | None]] = (
         ("$filter", options.filter),
         ("$select", None if options.select is None else ",".join(options.select)),
@@ -140,7 +140,7 @@ class Order:
 
 
 def read_order(written: str, keys: Mapping[str, SortKey], kind: str) -> Order:
-    """Parse `$orderby`: one property, optionally with `asc` or `desc`. Raises BadQuery."""
+    """Parse and validate `$orderby`: one property, optionally with a direction. Raises BadQuery."""
     words = written.split()
     if "," in written:
         raise BadQuery("Request_UnsupportedQuery", "A list is sorted by one property: '$orderby' takes no second one.")
@@ -156,7 +156,7 @@ def read_order(written: str, keys: Mapping[str, SortKey], kind: str) -> Order:
 
 
 def check_select(options: Options, properties: frozenset[str], resource: str) -> None:
-    """Raise BadQuery if `$select` contains an unknown property."""
+    """Validate the property names of `$select`. Raises BadQuery."""
     for name in options.select or ():
         # Names of extension attributes contain an underscore (prefix_name), those of properties never do.
         if name not in properties and "_" not in name:

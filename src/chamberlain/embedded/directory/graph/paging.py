@@ -1,4 +1,4 @@
-"""Pagination of lists: filters, sort orders, positions and counts.
+"""Paginates lists: filters, sort orders, positions and counts.
 
 A statement consists of the fixed pieces of a listing and of conditions, with a parameter for each value of a call. The
 skip token contains the last entry of the page before: its id and its sort key. It needs no secret, because it is a
@@ -59,7 +59,10 @@ def write_skip_token(place: Place, query: Sequence[str | None]) -> str:
 
 
 def read_skip_token(token: str, query: Sequence[str | None], *, key_is_time: bool) -> Place:
-    """Decode the position. Raises BadQuery for a token of another query."""
+    """Decode and validate a position.
+
+    Raises BadQuery for a token of another query.
+    """
     try:
         raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))
         content = raw[_DIGEST_BYTES:]

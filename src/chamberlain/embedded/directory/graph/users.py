@@ -103,11 +103,11 @@ def _proxy_addresses(row: Row) -> list[str]:
     return [*primary, *(f"smtp:{alias}" for alias in row["aliases"] or ())]
 
 
-def _shape(row: Row) -> Shape:
+def default_shape(row: Row, business_phones: Sequence[str] = ()) -> Shape:
+    """Encode the default properties of a user, in the order of Graph."""
     properties = properties_of(row)
-    # First the properties without $select, in the order of Graph, then the others.
     return {
-        "businessPhones": list(contact_of(row).business_phones),
+        "businessPhones": list(business_phones),
         "displayName": row["display_name"],
         "givenName": properties.get("givenName"),
         "jobTitle": properties.get("jobTitle"),
@@ -118,6 +118,13 @@ def _shape(row: Row) -> Shape:
         "surname": properties.get("surname"),
         "userPrincipalName": row["user_principal_name"],
         "id": str(row["id"]),
+    }
+
+
+def _shape(row: Row) -> Shape:
+    properties = properties_of(row)
+    return {
+        **default_shape(row, contact_of(row).business_phones),
         **{name: properties.get(name) for name in _FURTHER},
         "accountEnabled": row["account_enabled"],
         "createdDateTime": None if row["created_at"] is None else written_time(row["created_at"]),
