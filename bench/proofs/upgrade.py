@@ -43,6 +43,8 @@ DARA_MAIL = "dara@estate.example"
 STRANGER = "00000000-0000-4000-8000-0000000000ff"
 # The directory is away for all but a second of each hour.
 AWAY = {"CHAMBERLAIN_FAULT_UNAVAILABLE": "3599/3600"}
+# The directory is away for 29 of 30 seconds, so a waiting request continues soon.
+SOON = {"CHAMBERLAIN_FAULT_UNAVAILABLE": "29/30"}
 STATES = ["pendingApproval", "rejected", "cancelled", "expired", "failed", "succeeded", "waiting", "running", "queued"]
 Requests = dict[str, str]
 
@@ -144,7 +146,7 @@ def requests_in_every_state(outside: Outside, service: Service) -> Requests:
         wait_for(service, found[name], name)
     worker.stop()
     found["waiting"] = accepted(service, group("waiting"))
-    worker = with_environment(outside, AWAY).start_worker()
+    worker = with_environment(outside, SOON).start_worker()
     wait_for(service, found["waiting"], "waiting")
     worker.stop()
     found["running"] = running(outside, service)

@@ -35,7 +35,8 @@ class Load:
         asyncio.run(self._run(most, stop))
 
     async def _run(self, most: int, stop: Callable[[], bool]) -> None:
-        headers = {service.url: service.headers(self.who) for service in self.services}
+        for service in self.services:
+            service.headers(self.who)
         left = iter(range(most))
 
         async def caller(client: httpx2.AsyncClient) -> None:
@@ -43,7 +44,7 @@ class Load:
                 if stop():
                     return
                 service = self.services[number % len(self.services)]
-                if not await self._call(client, service.groups_url, headers[service.url]):
+                if not await self._call(client, service.groups_url, service.headers(self.who)):
                     # Others get their turn before this one tries again.
                     await asyncio.sleep(0.05)
 
